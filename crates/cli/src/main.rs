@@ -1,0 +1,19 @@
+//! The `mnemon` command.
+//!
+//! Exit codes: 0 fine; 1 an assertion failed, or an answer had an error in it, or a limit was reached; 2 wrong usage;
+//! 3 a source does not parse.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod render;
+mod run;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments).into(),
+    }
+}

@@ -1,0 +1,298 @@
+//! MeTTa: the evaluation of an atom with an expected type, after the language specification, step by step.
+//!
+//! 1. *metta*: what is raw by its type, a variable or already evaluated is its own result; a symbol or grounded atom
+//!    is cast to the type; an expression goes through 2 behind a barrier.
+//! 2. *interpret expression*: the first function type of the head that applies (3) decides: head and arguments are
+//!    evaluated by that type (5) and the call is made (6). If none applies, its errors are results, and if the head
+//!    also has another type or none, the expression is a tuple (4).
+//! 3. *applicability*: as many arguments as the type says; each argument raw by a metatype or of a type that agrees;
+//!    a return type that agrees with the expected one.
+//! 4. *tuple*: the children are evaluated from left to right; `Empty` or an error among them is the result.
+//! 5. *arguments*: likewise, each with the type of its position.
+//! 6. *call*: a native function, the rules that match, or the call itself when there are none; what comes out is
+//!    evaluated again with the return type.
+
+use super::frame::{Arguments, List, Target, Tuple, Waiting};
+use super::minimal::{Reduction, function_body};
+use super::{Alternative, Evaluation, Work};
+use crate::names::{self, error, error_text, is_empty_or_error, is_error};
+use crate::types::{self, AtomType, accepts_raw, agree, bad_argument, function_parts};
+use space::{Atom, Bindings, Expression, Solution, SpaceRef, alpha_equivalent, variables};
+
+/// A function type that applies to a call, with what that binds.
+struct Applicable {
+    function: Expression,
+    return_type: Atom,
+    solution: Solution,
+}
+
+impl Evaluation<'_> {
+    /// Step 1.
+    pub(super) fn metta(&mut self, atom: Atom, target: Target) -> Option<Work> {
+        if is_empty_or_error(&atom) || accepts_raw(&target.type_atom, &atom) {
+            return Some(Work::Return(atom));
+        }
+        match &atom {
+            Atom::Variable(_) => Some(Work::Return(atom)),
+            Atom::Symbol(_) | Atom::Grounded(_) => self.type_cast(atom, &target),
+            Atom::Expression(expression) if expression.is_evaluated() => Some(Work::Return(atom)),
+            Atom::Expression(expression) if expression.is_empty() => self.type_cast(atom, &target),
+            Atom::Expression(_) => {
+                self.raise_expression_barrier();
+                self.interpret_expression(&atom, target)
+            }
+        }
+    }
+
+    /// The atom, if one of its types agrees with the expected one; otherwise an error for each of them.
+    fn type_cast(&mut self, atom: Atom, target: &Target) -> Option<Work> {
+        let expected = self.store.resolve(&target.type_atom);
+        if expected.is_symbol(names::UNDEFINED) {
+            return Some(Work::Return(atom));
+        }
+        let mut errors = Vec::new();
+        for actual in types::types_of(&target.space, &atom, &mut self.runner.variables) {
+            if !actual.is_valid() {
+                continue;
+            }
+            let matched = self.agreements(&expected, &actual.atom);
+            if !matched.is_empty() {
+                let cast = |solution| Alternative::new(solution, Work::Return(atom.clone()));
+                return self.fork(matched.into_iter().map(cast).collect());
+            }
+            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual.atom]);
+            errors.push(Alternative::new(Solution::new(), Work::Return(error(atom.clone(), message))));
+        }
+        self.fork(errors)
+    }
+
+    fn agreements(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
+        let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
+        let found = agree(left, right, &Bindings::default(), &mut self.runner.variables);
+        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+    }
+
+    /// Step 2.
+    fn interpret_expression(&mut self, atom: &Atom, target: Target) -> Option<Work> {
+        let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
+        let head = &expression.children()[0];
+        let head_types = types::types_of(&target.space, head, &mut self.runner.variables);
+        if let Some(errors) = all_errors(&head_types) {
+            let results = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
+            return self.fork(results.collect());
+        }
+        let mut errors = Vec::new();
+        for function in head_types.iter().filter(|found| found.is_valid() && found.is_function()) {
+            match self.check_applicable(atom, &function.atom, &target) {
+                Ok(applicable) => return self.call_function(expression, applicable, &target.space),
+                Err(found) => errors.extend(found),
+            }
+        }
+        let is_tuple = head_types.iter().any(|found| found.is_valid() && !found.is_function());
+        let mut alternatives = Vec::new();
+        if is_tuple {
+            let tuple = Tuple { done: List::default(), rest: expression.clone(), target };
+            alternatives.push(self.tuple_alternative(tuple));
+        }
+        let errors = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
+        alternatives.extend(errors);
+        self.fork(alternatives)
+    }
+
+    /// Step 3. The errors are those of every way in which the types of the arguments can be chosen.
+    fn check_applicable(&mut self, call: &Atom, function: &Atom, target: &Target) -> Result<Applicable, Vec<Atom>> {
+        let (formals, return_type) = function_parts(function);
+        let arguments = &call.children().expect("a call is an expression")[1..];
+        if formals.len() != arguments.len() {
+            return Err(vec![error_text(call.clone(), names::INCORRECT_NUMBER_OF_ARGUMENTS)]);
+        }
+        let expected = self.store.resolve(&target.type_atom);
+        let mut check = Check { call, errors: Vec::new(), alternatives: vec![Bindings::default()] };
+        for (position, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
+            if !accepts_raw(formal, argument) {
+                let actuals = types::types_of(&target.space, argument, &mut self.runner.variables);
+                check.argument(position + 1, formal, &actuals, &mut self.runner.variables);
+            }
+        }
+        let Some(bindings) = check.result(return_type, &expected, &mut self.runner.variables) else {
+            return Err(check.errors);
+        };
+        // The variables of the function type are its own: their values are put in. Those of the expected type are
+        // seen by others: they are bound.
+        let Atom::Expression(function) = bindings.resolve(function) else {
+            unreachable!("a function type is an expression")
+        };
+        let return_type = bindings.resolve(return_type);
+        Ok(Applicable { function, return_type, solution: bindings.solution_for(&variables(&expected)) })
+    }
+
+    /// Steps 5 and 6 with the function type that applies.
+    fn call_function(&mut self, call: &Expression, applicable: Applicable, space: &SpaceRef) -> Option<Work> {
+        let Applicable { function, return_type, solution } = applicable;
+        self.store.bind_all(solution);
+        // `Expression` as a return type would otherwise end the evaluation as `Atom` does.
+        let is_expression = return_type.is_symbol(names::EXPRESSION);
+        let type_atom = if is_expression { names::undefined() } else { return_type };
+        let head_type = Atom::Expression(function.clone());
+        let types = function.tail().expect("a function type has a head");
+        let target = Target { type_atom, space: space.clone() };
+        let head = call.children()[0].clone();
+        let rest = call.tail().expect("a call has a head");
+        if !matches!(head, Atom::Expression(_)) {
+            // The type was found among the head's own: casting the head to it would change nothing.
+            let arguments = Arguments { done: List::default().with(head), rest, types, target };
+            return self.next_argument(arguments);
+        }
+        let head_target = Target { type_atom: head_type, space: space.clone() };
+        self.push(Waiting::Arguments(Arguments { done: List::default(), rest, types, target }));
+        Some(Work::Metta(head, head_target))
+    }
+
+    /// Step 5: the next argument, or the call when there is none left.
+    fn next_argument(&mut self, arguments: Arguments) -> Option<Work> {
+        let (Some(argument), Some(type_atom)) = (arguments.rest.children().first(), arguments.types.children().first())
+        else {
+            return self.metta_call(arguments.done.to_expression(), arguments.target);
+        };
+        let type_atom = self.store.resolve(type_atom);
+        let work = Work::Metta(argument.clone(), Target { type_atom, space: arguments.target.space.clone() });
+        self.push(Waiting::Arguments(arguments));
+        Some(work)
+    }
+
+    pub(super) fn continue_arguments(&mut self, arguments: &Arguments, result: Atom) -> Option<Work> {
+        let Arguments { done, rest, types, target } = arguments.clone();
+        if done.len() == 0 {
+            // The head of the call.
+            return match is_empty_or_error(&result) {
+                true => Some(Work::Return(result)),
+                false => self.next_argument(Arguments { done: done.with(result), rest, types, target }),
+            };
+        }
+        let argument = &rest.children()[0];
+        if is_empty_or_error(&result) && !alpha_equivalent(&result, &self.store.resolve(argument)) {
+            return Some(Work::Return(result));
+        }
+        let rest = rest.tail().expect("an argument was evaluated");
+        let types = types.tail().expect("an argument has a type");
+        self.next_argument(Arguments { done: done.with(result), rest, types, target })
+    }
+
+    /// Step 4, as an alternative among others.
+    fn tuple_alternative(&mut self, tuple: Tuple) -> Alternative {
+        let first = tuple.rest.children()[0].clone();
+        let work = Work::Metta(first, undefined(&tuple.target.space));
+        Alternative { solution: Solution::new(), work, frames: vec![Waiting::Tuple(tuple)] }
+    }
+
+    pub(super) fn continue_tuple(&mut self, tuple: &Tuple, result: Atom) -> Option<Work> {
+        if is_empty_or_error(&result) {
+            return Some(Work::Return(result));
+        }
+        let Tuple { done, rest, target } = tuple;
+        let done = done.with(result);
+        let rest = rest.tail().expect("a child was evaluated");
+        match rest.children().first().cloned() {
+            None => self.metta_call(done.to_expression(), target.clone()),
+            Some(child) => {
+                let work = Work::Metta(child, undefined(&target.space));
+                self.push(Waiting::Tuple(Tuple { done, rest, target: target.clone() }));
+                Some(work)
+            }
+        }
+    }
+
+    /// Step 6.
+    fn metta_call(&mut self, call: Atom, target: Target) -> Option<Work> {
+        if is_error(&call) {
+            return Some(Work::Return(call));
+        }
+        let resolved = self.store.resolve(&call);
+        let alternatives = match self.reduce(&resolved, &target.space) {
+            Reduction::NotReducible => return Some(Work::Return(evaluated(resolved))),
+            Reduction::Instruction(atom) => {
+                self.push(Waiting::Reduct { call: resolved, target });
+                return Some(Work::Minimal(atom));
+            }
+            Reduction::Alternatives(alternatives) => alternatives,
+        };
+        let go_on = |(solution, result): (Solution, Atom)| match function_body(&result) {
+            None => Alternative::new(solution, Self::after_reduction(&resolved, result, &target)),
+            Some(body) => Alternative {
+                solution,
+                work: Work::Minimal(body),
+                frames: vec![
+                    Waiting::Reduct { call: resolved.clone(), target: target.clone() },
+                    Waiting::Function { call: resolved.clone() },
+                ],
+            },
+        };
+        self.fork(alternatives.into_iter().map(go_on).collect())
+    }
+
+    /// What a call was reduced to is evaluated again, unless it says that nothing was reduced.
+    pub(super) fn after_reduction(call: &Atom, result: Atom, target: &Target) -> Work {
+        match () {
+            () if result.is_symbol(names::NOT_REDUCIBLE) => Work::Return(evaluated(call.clone())),
+            () if is_empty_or_error(&result) => Work::Return(result),
+            () => Work::Metta(result, target.clone()),
+        }
+    }
+}
+
+/// The state of an applicability check: the ways in which the arguments so far agree with their types.
+struct Check<'a> {
+    call: &'a Atom,
+    errors: Vec<Atom>,
+    alternatives: Vec<Bindings>,
+}
+
+impl Check<'_> {
+    fn argument(&mut self, position: usize, formal: &Atom, actuals: &[AtomType], source: &mut space::VariableSource) {
+        let mut next = Vec::new();
+        for bindings in &self.alternatives {
+            for actual in actuals {
+                if let Some(error) = &actual.error {
+                    self.errors.push(error.clone());
+                    continue;
+                }
+                let matched = agree(formal, &actual.atom, bindings, source);
+                if matched.is_empty() {
+                    let message = bad_argument(position, bindings.resolve(formal), actual.atom.clone());
+                    self.errors.push(error(self.call.clone(), message));
+                }
+                next.extend(matched);
+            }
+        }
+        next.truncate(types::TYPES_PER_ATOM_MAX);
+        self.alternatives = next;
+    }
+
+    /// The first way in which the return type agrees too.
+    fn result(&mut self, actual: &Atom, expected: &Atom, source: &mut space::VariableSource) -> Option<Bindings> {
+        for bindings in &self.alternatives {
+            if let Some(matched) = agree(actual, expected, bindings, source).into_iter().next() {
+                return Some(matched);
+            }
+            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual.clone()]);
+            self.errors.push(error(self.call.clone(), message));
+        }
+        None
+    }
+}
+
+fn all_errors(types: &[AtomType]) -> Option<Vec<Atom>> {
+    types.iter().map(|found| found.error.clone()).collect()
+}
+
+fn undefined(space: &SpaceRef) -> Target {
+    Target { type_atom: names::undefined(), space: space.clone() }
+}
+
+/// The expression marked as needing no further evaluation.
+fn evaluated(atom: Atom) -> Atom {
+    match atom {
+        Atom::Expression(expression) => expression.into_evaluated().into(),
+        other => other,
+    }
+}

@@ -1,0 +1,416 @@
+//! The reference interpreter: minimal MeTTa, read literally, on an explicit stack.
+//!
+//! It is the oracle that every faster evaluator is compared with, so it is written to be obvious. Source of the
+//! algorithm: the MeTTa specification and the minimal MeTTa specification of Hyperon Experimental 0.2.10.
+//!
+//! An evaluation explores alternatives depth first, in the order in which rules were added, from left to right:
+//!
+//! 1. The *work* at hand is one step: an atom to evaluate as MeTTa ([`metta`]), an instruction of minimal MeTTa
+//!    ([`minimal`]), or a result to hand to the frame that waits for it.
+//! 2. A step with several outcomes continues with the first and leaves a *choice* with the others.
+//! 3. What the current alternative has bound is in the store; leaving the alternative undoes it.
+//! 4. A *barrier* collects all results of a part of the evaluation, each with what it bound outside, before the
+//!    evaluation goes on: `collapse-bind` is one, and so is the evaluation of every expression, because errors count
+//!    only if nothing succeeded.
+//! 5. An expression in tail position shares the barrier it would have nested in: filtering errors twice is the same
+//!    as filtering once, so a tail call needs no stack.
+//!
+//! Differences from the specification, none of which a program can see but by its order or its use of memory: rule
+//! variables are substituted at once and not kept as bindings; alternatives have a fixed order; an expression that no
+//! rule reduces is marked as evaluated.
+
+mod frame;
+mod metta;
+mod minimal;
+mod store;
+
+use crate::limits::{LimitReached, Watch};
+use crate::names;
+use crate::operation::Stop;
+use crate::runner::Runner;
+use frame::{Frame, FrameRef, Target, Waiting};
+use space::{Atom, Grounded, Solution, SpaceRef, Variable, variables};
+use std::sync::Arc;
+use store::Store;
+
+/// What an evaluation came to.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The results, in order.
+    pub results: Vec<Atom>,
+    /// The limit that ended it early, if one did.
+    pub limit: Option<LimitReached>,
+    /// Why the run must end, if it must.
+    pub stop: Option<Stop>,
+    /// How many steps it took.
+    pub steps: u64,
+    /// How deep its stack grew, in frames.
+    pub depth_max: usize,
+}
+
+/// Evaluates an atom as MeTTa: the whole algorithm, types included.
+pub fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+    let target = Target { type_atom: names::undefined(), space: space.clone() };
+    Evaluation::new(runner, space.clone()).run(Work::Metta(atom.clone(), target))
+}
+
+/// Evaluates an atom as minimal MeTTa code, without types and without evaluating arguments.
+pub fn evaluate_minimal(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+    Evaluation::new(runner, space.clone()).run(Work::Minimal(atom.clone()))
+}
+
+/// One step to take.
+#[derive(Clone)]
+enum Work {
+    /// Evaluate as MeTTa.
+    Metta(Atom, Target),
+    /// Run as minimal MeTTa; data is its own result.
+    Minimal(Atom),
+    /// Hand a result to the frame on top.
+    Return(Atom),
+}
+
+/// One way to go on: what it binds, and what to do then.
+struct Alternative {
+    solution: Solution,
+    work: Work,
+    /// Frames to push before the work, for code that a call was reduced to.
+    frames: Vec<Waiting>,
+}
+
+impl Alternative {
+    fn new(solution: Solution, work: Work) -> Self {
+        Self { solution, work, frames: Vec::new() }
+    }
+}
+
+/// Alternatives still to be tried.
+struct Choice {
+    mark: usize,
+    frame: FrameRef,
+    rest: std::vec::IntoIter<Alternative>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BarrierKind {
+    /// The whole evaluation.
+    Top,
+    /// `collapse-bind`: all results, as a tuple of pairs.
+    Collapse,
+    /// The evaluation of an expression: errors only if there is nothing else.
+    Expression,
+}
+
+/// A part of the evaluation whose results are collected.
+struct Barrier {
+    kind: BarrierKind,
+    /// Where its results go.
+    parent: FrameRef,
+    mark: usize,
+    choices: usize,
+    /// The youngest variable that existed before: younger ones are not seen outside.
+    last_visible: u64,
+    results: Vec<(Solution, Atom)>,
+}
+
+struct Evaluation<'r> {
+    runner: &'r mut Runner,
+    context: SpaceRef,
+    store: Store,
+    choices: Vec<Choice>,
+    barriers: Vec<Barrier>,
+    /// The frame on top of the current alternative's stack.
+    frame: FrameRef,
+    depth_max: usize,
+    stop: Option<Stop>,
+}
+
+impl<'r> Evaluation<'r> {
+    fn new(runner: &'r mut Runner, context: SpaceRef) -> Self {
+        Self {
+            runner,
+            context,
+            store: Store::default(),
+            choices: Vec::new(),
+            barriers: Vec::new(),
+            frame: None,
+            depth_max: 0,
+            stop: None,
+        }
+    }
+
+    fn run(mut self, work: Work) -> Answer {
+        self.raise_barrier(BarrierKind::Top);
+        let mut watch = Watch::begin(&self.runner.limits, self.runner.depth_setting());
+        let mut next = Some(work);
+        let mut limit = None;
+        while let Some(work) = next {
+            let depth = frame::depth(&self.frame);
+            self.depth_max = self.depth_max.max(depth);
+            limit = watch.step(depth);
+            if limit.is_some() || self.stop.is_some() {
+                break;
+            }
+            if self.store.is_crowded() {
+                self.collect_garbage(&work);
+            }
+            next = self.step(work);
+        }
+        Answer {
+            results: self.results_so_far(),
+            limit,
+            stop: self.stop.take(),
+            steps: watch.steps(),
+            depth_max: self.depth_max,
+        }
+    }
+
+    fn step(&mut self, work: Work) -> Option<Work> {
+        match work {
+            Work::Metta(atom, target) => self.metta(atom, target),
+            Work::Minimal(atom) => self.minimal(atom),
+            Work::Return(atom) => self.receive(atom),
+        }
+    }
+
+    /// Hands a result to the frame on top.
+    fn receive(&mut self, result: Atom) -> Option<Work> {
+        let frame = self.frame.clone().expect("every stack ends in a barrier");
+        if matches!(frame.waiting, Waiting::Barrier) {
+            self.note_result(&result);
+            return self.next_alternative();
+        }
+        self.frame.clone_from(&frame.parent);
+        match &frame.waiting {
+            Waiting::Barrier => unreachable!("handled above"),
+            Waiting::Chain { variable, template } => self.continue_chain(variable, template, &result),
+            Waiting::Function { call } => self.leave_function(call, result),
+            Waiting::Tuple(tuple) => self.continue_tuple(tuple, result),
+            Waiting::Arguments(arguments) => self.continue_arguments(arguments, result),
+            Waiting::Reduct { call, target } => Some(Self::after_reduction(call, result, target)),
+        }
+    }
+
+    fn push(&mut self, waiting: Waiting) {
+        self.frame = Frame::push(self.frame.take(), waiting);
+    }
+
+    /// Goes on with each of these alternatives in turn.
+    fn fork(&mut self, alternatives: Vec<Alternative>) -> Option<Work> {
+        let mut rest = alternatives.into_iter();
+        let Some(first) = rest.next() else { return self.next_alternative() };
+        if rest.len() > 0 {
+            self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest });
+        }
+        Some(self.enter(first))
+    }
+
+    fn enter(&mut self, alternative: Alternative) -> Work {
+        self.store.bind_all(alternative.solution);
+        for waiting in alternative.frames {
+            self.push(waiting);
+        }
+        alternative.work
+    }
+
+    /// Leaves the current alternative for the next one of the innermost barrier, or completes that barrier.
+    fn next_alternative(&mut self) -> Option<Work> {
+        let barrier = self.barriers.last().expect("the barrier of the whole evaluation is there");
+        if self.choices.len() == barrier.choices {
+            return self.complete_barrier();
+        }
+        let choice = self.choices.last_mut().expect("choices are left above the barrier");
+        self.store.undo_to(choice.mark);
+        self.frame.clone_from(&choice.frame);
+        let alternative = choice.rest.next().expect("a choice with nothing left is removed");
+        if choice.rest.len() == 0 {
+            self.choices.pop();
+        }
+        Some(self.enter(alternative))
+    }
+
+    /// Begins a part of the evaluation whose results are collected.
+    fn raise_barrier(&mut self, kind: BarrierKind) {
+        self.barriers.push(Barrier {
+            kind,
+            parent: self.frame.clone(),
+            mark: self.store.mark(),
+            choices: self.choices.len(),
+            last_visible: self.runner.variables.last(),
+            results: Vec::new(),
+        });
+        self.push(Waiting::Barrier);
+    }
+
+    /// Begins the evaluation of an expression; in tail position the barrier there is already serves for it.
+    fn raise_expression_barrier(&mut self) {
+        let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
+        let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
+        if !(is_tail && innermost.kind == BarrierKind::Expression) {
+            self.raise_barrier(BarrierKind::Expression);
+        }
+    }
+
+    fn note_result(&mut self, result: &Atom) {
+        let barrier = self.barriers.last_mut().expect("a result has a barrier");
+        let result = self.store.resolve(result);
+        if barrier.kind != BarrierKind::Top && result.is_symbol(names::EMPTY) {
+            return;
+        }
+        let solution = self.store.since(barrier.mark, barrier.last_visible);
+        barrier.results.push((solution, result));
+    }
+
+    /// Ends the innermost barrier and goes on with what it collected; `None` when it was the outermost.
+    fn complete_barrier(&mut self) -> Option<Work> {
+        if self.barriers.len() == 1 {
+            return None;
+        }
+        let barrier = self.barriers.pop().expect("a barrier is complete");
+        self.store.undo_to(barrier.mark);
+        self.frame = barrier.parent;
+        if barrier.kind == BarrierKind::Collapse {
+            return Some(Work::Return(pairs(barrier.results)));
+        }
+        let results = without_needless_errors(barrier.results);
+        let alternatives = results.into_iter().map(|(solution, atom)| Alternative::new(solution, Work::Return(atom)));
+        self.fork(alternatives.collect())
+    }
+
+    /// The results of the whole evaluation, those included that its outermost expression has found so far.
+    fn results_so_far(&mut self) -> Vec<Atom> {
+        let mut found = std::mem::take(&mut self.barriers[0].results);
+        if let Some(outermost) = self.barriers.get_mut(1)
+            && outermost.kind == BarrierKind::Expression
+            && frame::depth(&outermost.parent) == 1
+        {
+            found.extend(without_needless_errors(std::mem::take(&mut outermost.results)));
+        }
+        found.into_iter().map(|(_, atom)| atom).collect()
+    }
+
+    /// Forgets bindings that no frame, choice or barrier can reach.
+    fn collect_garbage(&mut self, work: &Work) {
+        let mut roots = Roots::default();
+        roots.add_work(work);
+        roots.add_frames(&self.frame);
+        for choice in &self.choices {
+            roots.add_frames(&choice.frame);
+            for alternative in choice.rest.as_slice() {
+                roots.add_work(&alternative.work);
+                roots.add_solution(&alternative.solution);
+                alternative.frames.iter().for_each(|waiting| roots.add_waiting(waiting));
+            }
+        }
+        for barrier in &self.barriers {
+            roots.add_frames(&barrier.parent);
+            for (solution, atom) in &barrier.results {
+                roots.add_solution(solution);
+                roots.add(atom);
+            }
+        }
+        let choices = self.choices.iter_mut().map(|choice| &mut choice.mark);
+        let mut marks: Vec<&mut usize> =
+            choices.chain(self.barriers.iter_mut().map(|barrier| &mut barrier.mark)).collect();
+        marks.sort_by_key(|mark| **mark);
+        let looked_at = roots.seen.len() + marks.len();
+        self.store.collect(roots.variables, &mut marks, looked_at);
+    }
+}
+
+/// Errors count only if nothing else was found.
+fn without_needless_errors(mut results: Vec<(Solution, Atom)>) -> Vec<(Solution, Atom)> {
+    if results.iter().any(|(_, atom)| !names::is_error(atom)) {
+        results.retain(|(_, atom)| !names::is_error(atom));
+    }
+    results
+}
+
+/// The result of `collapse-bind`: a tuple of `(atom bindings)`.
+fn pairs(results: Vec<(Solution, Atom)>) -> Atom {
+    let pair = |(solution, atom)| Atom::expression([atom, Atom::Grounded(Grounded::Bindings(Arc::new(solution)))]);
+    Atom::expression(results.into_iter().map(pair).collect::<Vec<_>>())
+}
+
+/// The variables from which an evaluation can still reach bindings.
+#[derive(Default)]
+struct Roots {
+    variables: Vec<Variable>,
+    /// Frames seen already, by address: stacks share their lower parts.
+    seen: rustc_hash::FxHashSet<*const Frame>,
+}
+
+impl Roots {
+    fn add(&mut self, atom: &Atom) {
+        if !atom.is_ground() {
+            self.variables.extend(variables(atom));
+            self.add_bindings_inside(atom);
+        }
+    }
+
+    /// What `collapse-bind` returned keeps variables alive too.
+    fn add_bindings_inside(&mut self, atom: &Atom) {
+        let mut work = vec![atom];
+        while let Some(atom) = work.pop() {
+            match atom {
+                Atom::Grounded(Grounded::Bindings(solution)) => self.add_solution(solution),
+                Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
+                _ => {}
+            }
+        }
+    }
+
+    fn add_solution(&mut self, solution: &Solution) {
+        for (variable, value) in solution {
+            self.variables.push(variable.clone());
+            self.add(value);
+        }
+    }
+
+    fn add_work(&mut self, work: &Work) {
+        match work {
+            Work::Metta(atom, target) => {
+                self.add(atom);
+                self.add(&target.type_atom);
+            }
+            Work::Minimal(atom) | Work::Return(atom) => self.add(atom),
+        }
+    }
+
+    fn add_frames(&mut self, top: &FrameRef) {
+        let mut next = top.as_deref();
+        while let Some(frame) = next {
+            if !self.seen.insert(std::ptr::from_ref(frame)) {
+                return;
+            }
+            self.add_waiting(&frame.waiting);
+            next = frame.parent.as_deref();
+        }
+    }
+
+    fn add_waiting(&mut self, waiting: &Waiting) {
+        match waiting {
+            Waiting::Barrier => {}
+            Waiting::Chain { variable, template } => {
+                self.variables.push(variable.clone());
+                self.add(template);
+            }
+            Waiting::Function { call } => self.add(call),
+            Waiting::Reduct { call, target } => {
+                self.add(call);
+                self.add(&target.type_atom);
+            }
+            Waiting::Tuple(tuple) => {
+                tuple.done.iter().for_each(|atom| self.add(atom));
+                self.add(&Atom::Expression(tuple.rest.clone()));
+                self.add(&tuple.target.type_atom);
+            }
+            Waiting::Arguments(arguments) => {
+                arguments.done.iter().for_each(|atom| self.add(atom));
+                self.add(&Atom::Expression(arguments.rest.clone()));
+                self.add(&Atom::Expression(arguments.types.clone()));
+                self.add(&arguments.target.type_atom);
+            }
+        }
+    }
+}

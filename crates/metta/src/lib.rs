@@ -1,0 +1,30 @@
+//! The MeTTa language: what a program means.
+//!
+//! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`tokenizer`]), atoms are evaluated
+//! ([`interpreter`]) with their types ([`types`]) and the standard library ([`stdlib`]). A [`Runner`] holds the
+//! modules of a program and runs sources in them.
+//!
+//! This crate does no input or output and reads no clock: whatever a program asks of the world goes through a
+//! [`World`].
+#![forbid(unsafe_code)]
+
+pub mod interpreter;
+mod limits;
+mod modules;
+pub mod names;
+mod operation;
+mod reader;
+mod runner;
+pub mod stdlib;
+pub mod syntax;
+mod tokenizer;
+pub mod types;
+mod world;
+
+pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
+pub use modules::{ModuleError, ModuleId};
+pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
+pub use reader::read_atom;
+pub use runner::{FormAnswer, Run, RunEnd, Runner, Statistics};
+pub use tokenizer::Tokenizer;
+pub use world::{World, WorldError};

@@ -1,0 +1,118 @@
+//! Limits of an evaluation: steps, depth, time, and the wish of a person to stop.
+//!
+//! A limit ends the `!` it is reached in, after the results found so far, with an error atom that names it. Time and
+//! interruption come from outside as a flag: the evaluator reads no clock.
+
+use crate::names;
+use space::{Atom, Number};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How deep the stack of an evaluation may grow unless set otherwise, in frames.
+pub const DEPTH_MAX_DEFAULT: usize = 10_000_000;
+
+/// The interrupt flag is read once in this many steps.
+const STEPS_BETWEEN_LOOKS: u64 = 256;
+
+/// The limits of every evaluation of a run.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The most steps one `!` may take; `None` for no limit.
+    pub steps_max: Option<u64>,
+    /// The most frames its stack may have.
+    pub depth_max: usize,
+    /// Set by the host to end the evaluation.
+    pub interrupt: Interrupt,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default() }
+    }
+}
+
+/// A flag by which another thread ends an evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicU8>);
+
+impl Interrupt {
+    /// Ends the evaluation because its time is up.
+    pub fn time_is_up(&self) {
+        self.0.store(1, Ordering::Relaxed);
+    }
+
+    /// Ends the evaluation because someone asked for it.
+    pub fn cancel(&self) {
+        self.0.store(2, Ordering::Relaxed);
+    }
+
+    /// Why the evaluation is to end, if it is.
+    pub fn reason(&self) -> Option<LimitReached> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some(LimitReached::Time),
+            _ => Some(LimitReached::Cancelled),
+        }
+    }
+}
+
+/// The limit that ended an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitReached {
+    /// It took as many steps as it may.
+    Steps(u64),
+    /// Its stack grew as deep as it may, in frames.
+    Depth(usize),
+    /// Its time was up.
+    Time,
+    /// Someone ended it.
+    Cancelled,
+}
+
+impl LimitReached {
+    /// The error atom that ends the results of the atom it was reached in.
+    pub fn error(self, atom: &Atom) -> Atom {
+        let message = match self {
+            Self::Steps(steps) => {
+                Atom::expression([Atom::symbol("StepLimit"), Atom::from(Number::from(steps as usize))])
+            }
+            Self::Depth(_) => Atom::symbol(names::STACK_OVERFLOW),
+            Self::Time => Atom::symbol("TimeLimit"),
+            Self::Cancelled => Atom::symbol("Cancelled"),
+        };
+        names::error(atom.clone(), message)
+    }
+}
+
+/// Watches the limits of one evaluation.
+pub(crate) struct Watch {
+    limits: Limits,
+    depth_max: usize,
+    steps: u64,
+}
+
+impl Watch {
+    /// Begins to watch; a depth set by the program counts too.
+    pub(crate) fn begin(limits: &Limits, depth_set: Option<usize>) -> Self {
+        let depth_max = depth_set.map_or(limits.depth_max, |set| set.min(limits.depth_max));
+        Self { limits: limits.clone(), depth_max, steps: 0 }
+    }
+
+    /// Counts a step at this depth; says which limit it reaches.
+    pub(crate) fn step(&mut self, depth: usize) -> Option<LimitReached> {
+        if depth > self.depth_max {
+            return Some(LimitReached::Depth(self.depth_max));
+        }
+        if self.limits.steps_max.is_some_and(|most| self.steps >= most) {
+            return Some(LimitReached::Steps(self.steps));
+        }
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) { self.limits.interrupt.reason() } else { None }
+    }
+
+    /// How many steps were taken.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+}

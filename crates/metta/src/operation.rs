@@ -1,0 +1,164 @@
+//! Native functions: operations that MeTTa programs call and Rust carries out.
+
+use crate::modules::ModuleId;
+use crate::runner::Runner;
+use space::{Atom, Grounded, HostValue, Solution, SpaceRef, StateRef};
+use std::any::Any;
+use std::sync::Arc;
+
+/// What a native function gives back.
+pub enum Outcome {
+    /// These results, each evaluated further as the function's type says; none is `Empty`.
+    Results(Vec<Atom>),
+    /// Results that bind variables.
+    Solutions(Vec<(Solution, Atom)>),
+    /// The function does not apply to these arguments: the call stays as it is.
+    NotReducible,
+    /// The call is an error, with this message.
+    Failure(Atom),
+    /// The run ends here.
+    Stop(Stop),
+}
+
+/// Why a whole run ends at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The world failed while printing.
+    World(crate::world::WorldError),
+}
+
+impl Outcome {
+    /// One result.
+    pub fn one(atom: impl Into<Atom>) -> Self {
+        Self::Results(vec![atom.into()])
+    }
+
+    /// The unit result, `()`.
+    pub fn unit() -> Self {
+        Self::Results(vec![Atom::unit()])
+    }
+
+    /// A failure whose message is a symbol of this text.
+    pub fn failure(message: impl AsRef<str>) -> Self {
+        Self::Failure(Atom::symbol(message.as_ref()))
+    }
+}
+
+/// A call of a native function.
+pub struct Call<'a> {
+    /// The runner, which owns modules, settings and the world.
+    pub runner: &'a mut Runner,
+    /// The head of the call: the function itself, as an atom.
+    pub head: &'a Atom,
+    /// The arguments.
+    pub arguments: &'a [Atom],
+    /// The module in whose source the function's name was read.
+    pub home: ModuleId,
+    /// The space of the evaluation.
+    pub context: &'a SpaceRef,
+}
+
+impl<'a> Call<'a> {
+    /// The argument at a position, counted from 0.
+    pub fn argument(&self, position: usize) -> Option<&'a Atom> {
+        self.arguments.get(position)
+    }
+
+    /// The argument as a space.
+    pub fn space(&self, position: usize) -> Option<SpaceRef> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::Space(space)) => Some(space.clone()),
+            _ => None,
+        }
+    }
+
+    /// The argument as a state.
+    pub fn state(&self, position: usize) -> Option<StateRef> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::State(state)) => Some(state.clone()),
+            _ => None,
+        }
+    }
+
+    /// The argument as an expression's children.
+    pub fn children(&self, position: usize) -> Option<&'a [Atom]> {
+        self.argument(position)?.children()
+    }
+
+    /// The argument as a name: a symbol or a text.
+    pub fn name(&self, position: usize) -> Option<String> {
+        match self.argument(position)? {
+            Atom::Symbol(symbol) => Some(symbol.as_str().to_owned()),
+            Atom::Grounded(Grounded::Text(text)) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// The Rust side of a native function.
+pub type Native = fn(&mut Call<'_>) -> Outcome;
+
+/// What is known of a native function at compile time.
+pub struct OperationSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, in MeTTa syntax; `None` leaves it undeclared.
+    pub signature: Option<&'static str>,
+    /// Whether it means another thing in each module.
+    pub has_home: bool,
+    /// What carries it out.
+    pub native: Native,
+}
+
+/// A native function as an atom.
+pub struct Operation {
+    name: &'static str,
+    identity: String,
+    type_atom: Atom,
+    native: Native,
+    home: ModuleId,
+}
+
+impl Operation {
+    /// The function of a specification with its type, read in a module.
+    pub fn new(spec: &OperationSpec, type_atom: Atom, home: ModuleId) -> Self {
+        let identity = if spec.has_home { format!("{}@{}", spec.name, home.0) } else { spec.name.to_owned() };
+        Self { name: spec.name, identity, type_atom, native: spec.native, home }
+    }
+
+    /// As an atom.
+    pub fn into_atom(self) -> Atom {
+        Atom::Grounded(Grounded::Host(Arc::new(self)))
+    }
+
+    /// The native function that an atom is.
+    pub fn of(atom: &Atom) -> Option<&Self> {
+        match atom {
+            Atom::Grounded(Grounded::Host(value)) => value.as_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Calls it.
+    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SpaceRef) -> Outcome {
+        (self.native)(&mut Call { runner, head, arguments, home: self.home, context })
+    }
+}
+
+impl HostValue for Operation {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn type_atom(&self) -> Atom {
+        self.type_atom.clone()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,63 @@
+//! What the assertion functions of the prelude ask: whether two lists of results are equal as multisets.
+
+use super::expressions::alpha_key;
+use crate::names;
+use crate::operation::{Call, OperationSpec, Outcome};
+use rustc_hash::FxHashMap;
+use space::Atom;
+
+const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
+    OperationSpec { name, signature: Some(signature), has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    spec("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone)),
+    spec("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone)),
+    spec("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key)),
+    spec("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key)),
+];
+
+/// Compares the actual results with the expected ones; `key` is equal for results that count as equal.
+fn check(call: &Call<'_>, key: fn(&Atom) -> Atom) -> Outcome {
+    let (Some(actual), Some(expected), Some(assertion)) = (call.children(0), call.children(1), call.argument(2)) else {
+        return Outcome::failure("two tuples of results and the assertion are expected as arguments");
+    };
+    let missed = difference(expected, actual, key);
+    let excessive = difference(actual, expected, key);
+    if missed.is_empty() && excessive.is_empty() {
+        return Outcome::unit();
+    }
+    let message = match call.argument(3) {
+        Some(message) => message.clone(),
+        None => Atom::from(report(expected, actual, &missed, &excessive).as_str()),
+    };
+    Outcome::one(names::error(assertion.clone(), message))
+}
+
+/// The elements of the first list that the second one has no copy for.
+fn difference<'a>(these: &'a [Atom], those: &[Atom], key: fn(&Atom) -> Atom) -> Vec<&'a Atom> {
+    let mut counts: FxHashMap<Atom, usize> = FxHashMap::default();
+    those.iter().for_each(|atom| *counts.entry(key(atom)).or_default() += 1);
+    let is_extra = |atom: &&Atom| match counts.get_mut(&key(atom)) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    these.iter().filter(is_extra).collect()
+}
+
+fn report(expected: &[Atom], actual: &[Atom], missed: &[&Atom], excessive: &[&Atom]) -> String {
+    let mut report = format!("\nExpected: [{}]\nGot: [{}]", joined(expected.iter()), joined(actual.iter()));
+    for (title, atoms) in [("Missed", missed), ("Excessive", excessive)] {
+        if !atoms.is_empty() {
+            report.push_str(&format!("\n{title} results: {}", joined(atoms.iter().copied())));
+        }
+    }
+    report
+}
+
+fn joined<'a>(atoms: impl Iterator<Item = &'a Atom>) -> String {
+    atoms.map(Atom::to_string).collect::<Vec<_>>().join(", ")
+}

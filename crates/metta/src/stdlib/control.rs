@@ -1,0 +1,89 @@
+//! Control: alternatives, comparison of raw atoms, scopes of variables.
+
+use crate::names;
+use crate::operation::{Call, OperationSpec, Outcome};
+use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
+use std::sync::Arc;
+
+const fn spec(
+    name: &'static str,
+    signature: Option<&'static str>,
+    native: fn(&mut Call<'_>) -> Outcome,
+) -> OperationSpec {
+    OperationSpec { name, signature, has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    spec("superpose", Some("(-> Expression %Undefined%)"), superpose),
+    spec("if-equal", Some("(-> Atom Atom Atom Atom %Undefined%)"), if_equal),
+    spec("=alpha", Some("(-> Atom Atom Bool)"), alpha_equal),
+    spec("sealed", Some("(-> Expression Atom Atom)"), sealed),
+    spec("let*", Some("(-> Expression Atom %Undefined%)"), let_all),
+    spec("nop", None, |_| Outcome::unit()),
+    spec("_case-subjects", Some("(-> Expression Atom)"), case_subjects),
+    OperationSpec { name: "capture", signature: Some("(-> Atom Atom)"), has_home: true, native: capture },
+];
+
+fn superpose(call: &mut Call<'_>) -> Outcome {
+    match call.children(0) {
+        Some(children) => Outcome::Results(children.to_vec()),
+        None => Outcome::failure("superpose expects single expression as an argument"),
+    }
+}
+
+fn if_equal(call: &mut Call<'_>) -> Outcome {
+    let [left, right, then, otherwise] = call.arguments else {
+        return Outcome::failure("if-equal expects <atom> <pattern> <then> <else> as an argument");
+    };
+    Outcome::one(if alpha_equivalent(left, right) { then.clone() } else { otherwise.clone() })
+}
+
+fn alpha_equal(call: &mut Call<'_>) -> Outcome {
+    match call.arguments {
+        [left, right] => Outcome::one(alpha_equivalent(left, right)),
+        _ => Outcome::failure("=alpha expects two atoms as arguments: actual and expected"),
+    }
+}
+
+fn sealed(call: &mut Call<'_>) -> Outcome {
+    match call.arguments {
+        [kept, atom] => Outcome::one(make_fresh(atom, &variables(kept), &mut call.runner.variables)),
+        _ => Outcome::failure("sealed expects two arguments: var_list to be ignored and expression"),
+    }
+}
+
+/// `(let* ((p v) …) body)` is a `let` for each pair, one inside the other.
+fn let_all(call: &mut Call<'_>) -> Outcome {
+    let malformed = "List of (<pattern> <atom>) pairs is expected as a second argument";
+    let [pairs, body] = call.arguments else { return Outcome::Failure(Atom::from(malformed)) };
+    let Some(pairs) = pairs.children() else { return Outcome::Failure(Atom::from(malformed)) };
+    let mut nested = body.clone();
+    for pair in pairs.iter().rev() {
+        let Some([pattern, value]) = pair.children() else { return Outcome::Failure(Atom::from(malformed)) };
+        nested = Atom::expression([Atom::symbol("let"), pattern.clone(), value.clone(), nested]);
+    }
+    Outcome::one(nested)
+}
+
+/// What `case` matches with its branches: the results of its subject, or `Empty` if there are none.
+fn case_subjects(call: &mut Call<'_>) -> Outcome {
+    match call.argument(0) {
+        Some(results) if results.children().is_some_and(<[Atom]>::is_empty) => {
+            let nothing_bound = Atom::Grounded(Grounded::Bindings(Arc::new(Solution::new())));
+            Outcome::one(Atom::expression([Atom::expression([Atom::symbol(names::EMPTY), nothing_bound])]))
+        }
+        Some(results) => Outcome::one(results.clone()),
+        None => Outcome::failure("the results of a subject are expected as the argument"),
+    }
+}
+
+/// Evaluates its argument in the space of the module where `capture` stands.
+fn capture(call: &mut Call<'_>) -> Outcome {
+    let Some(atom) = call.argument(0) else { return Outcome::failure("capture expects one argument") };
+    let space = Atom::from(call.runner.module(call.home).space.clone());
+    let result = Atom::Variable(call.runner.variables.fresh(&space::Symbol::new("result")));
+    let evaluated = Atom::expression([Atom::symbol("metta"), atom.clone(), Atom::symbol(names::UNDEFINED), space]);
+    let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
+    let code = Atom::expression([Atom::symbol("chain"), evaluated, result, returned]);
+    Outcome::one(Atom::expression([Atom::symbol("function"), code]))
+}

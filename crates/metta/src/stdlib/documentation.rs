@@ -1,0 +1,266 @@
+//! Documentation as atoms: `(@doc name …)` facts, and what formats and prints them.
+//!
+//! A fact documents a function, `(@doc name (@desc d) (@params (p …)) (@return r))`, or any other atom,
+//! `(@doc name (@desc d))`. The formal form adds the types that are declared for the name.
+
+use super::text::{plain, print};
+use crate::names;
+use crate::operation::{Call, OperationSpec, Outcome};
+use crate::types;
+use space::{Atom, Solution, SpaceRef, Symbol, Variable};
+
+const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
+    OperationSpec { name, signature: Some(signature), has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    spec("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
+    spec("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
+    spec("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function),
+    spec("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom)),
+    spec("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params),
+    spec("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type),
+    OperationSpec { name: "help!", signature: None, has_home: false, native: help },
+    spec("help-internal!", "(-> Atom (->))", help_internal),
+    spec("help-space!", "(-> SpaceType (->))", help_space),
+    spec("help-param!", "(-> Atom (->))", help_parameter),
+];
+
+/// What is documented about an atom.
+struct Doc {
+    description: Atom,
+    /// The parameters and the result, for a function.
+    function: Option<(Vec<Atom>, Atom)>,
+}
+
+enum Wanted {
+    Any,
+    Atom,
+}
+
+fn list(head: &str, items: impl IntoIterator<Item = Atom>) -> Atom {
+    let children: Vec<Atom> = std::iter::once(Atom::symbol(head)).chain(items).collect();
+    Atom::expression(children)
+}
+
+fn value_of(solution: &Solution, variable: &Variable) -> Option<Atom> {
+    solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone())
+}
+
+/// The documentation facts about an atom, those of functions first.
+fn docs_of(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Doc> {
+    let source = &mut call.runner.variables;
+    let mut fresh = |name: &str| source.fresh(&Symbol::new(name));
+    let [description, parameters, result] = ["description", "parameters", "result"].map(&mut fresh);
+    let described = list("@desc", [Atom::from(description.clone())]);
+    let params = list("@params", [Atom::from(parameters.clone())]);
+    let returned = list("@return", [Atom::from(result.clone())]);
+    let of_function = list("@doc", [atom.clone(), described.clone(), params, returned]);
+    let of_atom = list("@doc", [atom.clone(), described]);
+    let mut docs = Vec::new();
+    for solution in space.query(&of_function, source) {
+        let parameters = value_of(&solution, &parameters).and_then(|list| Some(list.children()?.to_vec()));
+        if let (Some(description), Some(parameters), Some(result)) =
+            (value_of(&solution, &description), parameters, value_of(&solution, &result))
+        {
+            docs.push(Doc { description, function: Some((parameters, result)) });
+        }
+    }
+    let simple = space.query(&of_atom, source).into_iter().filter_map(|found| value_of(&found, &description));
+    docs.extend(simple.map(|description| Doc { description, function: None }));
+    docs
+}
+
+/// The type of each parameter and of the result: undefined unless the function type has as many.
+fn types_of_parts(type_atom: &Atom, parameters: usize) -> Vec<Atom> {
+    match type_atom.children() {
+        Some(children) if types::is_function(type_atom) && children.len() == parameters + 2 => children[1..].to_vec(),
+        _ => vec![Atom::symbol(names::UNDEFINED); parameters + 1],
+    }
+}
+
+/// The text in `(@param text)` or `(@return text)`.
+fn text_of(part: &Atom) -> Atom {
+    part.children().and_then(|children| children.get(1)).cloned().unwrap_or_else(|| part.clone())
+}
+
+fn typed_part(head: &str, type_atom: Atom, part: &Atom) -> Atom {
+    list(head, [list("@type", [type_atom]), list("@desc", [text_of(part)])])
+}
+
+fn formal_doc(atom: &Atom, type_atom: &Atom, doc: &Doc) -> Atom {
+    let kind = if doc.function.is_some() { "function" } else { "atom" };
+    let mut items = vec![
+        list("@item", [atom.clone()]),
+        list("@kind", [Atom::symbol(kind)]),
+        list("@type", [type_atom.clone()]),
+        list("@desc", [doc.description.clone()]),
+    ];
+    if let Some((parameters, result)) = &doc.function {
+        let types = types_of_parts(type_atom, parameters.len());
+        let result = typed_part("@return", types[parameters.len()].clone(), result);
+        let typed = parameters.iter().zip(types).map(|(part, type_atom)| typed_part("@param", type_atom, part));
+        items.push(list("@params", [Atom::expression(typed.collect::<Vec<_>>())]));
+        items.push(result);
+    }
+    list("@doc-formal", items)
+}
+
+fn declared(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Atom> {
+    let found = types::types_of(space, atom, &mut call.runner.variables);
+    found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect()
+}
+
+fn formal_docs(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom, wanted: &Wanted) -> Vec<Atom> {
+    let docs = docs_of(call, space, atom);
+    let mut found = Vec::new();
+    for type_atom in declared(call, space, atom) {
+        let is_function = types::is_function(&type_atom) && matches!(wanted, Wanted::Any);
+        let undefined = Atom::symbol(names::UNDEFINED);
+        for doc in &docs {
+            match &doc.function {
+                Some(_) if is_function => found.push(formal_doc(atom, &type_atom, doc)),
+                Some(_) => found.push(formal_doc(atom, &undefined, doc)),
+                None if !is_function => found.push(formal_doc(atom, &type_atom, doc)),
+                None => {}
+            }
+        }
+    }
+    found
+}
+
+fn formal(call: &mut Call<'_>, wanted: Wanted) -> Outcome {
+    match (call.space(0), call.argument(1).cloned()) {
+        (Some(space), Some(atom)) => Outcome::Results(formal_docs(call, &space, &atom, &wanted)),
+        _ => Outcome::failure("a space and the documented atom are expected as arguments"),
+    }
+}
+
+fn get_doc_function(call: &mut Call<'_>) -> Outcome {
+    let (Some(space), [_, atom, type_atom]) = (call.space(0), call.arguments) else {
+        return Outcome::failure("a space, the documented function and its type are expected as arguments");
+    };
+    let docs = docs_of(call, &space, atom);
+    let functions = docs.iter().filter(|doc| doc.function.is_some());
+    Outcome::Results(functions.map(|doc| formal_doc(atom, type_atom, doc)).collect())
+}
+
+/// `(get-doc-params params return types)`: each part with its type.
+fn get_doc_params(call: &mut Call<'_>) -> Outcome {
+    let (Some(parameters), Some(result), Some(types)) = (call.children(0), call.argument(1), call.children(2)) else {
+        return Outcome::failure("parameters, return and types are expected as arguments");
+    };
+    if types.len() != parameters.len() + 1 {
+        return Outcome::failure("as many types as parameters are expected, and one for the result");
+    }
+    let typed = parameters.iter().zip(types).map(|(part, type_atom)| typed_part("@param", type_atom.clone(), part));
+    let typed = Atom::expression(typed.collect::<Vec<_>>());
+    Outcome::one(Atom::expression([typed, typed_part("@return", types[parameters.len()].clone(), result)]))
+}
+
+fn undefined_function_type(call: &mut Call<'_>) -> Outcome {
+    match call.children(0) {
+        Some(parameters) => Outcome::one(Atom::expression(vec![Atom::symbol(names::UNDEFINED); parameters.len() + 1])),
+        None => Outcome::failure("the parameters are expected as the argument"),
+    }
+}
+
+/// `(help! name)` prints what is documented; `(help!)` prints a line for each name of the library.
+fn help(call: &mut Call<'_>) -> Outcome {
+    match call.arguments {
+        [] => {
+            let library = call.runner.modules[0].space.clone();
+            print_overview(call, &library)
+        }
+        [atom] => help_of(call, &atom.clone()),
+        _ => Outcome::failure(names::INCORRECT_NUMBER_OF_ARGUMENTS),
+    }
+}
+
+fn help_of(call: &mut Call<'_>, atom: &Atom) -> Outcome {
+    match help_lines(call, atom) {
+        Some(lines) => print(call, &lines),
+        None => print(call, &[format!("No documentation found for {atom}")]),
+    }
+}
+
+fn help_internal(call: &mut Call<'_>) -> Outcome {
+    let Some(atom) = call.argument(0).cloned() else { return Outcome::failure("an atom is expected as the argument") };
+    match help_lines(call, &atom) {
+        Some(lines) => print(call, &lines),
+        None => Outcome::Results(Vec::new()),
+    }
+}
+
+/// The lines about an atom, or about the module of that name.
+fn help_lines(call: &mut Call<'_>, atom: &Atom) -> Option<Vec<String>> {
+    let here = call.runner.current_module();
+    let space = call.runner.module(here).space.clone();
+    let docs = formal_docs(call, &space, atom, &Wanted::Any);
+    if !docs.is_empty() {
+        return Some(docs.iter().flat_map(doc_lines).collect());
+    }
+    let module = call.runner.modules.iter().find(|module| atom.is_symbol(&module.path))?;
+    let space = module.space.clone();
+    Some(overview(call, &space))
+}
+
+/// The value after a head in a formal documentation.
+fn part<'a>(doc: &'a Atom, head: &str) -> Option<&'a Atom> {
+    let item = doc.children()?.iter().find(|item| item.head().is_some_and(|found| found.is_symbol(head)))?;
+    item.children()?.get(1)
+}
+
+fn doc_lines(doc: &Atom) -> Vec<String> {
+    let shown = |head| part(doc, head).map(plain).unwrap_or_default();
+    let kind = if part(doc, "@kind").is_some_and(|kind| kind.is_symbol("function")) { "Function" } else { "Atom" };
+    let mut lines = vec![format!("{kind} {}: {} {}", shown("@item"), shown("@type"), shown("@desc"))];
+    if let Some(parameters) = part(doc, "@params").and_then(Atom::children) {
+        lines.push("Parameters:".to_owned());
+        lines.extend(parameters.iter().map(parameter_line));
+    }
+    let result =
+        doc.children().into_iter().flatten().find(|item| item.head().is_some_and(|head| head.is_symbol("@return")));
+    lines.extend(result.map(|result| format!("Return: {}", typed_text(result))));
+    lines
+}
+
+fn parameter_line(parameter: &Atom) -> String {
+    format!("  {}", typed_text(parameter))
+}
+
+/// `(type T) description`, of `(@param (@type T) (@desc description))`.
+fn typed_text(item: &Atom) -> String {
+    let shown = |head| part(item, head).map(plain).unwrap_or_default();
+    format!("(type {}) {}", shown("@type"), shown("@desc"))
+}
+
+fn help_parameter(call: &mut Call<'_>) -> Outcome {
+    match call.argument(0).map(parameter_line) {
+        Some(line) => print(call, &[line]),
+        None => Outcome::failure("a parameter is expected as the argument"),
+    }
+}
+
+fn help_space(call: &mut Call<'_>) -> Outcome {
+    match call.space(0) {
+        Some(space) => print_overview(call, &space),
+        None => Outcome::failure("a space is expected as the argument"),
+    }
+}
+
+fn print_overview(call: &mut Call<'_>, space: &SpaceRef) -> Outcome {
+    let lines = overview(call, space);
+    print(call, &lines)
+}
+
+/// A name and its description for each documentation fact of a space.
+fn overview(call: &mut Call<'_>, space: &SpaceRef) -> Vec<String> {
+    let facts = space.without_imports().atoms(&mut call.runner.variables);
+    let docs = facts.iter().filter(|fact| fact.head().is_some_and(|head| head.is_symbol("@doc")));
+    let line = |fact: &Atom| {
+        let name = fact.children()?.get(1)?.clone();
+        Some([plain(&name), format!("\t{}", part(fact, "@desc").map(plain)?)])
+    };
+    docs.filter_map(line).flatten().collect()
+}

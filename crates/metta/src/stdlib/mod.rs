@@ -1,0 +1,137 @@
+//! The standard library: native functions, and the rules of the prelude written in MeTTa.
+//!
+//! Each module of this folder lists its functions as [`OperationSpec`]s: name, type, what carries it out. A function
+//! is a grounded atom, known to the tokenizer by its name. Functions that mean another thing in each module (`get-type`
+//! asks that module's space) are registered for each module; all others once.
+
+mod arithmetic;
+mod assertions;
+mod control;
+mod documentation;
+mod expressions;
+mod math;
+mod modules;
+mod spaces;
+mod text;
+mod typing;
+
+use crate::modules::ModuleId;
+use crate::names;
+use crate::operation::{Operation, OperationSpec};
+use crate::reader::read_atom;
+use crate::syntax;
+use crate::tokenizer::Tokenizer;
+use space::{Atom, SpaceRef};
+
+/// The part of the library that is written in MeTTa.
+pub const PRELUDE: &str = include_str!("prelude.metta");
+
+/// Every native function.
+pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
+    let lists: [&'static [OperationSpec]; 10] = [
+        arithmetic::OPERATIONS,
+        assertions::OPERATIONS,
+        control::OPERATIONS,
+        documentation::OPERATIONS,
+        expressions::OPERATIONS,
+        math::OPERATIONS,
+        modules::OPERATIONS,
+        spaces::OPERATIONS,
+        text::OPERATIONS,
+        typing::OPERATIONS,
+    ];
+    lists.into_iter().flatten()
+}
+
+/// Registers the functions that mean the same in every module, and the constants.
+pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
+    for spec in operations().filter(|spec| !spec.has_home) {
+        tokenizer.register_name(spec.name, operation_atom(spec, ModuleId(0)));
+    }
+    tokenizer.register_name("PI", Atom::from(std::f64::consts::PI));
+    tokenizer.register_name("EXP", Atom::from(std::f64::consts::E));
+}
+
+/// Registers the functions of one module, and its `&self`.
+pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space: &SpaceRef) {
+    for spec in operations().filter(|spec| spec.has_home) {
+        tokenizer.register_name(spec.name, operation_atom(spec, home));
+    }
+    tokenizer.register_name("&self", Atom::from(space.clone()));
+}
+
+fn operation_atom(spec: &OperationSpec, home: ModuleId) -> Atom {
+    let type_atom = spec.signature.map_or_else(|| Atom::symbol(names::UNDEFINED), read_type);
+    Operation::new(spec, type_atom, home).into_atom()
+}
+
+/// A type written in MeTTa syntax.
+fn read_type(text: &str) -> Atom {
+    let parsed = syntax::parse(text);
+    let form = parsed.tree.forms().first().expect("a signature is an atom");
+    read_atom(&parsed.tree, form.node, &Tokenizer::default())
+}
+
+/// Whether a form of the prelude says something about one of these names.
+pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
+    let Some([statement, subject, ..]) = form.children() else { return false };
+    let name = match subject.head() {
+        Some(head) if statement.is_symbol(names::EQUAL) => head,
+        _ => subject,
+    };
+    let name = name.to_string();
+    names.contains(&name.as_str())
+}
+
+/// The names of Hyperon's library that Mnemon does not have yet, by where they come from.
+pub const NOT_SUPPORTED: [(&str, &[&str]); 7] = [
+    (
+        "the Python host",
+        &[
+            "repr",
+            "parse",
+            "stringToChars",
+            "charsToString",
+            "py-atom",
+            "py-dot",
+            "py-tuple",
+            "py-list",
+            "py-dict",
+            "py-chain",
+            "load-ascii",
+        ],
+    ),
+    (
+        "the module random",
+        &["random-int", "random-float", "set-random-seed", "new-random-generator", "reset-random-generator", "flip"],
+    ),
+    ("the module json", &["get-value", "get-keys", "dict-space", "json-encode", "json-decode"]),
+    (
+        "the module fileio",
+        &["file-open!", "file-read-to-string!", "file-write!", "file-seek!", "file-read-exact!", "file-get-size!"],
+    ),
+    ("the module catalog", &["catalog-list!", "catalog-update!", "catalog-clear!"]),
+    (
+        "the module das",
+        &[
+            "new-das!",
+            "das-join-network!",
+            "das-services!",
+            "das-service-status!",
+            "das-create-context!",
+            "das-evolution!",
+            "das-link-creation!",
+            "das-get-params!",
+            "das-set-param!",
+            "das-helpers!",
+        ],
+    ),
+    ("git", &["git-module!"]),
+];
+
+/// What to say of a call that no rule reduces, when its name belongs to a part of Hyperon that is not here yet.
+pub(crate) fn not_supported(call: &Atom) -> Option<String> {
+    let name = call.head()?.as_symbol()?;
+    let (origin, _) = NOT_SUPPORTED.iter().find(|(_, names)| names.contains(&name))?;
+    Some(format!("{name} (of {origin}) is not supported yet"))
+}

@@ -1,0 +1,135 @@
+//! Modules, tokens and settings.
+
+use super::text::print;
+use crate::modules::{ModuleError, TOP};
+use crate::operation::{Call, OperationSpec, Outcome};
+use space::Atom;
+
+const fn spec(
+    name: &'static str,
+    signature: Option<&'static str>,
+    native: fn(&mut Call<'_>) -> Outcome,
+) -> OperationSpec {
+    OperationSpec { name, signature, has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    spec("import!", Some("(-> Atom Atom (->))"), import),
+    spec("include", Some("(-> Atom %Undefined%)"), include),
+    spec("mod-space!", Some("(-> Atom SpaceType)"), module_space),
+    spec("module-space-no-deps", Some("(-> SpaceType SpaceType)"), space_without_imports),
+    spec("print-mods!", Some("(-> (->))"), print_modules),
+    spec("register-module!", Some("(-> Atom (->))"), register),
+    spec("git-module!", Some("(-> Atom (->))"), |_| Outcome::failure("git-module! is not supported yet")),
+    spec("pragma!", None, pragma),
+    OperationSpec { name: "bind!", signature: Some("(-> Symbol %Undefined% (->))"), has_home: true, native: bind },
+];
+
+fn failed(error: &ModuleError) -> Outcome {
+    Outcome::failure(error.to_string())
+}
+
+/// `(import! &self module)` makes a module's atoms answer queries here; `(import! name module)` makes `&name` its space.
+fn import(call: &mut Call<'_>) -> Outcome {
+    let (Some(destination), Some(name)) = (call.argument(0).cloned(), call.name(1)) else {
+        return Outcome::failure("import! expects a destination &space and a module name argument");
+    };
+    let here = call.runner.current_module();
+    let is_self = call.space(0).is_some_and(|space| space.is_same(&call.runner.module(here).space));
+    if !is_self && destination.as_symbol().is_none() {
+        let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
+        return Outcome::failure(format!("{message}{destination}"));
+    }
+    let module = match call.runner.load_module(&name) {
+        Ok(module) => module,
+        Err(error) => return failed(&error),
+    };
+    match destination.as_symbol() {
+        None => call.runner.import_module(here, module),
+        Some(name) => {
+            let token = if name.starts_with('&') { name.to_owned() } else { format!("&{name}") };
+            let space = Atom::from(call.runner.module(module).space.clone());
+            call.runner.tokenizer_mut(here).register_name(&token, space);
+        }
+    }
+    Outcome::unit()
+}
+
+fn include(call: &mut Call<'_>) -> Outcome {
+    let Some(name) = call.name(0) else { return Outcome::failure("include expects a module name argument") };
+    match call.runner.include(&name) {
+        Ok(results) => Outcome::Results(results),
+        Err(error) => failed(&error),
+    }
+}
+
+fn module_space(call: &mut Call<'_>) -> Outcome {
+    let Some(name) = call.name(0) else { return Outcome::failure("mod-space! expects a module name argument") };
+    match call.runner.load_module(&name) {
+        Ok(module) => Outcome::one(call.runner.module(module).space.clone()),
+        Err(error) => failed(&error),
+    }
+}
+
+/// A copy of a space's own atoms, without what it imports.
+fn space_without_imports(call: &mut Call<'_>) -> Outcome {
+    let Some(space) = call.space(0) else {
+        return Outcome::failure("module-space-no-deps expects a space as an argument");
+    };
+    Outcome::one(space.without_imports())
+}
+
+fn print_modules(call: &mut Call<'_>) -> Outcome {
+    let lines: Vec<String> = call.runner.module_paths();
+    print(call, &lines)
+}
+
+/// Loads a file, or the `module.metta` of a directory, as a module of the top level named like it.
+fn register(call: &mut Call<'_>) -> Outcome {
+    let Some(path) = call.name(0) else {
+        return Outcome::failure("register-module! expects a file system path; use quotes if needed");
+    };
+    let directory = call.runner.module(call.runner.current_module()).directory.clone();
+    let path = crate::modules::join(&directory, path.trim_end_matches('/'));
+    let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
+    let Some(file) = tried.iter().find(|file| call.runner.world.has_source(file)).cloned() else {
+        return failed(&ModuleError::NotFound { path, tried: tried.to_vec() });
+    };
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let module_path = format!("{TOP}:{}", name.strip_suffix(".metta").unwrap_or(name));
+    match call.runner.load_file(module_path, file) {
+        Ok(_) => Outcome::unit(),
+        Err(error) => failed(&error),
+    }
+}
+
+/// The settings that mean something; others are kept and do nothing.
+const SETTINGS: [&str; 4] = ["max-stack-depth", "type-check", "interpreter", "semantics"];
+
+fn pragma(call: &mut Call<'_>) -> Outcome {
+    let (Some(key), Some(value)) = (call.argument(0), call.argument(1)) else {
+        return Outcome::failure("pragma! expects key and value as arguments");
+    };
+    let Some(key) = key.as_symbol() else { return Outcome::failure("pragma! expects symbol atom as a key") };
+    if key == "max-stack-depth" && value.to_string().parse::<usize>().is_err() {
+        return Outcome::failure("UnsignedIntegerIsExpected");
+    }
+    if !SETTINGS.contains(&key) {
+        call.runner.world.trace(&format!("pragma! {key} has no effect; known settings: {}", SETTINGS.join(", ")));
+    }
+    let (key, value) = (key.to_owned(), value.clone());
+    call.runner.set_setting(key, value);
+    Outcome::unit()
+}
+
+fn bind(call: &mut Call<'_>) -> Outcome {
+    let (Some(token), Some(atom)) = (call.argument(0), call.argument(1)) else {
+        return Outcome::failure("bind! expects two arguments: token and atom");
+    };
+    let Some(token) = token.as_symbol() else { return Outcome::failure("bind! expects symbol atom as a token") };
+    let (token, atom) = (token.to_owned(), atom.clone());
+    match call.runner.tokenizer_mut(call.home).register_token(&token, atom) {
+        Ok(()) => Outcome::unit(),
+        Err(reason) => Outcome::failure(format!("{token} is no regular expression: {reason}")),
+    }
+}

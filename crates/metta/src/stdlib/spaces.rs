@@ -1,0 +1,128 @@
+//! Spaces and states.
+
+use crate::names;
+use crate::operation::{Call, OperationSpec, Outcome};
+use crate::types;
+use space::{Atom, Rewrite, Solution, rewrite};
+
+const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
+    OperationSpec { name, signature: Some(signature), has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    spec("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
+    spec("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom")),
+    spec("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct")),
+    spec("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms")),
+    spec("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts")),
+    spec("remove-atom", "(-> SpaceType Atom (->))", remove),
+    spec("get-atoms", "(-> SpaceType Atom)", atoms),
+    spec("new-space", "(-> SpaceType)", new_space),
+    spec("new-state", "(-> $t (StateMonad $t))", new_state),
+    spec("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state),
+    spec("get-state", "(-> (StateMonad $t) $t)", get_state),
+    spec("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state),
+];
+
+fn matches(call: &mut Call<'_>) -> Outcome {
+    let (Some(pattern), Some(template)) = (call.argument(1), call.argument(2)) else {
+        return Outcome::failure("match expects three arguments: space, pattern and template");
+    };
+    let Some(space) = call.space(0) else {
+        return Outcome::failure("match expects a space as the first argument");
+    };
+    let solutions = space.query(pattern, &mut call.runner.variables);
+    Outcome::Solutions(solutions.into_iter().map(|solution| with_template(solution, template)).collect())
+}
+
+/// A solution and the template with it put in.
+pub(super) fn with_template(solution: Solution, template: &Atom) -> (Solution, Atom) {
+    let filled = rewrite(template, |variable| {
+        let value = solution.iter().find(|(bound, _)| bound == variable);
+        value.map_or(Rewrite::Keep, |(_, value)| Rewrite::Replace(value.clone()))
+    });
+    (solution, filled.unwrap_or_else(|| template.clone()))
+}
+
+fn add(call: &mut Call<'_>, name: &str) -> Outcome {
+    match (call.space(0), call.argument(1)) {
+        (Some(space), Some(atom)) => {
+            space.add(atom);
+            Outcome::unit()
+        }
+        _ => Outcome::failure(format!("{name} expects a space as the first argument and an atom as the second")),
+    }
+}
+
+fn add_all(call: &mut Call<'_>, name: &str) -> Outcome {
+    match (call.space(0), call.children(1)) {
+        (Some(space), Some(atoms)) => {
+            atoms.iter().for_each(|atom| space.add(atom));
+            Outcome::unit()
+        }
+        _ => Outcome::failure(format!("{name} expects a space as the first argument and a tuple as the second")),
+    }
+}
+
+fn remove(call: &mut Call<'_>) -> Outcome {
+    match (call.space(0), call.argument(1)) {
+        (Some(space), Some(atom)) => {
+            space.remove(atom);
+            Outcome::unit()
+        }
+        _ => Outcome::failure("remove-atom expects a space as the first argument and an atom as the second"),
+    }
+}
+
+fn atoms(call: &mut Call<'_>) -> Outcome {
+    match call.space(0) {
+        Some(space) => Outcome::Results(space.atoms(&mut call.runner.variables)),
+        None => Outcome::failure("get-atoms expects a space as its argument"),
+    }
+}
+
+fn new_space(call: &mut Call<'_>) -> Outcome {
+    match call.arguments {
+        [] => Outcome::one(call.runner.new_space()),
+        _ => Outcome::failure("new-space doesn't expect arguments"),
+    }
+}
+
+fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {
+    let type_atom = Atom::expression([Atom::symbol(names::STATE_MONAD), type_atom]);
+    Outcome::one(call.runner.new_state(value.clone(), type_atom))
+}
+
+fn new_state(call: &mut Call<'_>) -> Outcome {
+    let Some(value) = call.argument(0) else { return Outcome::failure("new-state expects one atom as its argument") };
+    let value = value.clone();
+    let found = types::types_of(call.context, &value, &mut call.runner.variables);
+    let first = found.into_iter().find(types::AtomType::is_valid).map(|found| found.atom);
+    state_of(call, &value, first.unwrap_or_else(|| Atom::symbol(names::UNDEFINED)))
+}
+
+fn new_typed_state(call: &mut Call<'_>) -> Outcome {
+    let expected = "new-state expects atom as a first argument and non-empty list of types as a second argument";
+    let (Some(value), Some([first, ..])) = (call.argument(0), call.children(1)) else {
+        return Outcome::failure(expected);
+    };
+    let (value, first) = (value.clone(), first.clone());
+    state_of(call, &value, first)
+}
+
+fn get_state(call: &mut Call<'_>) -> Outcome {
+    match call.state(0) {
+        Some(state) => Outcome::one(state.value()),
+        None => Outcome::failure("get-state expects single state atom as an argument"),
+    }
+}
+
+fn change_state(call: &mut Call<'_>) -> Outcome {
+    match (call.state(0), call.argument(1)) {
+        (Some(state), Some(value)) => {
+            state.set(value.clone());
+            Outcome::one(state)
+        }
+        _ => Outcome::failure("change-state! expects a state atom and its new value as arguments"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Asking for types.
+
+use super::spaces::with_template;
+use crate::names;
+use crate::operation::{Call, OperationSpec, Outcome};
+use crate::types;
+use space::{Atom, Bindings, Solution, SpaceRef, Unifier, variables};
+
+const fn spec(
+    name: &'static str,
+    signature: Option<&'static str>,
+    native: fn(&mut Call<'_>) -> Outcome,
+) -> OperationSpec {
+    OperationSpec { name, signature, has_home: false, native }
+}
+
+pub(super) const OPERATIONS: &[OperationSpec] = &[
+    OperationSpec { name: "get-type", signature: Some("(-> Atom %Undefined%)"), has_home: true, native: get_type },
+    spec("get-type-space", Some("(-> SpaceType Atom Atom)"), get_type_space),
+    spec("get-metatype", Some("(-> Atom Atom)"), get_metatype),
+    spec("is-function", Some("(-> Type Bool)"), is_function),
+    spec("type-cast", None, type_cast),
+    spec("match-types", None, match_types),
+    spec("match-type-or", None, match_type_or),
+];
+
+/// The valid types of an atom, or nothing when it is ill-typed.
+fn types_in(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Outcome {
+    let found = types::types_of(space, atom, &mut call.runner.variables);
+    Outcome::Results(found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect())
+}
+
+fn get_type(call: &mut Call<'_>) -> Outcome {
+    let Some(atom) = call.argument(0).cloned() else {
+        return Outcome::failure("get-type expects single atom as an argument");
+    };
+    match (call.arguments.len(), call.space(1)) {
+        (1, _) => {
+            let space = call.runner.module(call.home).space.clone();
+            types_in(call, &space, &atom)
+        }
+        (_, Some(space)) => types_in(call, &space, &atom),
+        (_, None) => Outcome::failure("get-type expects a space as the second argument"),
+    }
+}
+
+fn get_type_space(call: &mut Call<'_>) -> Outcome {
+    match (call.space(0), call.argument(1).cloned()) {
+        (Some(space), Some(atom)) => types_in(call, &space, &atom),
+        _ => Outcome::failure("get-type-space expects a space as the first argument"),
+    }
+}
+
+fn get_metatype(call: &mut Call<'_>) -> Outcome {
+    match call.argument(0) {
+        Some(atom) => Outcome::one(Atom::symbol(names::metatype(atom))),
+        None => Outcome::failure("get-metatype expects single atom as an argument"),
+    }
+}
+
+fn is_function(call: &mut Call<'_>) -> Outcome {
+    match call.argument(0) {
+        Some(atom) => Outcome::one(atom.head().is_some_and(|head| head.is_symbol(names::ARROW))),
+        None => Outcome::failure("is-function expects a type as the argument"),
+    }
+}
+
+fn type_cast(call: &mut Call<'_>) -> Outcome {
+    let (Some(atom), Some(expected), Some(space)) = (call.argument(0), call.argument(1), call.space(2)) else {
+        return Outcome::NotReducible;
+    };
+    if expected.is_symbol(names::metatype(atom)) {
+        return Outcome::one(atom.clone());
+    }
+    let source = &mut call.runner.variables;
+    let found = types::types_of(&space, atom, source);
+    let nothing_bound = Bindings::default();
+    let mut valid = found.iter().filter(|found| found.is_valid());
+    if valid.any(|found| !types::agree(&found.atom, expected, &nothing_bound, source).is_empty()) {
+        return Outcome::one(atom.clone());
+    }
+    Outcome::one(names::error_text(atom.clone(), names::BAD_TYPE))
+}
+
+/// The ways in which two types agree.
+fn agreements(call: &mut Call<'_>, left: &Atom, right: &Atom) -> Vec<Solution> {
+    let is_open = |side: &Atom| side.is_symbol(names::UNDEFINED) || side.is_symbol(names::ATOM);
+    if is_open(left) || is_open(right) {
+        return vec![Solution::new()];
+    }
+    let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
+    let mut unifier = Unifier::under(Bindings::default(), &mut call.runner.variables);
+    if !unifier.unify(left, right) {
+        return Vec::new();
+    }
+    unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+}
+
+fn match_types(call: &mut Call<'_>) -> Outcome {
+    let [left, right, then, otherwise] = call.arguments else { return Outcome::NotReducible };
+    let found = agreements(call, left, right);
+    if found.is_empty() {
+        return Outcome::one(otherwise.clone());
+    }
+    Outcome::Solutions(found.into_iter().map(|solution| with_template(solution, then)).collect())
+}
+
+/// `(match-type-or folded type expected)`: whether `folded` is true or the types agree.
+fn match_type_or(call: &mut Call<'_>) -> Outcome {
+    let [folded, found, expected] = call.arguments else { return Outcome::NotReducible };
+    let Some(folded) = super::arithmetic::bool_of(Some(folded)) else { return Outcome::NotReducible };
+    let agrees = !agreements(call, found, expected).is_empty();
+    Outcome::one(folded || agrees)
+}

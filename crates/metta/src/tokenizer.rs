@@ -1,0 +1,108 @@
+//! The tokenizer: which words of a source are grounded atoms.
+//!
+//! A word is a symbol unless a token covers all of it. Tokens are tried from the latest registration to the first,
+//! so that `bind!` can give a word another meaning. Most tokens are plain names and are found by hashing; only
+//! tokens with a pattern are matched one by one.
+
+use regex::Regex;
+use rustc_hash::FxHashMap;
+use space::{Atom, Number};
+use std::sync::Arc;
+
+type Constructor = fn(&str) -> Option<Atom>;
+
+#[derive(Clone)]
+enum Meaning {
+    Atom(Atom),
+    Constructor(Constructor),
+}
+
+/// The tokens of a module: those of the standard library, then its own.
+#[derive(Clone, Default)]
+pub struct Tokenizer {
+    base: Option<Arc<Tokenizer>>,
+    names: FxHashMap<String, (usize, Meaning)>,
+    patterns: Vec<(usize, Regex, Meaning)>,
+    registered: usize,
+}
+
+impl Tokenizer {
+    /// A tokenizer that begins with the tokens of another.
+    pub fn over(base: Arc<Tokenizer>) -> Self {
+        Self { registered: base.registered, base: Some(base), ..Self::default() }
+    }
+
+    /// The tokenizer of the words that are numbers or truth values.
+    pub fn literals() -> Self {
+        let mut tokenizer = Self::default();
+        let literals: [(&str, Constructor); 4] = [
+            (r"[-+]?[0-9]+", |word| Number::parse_integer(word).map(Atom::from)),
+            (r"[-+]?[0-9]+\.[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
+            (r"[-+]?[0-9]+(\.[0-9]+)?[eE][-+]?[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
+            ("True|False", |word| Some(Atom::from(word == "True"))),
+        ];
+        for (pattern, constructor) in literals {
+            let regex = whole(pattern).expect("the patterns of literals are well formed");
+            tokenizer.register_pattern(regex, Meaning::Constructor(constructor));
+        }
+        tokenizer
+    }
+
+    /// Makes a word mean an atom.
+    pub fn register_name(&mut self, name: &str, atom: Atom) {
+        self.registered += 1;
+        self.names.insert(name.to_owned(), (self.registered, Meaning::Atom(atom)));
+    }
+
+    /// Makes every word that a regular expression covers mean an atom, as `bind!` does.
+    ///
+    /// # Errors
+    /// When the text is not a regular expression; the message says why.
+    pub fn register_token(&mut self, token: &str, atom: Atom) -> Result<(), String> {
+        if regex::escape(token) != token {
+            let regex = whole(token).map_err(|error| error.to_string())?;
+            self.register_pattern(regex, Meaning::Atom(atom.clone()));
+        }
+        self.register_name(token, atom);
+        Ok(())
+    }
+
+    fn register_pattern(&mut self, regex: Regex, meaning: Meaning) {
+        self.registered += 1;
+        self.patterns.push((self.registered, regex, meaning));
+    }
+
+    /// Forgets a plain name, as tests do to see what depends on it.
+    pub fn forget(&mut self, name: &str) {
+        self.names.remove(name);
+    }
+
+    /// The atom that a word of a source stands for.
+    pub fn atom(&self, word: &str) -> Atom {
+        let mut tokenizer = Some(self);
+        while let Some(tokens) = tokenizer {
+            if let Some(atom) = tokens.own_atom(word) {
+                return atom;
+            }
+            tokenizer = tokens.base.as_deref();
+        }
+        Atom::symbol(word)
+    }
+
+    fn own_atom(&self, word: &str) -> Option<Atom> {
+        let name = self.names.get(word);
+        let patterns = self.patterns.iter().rev().filter(|(_, regex, _)| regex.is_match(word));
+        let mut found: Vec<(usize, &Meaning)> = patterns.map(|(order, _, meaning)| (*order, meaning)).collect();
+        found.extend(name.map(|(order, meaning)| (*order, meaning)));
+        found.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(*order));
+        found.iter().find_map(|(_, meaning)| match meaning {
+            Meaning::Atom(atom) => Some(atom.clone()),
+            Meaning::Constructor(make) => make(word),
+        })
+    }
+}
+
+/// The regular expression that must cover a word from end to end.
+fn whole(pattern: &str) -> Result<Regex, regex::Error> {
+    Regex::new(&format!("^(?:{pattern})$"))
+}

@@ -1,0 +1,281 @@
+//! The types of atoms: gradual, dependent, several at once.
+//!
+//! 1. A grounded atom carries its type; a symbol has the types declared by `(: symbol type)` and, through
+//!    `(:< type supertype)`, their supertypes.
+//! 2. An expression has every product of its children's types in which the head is no function, the types declared
+//!    for the expression itself, and for each function type of its head what that type makes of the arguments:
+//!    the return type, or an error.
+//! 3. What has no type is `%Undefined%`, which agrees with everything.
+//!
+//! Types are computed from the leaves up with an explicit stack. Types with variables are fresh at each use.
+
+use crate::names::{self, error};
+use space::{Atom, Bindings, Expression, Grounded, SpaceRef, Unifier, VariableSource, make_fresh};
+
+/// How many types one expression may have: the product of its children's types grows fast.
+pub const TYPES_PER_ATOM_MAX: usize = 4096;
+
+/// One type of an atom.
+#[derive(Clone, Debug)]
+pub struct AtomType {
+    /// The type.
+    pub atom: Atom,
+    /// For an ill-typed application, the error to report instead.
+    pub error: Option<Atom>,
+}
+
+impl AtomType {
+    fn valid(atom: Atom) -> Self {
+        Self { atom, error: None }
+    }
+
+    /// Whether this is the type of a well-typed atom.
+    pub fn is_valid(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// Whether it is a function type.
+    pub fn is_function(&self) -> bool {
+        is_function(&self.atom)
+    }
+}
+
+/// Whether an atom is a function type: `(-> … result)`.
+pub fn is_function(atom: &Atom) -> bool {
+    atom.children().is_some_and(|children| children.len() > 1 && children[0].is_symbol(names::ARROW))
+}
+
+/// The types of an atom in a space; `%Undefined%` when none is known.
+pub fn types_of(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+    let types = known_types(space, atom, source);
+    if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
+}
+
+/// The errors of an atom that has no valid type.
+pub fn type_errors(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
+    types_of(space, atom, source).into_iter().map(|found| found.error).collect()
+}
+
+/// An expression whose children's types are being found.
+struct Open<'a> {
+    atom: &'a Atom,
+    children: &'a [Atom],
+    types: Vec<Vec<AtomType>>,
+}
+
+/// The types that are known of an atom; empty when none is.
+fn known_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut current = atom;
+    loop {
+        let mut found = match current {
+            Atom::Expression(expression) if !expression.is_empty() => {
+                open.push(Open { atom: current, children: expression.children(), types: Vec::new() });
+                None
+            }
+            leaf => Some(leaf_types(space, leaf, source)),
+        };
+        loop {
+            if let Some(types) = found.take() {
+                match open.last_mut() {
+                    Some(parent) => parent.types.push(types),
+                    None => return types,
+                }
+            }
+            let top = open.last().expect("an expression is open");
+            if let Some(child) = top.children.get(top.types.len()) {
+                current = child;
+                break;
+            }
+            let complete = open.pop().expect("an expression is open");
+            found = Some(expression_types(space, &complete, source));
+        }
+    }
+}
+
+fn leaf_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+    match atom {
+        Atom::Symbol(_) => declared_types(space, atom, source).into_iter().map(AtomType::valid).collect(),
+        Atom::Grounded(value) => match grounded_type(value) {
+            type_atom if type_atom.is_symbol(names::UNDEFINED) => Vec::new(),
+            type_atom => vec![AtomType::valid(make_fresh(&type_atom, &[], source))],
+        },
+        Atom::Variable(_) | Atom::Expression(_) => Vec::new(),
+    }
+}
+
+/// The type a grounded atom carries.
+pub fn grounded_type(value: &Grounded) -> Atom {
+    match value {
+        Grounded::Bool(_) => Atom::symbol(names::BOOL),
+        Grounded::Number(_) => Atom::symbol(names::NUMBER),
+        Grounded::Text(_) => Atom::symbol(names::STRING),
+        Grounded::Space(_) => Atom::symbol(names::SPACE_TYPE),
+        Grounded::State(state) => state.type_atom().clone(),
+        Grounded::Bindings(_) => names::undefined(),
+        Grounded::Host(value) => value.type_atom(),
+    }
+}
+
+/// The types declared for an atom, and their supertypes.
+fn declared_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+    let mut types = second_of(space, names::HAS_TYPE, atom, source);
+    types.retain(|found| !found.is_symbol(names::UNDEFINED));
+    add_supertypes(space, &mut types, source);
+    types
+}
+
+/// What stands third in the statements `(relation atom $X)` of a space.
+fn second_of(space: &SpaceRef, relation: &str, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+    let wanted = source.fresh(names::asked());
+    let query = Atom::expression([Atom::symbol(relation), atom.clone(), Atom::Variable(wanted.clone())]);
+    let solutions = space.query(&query, source).into_iter();
+    let values = solutions.filter_map(|solution| solution.into_iter().find(|(bound, _)| *bound == wanted));
+    values.map(|(_, value)| value).collect()
+}
+
+fn add_supertypes(space: &SpaceRef, types: &mut Vec<Atom>, source: &mut VariableSource) {
+    let mut next = 0;
+    while next < types.len() {
+        let supertypes = second_of(space, names::SUBTYPE, &types[next], source);
+        for supertype in supertypes {
+            if !types.contains(&supertype) {
+                types.push(supertype);
+            }
+        }
+        next += 1;
+    }
+}
+
+fn expression_types(space: &SpaceRef, expression: &Open<'_>, source: &mut VariableSource) -> Vec<AtomType> {
+    let (head, arguments) = expression.types.split_first().expect("the expression has a head");
+    let mut types = tuple_types(head, arguments);
+    types.extend(declared_types(space, expression.atom, source));
+    add_supertypes(space, &mut types, source);
+    let mut found: Vec<AtomType> = types.into_iter().map(AtomType::valid).collect();
+    for function in head.iter().filter(|found| found.is_function()) {
+        apply_function_type(expression, &function.atom, arguments, &mut found, source);
+        found.truncate(TYPES_PER_ATOM_MAX);
+    }
+    found
+}
+
+/// Every product of the children's types in which the head is no function.
+fn tuple_types(head: &[AtomType], arguments: &[Vec<AtomType>]) -> Vec<Atom> {
+    let heads = head.iter().filter(|found| !found.is_function()).map(|found| vec![found.atom.clone()]);
+    let mut products: Vec<Vec<Atom>> = heads.collect();
+    for types in arguments {
+        let longer = products.iter().flat_map(|product| types.iter().map(|found| with_last(product, &found.atom)));
+        products = longer.take(TYPES_PER_ATOM_MAX).collect();
+    }
+    products.into_iter().map(Atom::expression).collect()
+}
+
+fn with_last(product: &[Atom], last: &Atom) -> Vec<Atom> {
+    let mut longer = Vec::with_capacity(product.len() + 1);
+    longer.extend_from_slice(product);
+    longer.push(last.clone());
+    longer
+}
+
+/// Applies a function type to arguments of these types: its return type for each way in which they agree, or the
+/// error of the first argument that does not.
+fn apply_function_type(
+    expression: &Open<'_>,
+    function: &Atom,
+    arguments: &[Vec<AtomType>],
+    found: &mut Vec<AtomType>,
+    source: &mut VariableSource,
+) {
+    let (formals, result) = function_parts(function);
+    let ill_typed = |message| AtomType { atom: function.clone(), error: Some(error(expression.atom.clone(), message)) };
+    if formals.len() != arguments.len() {
+        found.push(ill_typed(Atom::symbol(names::INCORRECT_NUMBER_OF_ARGUMENTS)));
+        return;
+    }
+    let mut alternatives = vec![Bindings::default()];
+    for (position, (formal, actuals)) in formals.iter().zip(arguments).enumerate() {
+        let argument = &expression.children[position + 1];
+        if actuals.is_empty() || formal.is_symbol(names::UNDEFINED) || accepts_raw(formal, argument) {
+            continue;
+        }
+        let mut next = Vec::new();
+        for bindings in &alternatives {
+            next.extend(actuals.iter().flat_map(|actual| agree_deeply(&actual.atom, formal, bindings, source)));
+        }
+        if next.is_empty() {
+            let messages = actuals.iter().map(|actual| bad_argument(position + 1, formal.clone(), actual.atom.clone()));
+            found.extend(messages.map(ill_typed));
+            return;
+        }
+        next.truncate(TYPES_PER_ATOM_MAX);
+        alternatives = next;
+    }
+    found.extend(alternatives.iter().map(|bindings| AtomType::valid(bindings.resolve(result))));
+}
+
+/// The message of an ill-typed argument; positions count from 1.
+pub fn bad_argument(position: usize, expected: Atom, actual: Atom) -> Atom {
+    let position = Atom::from(space::Number::from(position));
+    Atom::expression([Atom::symbol(names::BAD_ARG_TYPE), position, expected, actual])
+}
+
+/// The argument types and the return type of a function type.
+pub fn function_parts(function: &Atom) -> (&[Atom], &Atom) {
+    let children = function.children().expect("a function type is an expression");
+    let (result, formals) = children[1..].split_last().expect("a function type has a result");
+    (formals, result)
+}
+
+/// Whether an argument type is a metatype that takes this argument as it stands.
+pub fn accepts_raw(formal: &Atom, argument: &Atom) -> bool {
+    formal.is_symbol(names::ATOM) || formal.is_symbol(names::metatype(argument))
+}
+
+/// Whether two types agree, and how: either is `%Undefined%` or `Atom`, or they unify.
+pub fn agree(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
+    let is_open = |side: &Atom| side.is_symbol(names::UNDEFINED) || side.is_symbol(names::ATOM);
+    if is_open(left) || is_open(right) {
+        return vec![bindings.clone()];
+    }
+    unify_under(left, right, bindings, source)
+}
+
+/// Like [`agree`], with `%Undefined%` agreeing at any depth.
+fn agree_deeply(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
+    let left = open_undefined(left, source);
+    let right = open_undefined(right, source);
+    unify_under(&left, &right, bindings, source)
+}
+
+fn unify_under(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
+    let mut unifier = Unifier::under(bindings.clone(), source);
+    if unifier.unify(left, right) { unifier.finish() } else { Vec::new() }
+}
+
+/// The type with a fresh variable in place of each `%Undefined%`.
+fn open_undefined(type_atom: &Atom, source: &mut VariableSource) -> Atom {
+    enum Part<'a> {
+        Visit(&'a Atom),
+        Close(usize),
+    }
+    let mut work = vec![Part::Visit(type_atom)];
+    let mut done: Vec<Atom> = Vec::new();
+    while let Some(part) = work.pop() {
+        match part {
+            Part::Visit(atom) if atom.is_symbol(names::UNDEFINED) => {
+                done.push(Atom::Variable(source.fresh(&space::Symbol::new("any"))));
+            }
+            Part::Visit(Atom::Expression(expression)) => {
+                work.push(Part::Close(expression.len()));
+                work.extend(expression.children().iter().rev().map(Part::Visit));
+            }
+            Part::Visit(leaf) => done.push(leaf.clone()),
+            Part::Close(length) => {
+                let children = done.split_off(done.len() - length);
+                done.push(Atom::Expression(Expression::new(children)));
+            }
+        }
+    }
+    done.pop().expect("the walk leaves the whole")
+}

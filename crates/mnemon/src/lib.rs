@@ -1,0 +1,31 @@
+//! Mnemon: a MeTTa reasoning engine.
+//!
+//! An [`Engine`] runs MeTTa programs, one after the other in one space, and hands out each answer as it comes:
+//!
+//! ```
+//! use mnemon::{Engine, MemoryWorld};
+//!
+//! let world = MemoryWorld::default();
+//! let mut engine = Engine::new(world);
+//! let mut answers = Vec::new();
+//! engine.run_text("(= (double $x) (* 2 $x)) ! (double 21)", &mut |_, answer| {
+//!     answers.push(answer.results[0].to_string());
+//!     Ok(())
+//! });
+//! assert_eq!(answers, ["42"]);
+//! ```
+//!
+//! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
+//! [`MemoryWorld`] a world of texts for tests and embedding.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod memory_world;
+mod system_world;
+
+pub use engine::{Engine, OnAnswer, SourceError};
+pub use memory_world::{MemoryOutput, MemoryWorld};
+pub use metta::syntax;
+pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, Run, RunEnd, Statistics, World, WorldError};
+pub use space::Atom;
+pub use system_world::SystemWorld;

@@ -1,0 +1,121 @@
+//! Bindings: what unification has found out about variables.
+//!
+//! A triangular substitution: a value may mention variables that are bound in turn. Of two variables made equal,
+//! the younger is bound to the older, so that the name the caller wrote survives.
+
+use crate::atom::{Atom, Variable};
+use crate::rewrite::{Rewrite, rewrite, variables};
+use rustc_hash::FxHashMap;
+
+/// One way in which a pattern matched: values for its variables, fully resolved, in the order of the variables.
+pub type Solution = Vec<(Variable, Atom)>;
+
+/// From this many bindings on, a hash index finds them.
+const LINEAR_MAX: usize = 12;
+
+/// A set of bindings of variables to atoms.
+#[derive(Clone, Default, Debug)]
+pub struct Bindings {
+    entries: Vec<(Variable, Atom)>,
+    index: FxHashMap<Variable, usize>,
+}
+
+impl Bindings {
+    /// Whether nothing is bound.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What a variable is bound to directly.
+    pub fn get(&self, variable: &Variable) -> Option<&Atom> {
+        if self.index.is_empty() {
+            return self.entries.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value);
+        }
+        self.index.get(variable).map(|&position| &self.entries[position].1)
+    }
+
+    /// Binds a variable that is not bound yet.
+    pub fn bind(&mut self, variable: Variable, value: Atom) {
+        debug_assert!(self.get(&variable).is_none(), "a variable is bound once");
+        if !self.index.is_empty() {
+            self.index.insert(variable.clone(), self.entries.len());
+        }
+        self.entries.push((variable, value));
+        if self.index.is_empty() && self.entries.len() > LINEAR_MAX {
+            let positions = self.entries.iter().enumerate();
+            self.index = positions.map(|(position, (variable, _))| (variable.clone(), position)).collect();
+        }
+    }
+
+    /// Follows bindings of variables to variables: the last variable of the chain, or the value at its end.
+    pub fn walk<'a>(&'a self, mut atom: &'a Atom) -> &'a Atom {
+        while let Atom::Variable(variable) = atom {
+            match self.get(variable) {
+                Some(value) => atom = value,
+                None => break,
+            }
+        }
+        atom
+    }
+
+    /// The atom with every bound variable replaced, as far as it goes. The bindings must be free of loops.
+    pub fn resolve(&self, atom: &Atom) -> Atom {
+        if self.is_empty() || atom.is_ground() {
+            return atom.clone();
+        }
+        let resolved = rewrite(atom, |variable| match self.get(variable) {
+            Some(value) => Rewrite::Continue(value.clone()),
+            None => Rewrite::Keep,
+        });
+        resolved.unwrap_or_else(|| atom.clone())
+    }
+
+    /// Whether a variable occurs in its own value, through any number of others.
+    pub fn has_loop(&self) -> bool {
+        let mut state: FxHashMap<&Variable, bool> = FxHashMap::default();
+        self.entries.iter().any(|(variable, _)| self.reaches_itself(variable, &mut state))
+    }
+
+    /// Depth-first search; a variable is `true` while on the path and `false` when done.
+    fn reaches_itself<'a>(&'a self, start: &'a Variable, state: &mut FxHashMap<&'a Variable, bool>) -> bool {
+        if state.contains_key(start) {
+            return false;
+        }
+        let mut path: Vec<(&Variable, Vec<Variable>)> = vec![(start, self.mentioned(start))];
+        state.insert(start, true);
+        while let Some((variable, pending)) = path.last_mut() {
+            let Some(next) = pending.pop() else {
+                state.insert(variable, false);
+                path.pop();
+                continue;
+            };
+            let Some((next, _)) = self.entry(&next) else { continue };
+            match state.get(next) {
+                Some(true) => return true,
+                Some(false) => {}
+                None => {
+                    state.insert(next, true);
+                    path.push((next, self.mentioned(next)));
+                }
+            }
+        }
+        false
+    }
+
+    fn entry(&self, variable: &Variable) -> Option<&(Variable, Atom)> {
+        if self.index.is_empty() {
+            return self.entries.iter().find(|(bound, _)| bound == variable);
+        }
+        self.index.get(variable).map(|&position| &self.entries[position])
+    }
+
+    fn mentioned(&self, variable: &Variable) -> Vec<Variable> {
+        self.get(variable).map(variables).unwrap_or_default()
+    }
+
+    /// The values these bindings give to some variables, resolved; variables they say nothing of are left out.
+    pub fn solution_for(&self, wanted: &[Variable]) -> Solution {
+        let bound = wanted.iter().filter_map(|variable| Some((variable.clone(), self.resolve(self.get(variable)?))));
+        bound.collect()
+    }
+}

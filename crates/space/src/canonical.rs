@@ -1,0 +1,417 @@
+//! The canonical byte form of an atom: the form that leaves a process.
+//!
+//! Comparing bytes orders atoms: numbers by value, then texts, symbols, variables and expressions child by child.
+//! Atoms that differ only in the names of variables have equal bytes, since variables are numbered by first
+//! occurrence. Kinds are kept: `1` and `1.0` stand next to each other and are not equal.
+//!
+//! ```text
+//! atom   := 0x10 | 0x11                                    False, True
+//!         | 0x20 number kind                               kind: 0x00 integer, 0x01 float
+//!         | 0x30 bytes                                     text
+//!         | 0x40 bytes                                     symbol
+//!         | 0x50 bytes                                     host value, by identity
+//!         | 0x60 u64                                       space, by serial number
+//!         | 0x68 u64                                       state, by serial number
+//!         | 0x70 u32                                       variable, by first occurrence
+//!         | 0x80 atom* 0x00                                expression
+//! bytes  := UTF-8 in which 0x00 is written 0x00 0xFF, ended by 0x00 0x01
+//! number := 0x00                                           -infinity
+//!         | 0x01 ~magnitude                                negative, all bytes inverted
+//!         | 0x02 | 0x03 | 0x04                             negative zero, zero, …
+//!         | 0x05 magnitude                                 positive
+//!         | 0x06 | 0x07 u64                                +infinity, NaN with its bits
+//! magnitude := i64 with its sign bit inverted              the exponent of the leading one bit
+//!              bytes                                       the bits after it, left-aligned, no zero byte at the end
+//! ```
+//! Integers on disk are big-endian.
+
+use crate::atom::{Atom, Symbol, Variable};
+use crate::grounded::Grounded;
+use crate::number::Number;
+use num_bigint::{BigInt, BigUint, Sign};
+use num_traits::ToPrimitive;
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+mod tag {
+    pub(super) const END: u8 = 0x00;
+    pub(super) const FALSE: u8 = 0x10;
+    pub(super) const TRUE: u8 = 0x11;
+    pub(super) const NUMBER: u8 = 0x20;
+    pub(super) const TEXT: u8 = 0x30;
+    pub(super) const SYMBOL: u8 = 0x40;
+    pub(super) const HOST: u8 = 0x50;
+    pub(super) const SPACE: u8 = 0x60;
+    pub(super) const STATE: u8 = 0x68;
+    pub(super) const VARIABLE: u8 = 0x70;
+    pub(super) const EXPRESSION: u8 = 0x80;
+
+    pub(super) const NEGATIVE_INFINITY: u8 = 0x00;
+    pub(super) const NEGATIVE: u8 = 0x01;
+    pub(super) const NEGATIVE_ZERO: u8 = 0x02;
+    pub(super) const ZERO: u8 = 0x03;
+    pub(super) const POSITIVE: u8 = 0x05;
+    pub(super) const INFINITY: u8 = 0x06;
+    pub(super) const NAN: u8 = 0x07;
+
+    pub(super) const INTEGER: u8 = 0x00;
+    pub(super) const FLOAT: u8 = 0x01;
+}
+
+/// Why bytes are not the canonical form of an atom.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes end inside an atom.
+    Truncated {
+        /// Where more was expected.
+        offset: usize,
+    },
+    /// A byte that begins nothing.
+    UnknownTag {
+        /// The byte.
+        tag: u8,
+        /// Where it stands.
+        offset: usize,
+    },
+    /// A name or text that is not UTF-8.
+    NotUtf8 {
+        /// Where it begins.
+        offset: usize,
+    },
+    /// Bytes after the end of the atom.
+    Trailing {
+        /// Where they begin.
+        offset: usize,
+    },
+    /// A value that only the process that made it can resolve.
+    Unresolved {
+        /// What it is.
+        kind: &'static str,
+        /// Where it stands.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { offset } => write!(formatter, "the atom's bytes end too early, at offset {offset}"),
+            Self::UnknownTag { tag, offset } => {
+                write!(
+                    formatter,
+                    "byte {tag:#04x} at offset {offset} begins no kind of atom; the bytes are damaged or from a newer version"
+                )
+            }
+            Self::NotUtf8 { offset } => {
+                write!(formatter, "the name at offset {offset} is not UTF-8; the bytes are damaged")
+            }
+            Self::Trailing { offset } => write!(formatter, "bytes are left over after the atom, from offset {offset}"),
+            Self::Unresolved { kind, offset } => {
+                write!(formatter, "the {kind} at offset {offset} is known only to the process that made it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// The canonical bytes of an atom.
+pub fn encode(atom: &Atom) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_into(atom, &mut bytes);
+    bytes
+}
+
+/// Appends the canonical bytes of an atom.
+pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
+    let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
+    let mut work = vec![Some(atom)];
+    while let Some(item) = work.pop() {
+        let Some(atom) = item else {
+            bytes.push(tag::END);
+            continue;
+        };
+        match atom {
+            Atom::Symbol(symbol) => encode_bytes(tag::SYMBOL, symbol.as_str(), bytes),
+            Atom::Variable(variable) => {
+                let next = numbers.len() as u32;
+                let number = *numbers.entry(variable).or_insert(next);
+                bytes.push(tag::VARIABLE);
+                bytes.extend(number.to_be_bytes());
+            }
+            Atom::Grounded(value) => encode_value(value, bytes),
+            Atom::Expression(expression) => {
+                bytes.push(tag::EXPRESSION);
+                work.push(None);
+                work.extend(expression.children().iter().rev().map(Some));
+            }
+        }
+    }
+}
+
+/// Whether two atoms have equal canonical bytes, when variables are compared by number.
+pub(crate) fn same_form(left: &Atom, right: &Atom) -> bool {
+    encode(left) == encode(right)
+}
+
+fn encode_value(value: &Grounded, bytes: &mut Vec<u8>) {
+    match value {
+        Grounded::Bool(false) => bytes.push(tag::FALSE),
+        Grounded::Bool(true) => bytes.push(tag::TRUE),
+        Grounded::Number(number) => encode_number(number, bytes),
+        Grounded::Text(text) => encode_bytes(tag::TEXT, text, bytes),
+        Grounded::Host(value) => encode_bytes(tag::HOST, value.identity(), bytes),
+        Grounded::Space(space) => encode_serial(tag::SPACE, space.serial(), bytes),
+        Grounded::State(state) => encode_serial(tag::STATE, state.serial(), bytes),
+        Grounded::Bindings(solution) => {
+            let pairs = solution.iter().flat_map(|(variable, value)| [Atom::Variable(variable.clone()), value.clone()]);
+            encode_into(&Atom::expression(pairs.collect::<Vec<_>>()), bytes);
+        }
+    }
+}
+
+fn encode_serial(tag: u8, serial: u64, bytes: &mut Vec<u8>) {
+    bytes.push(tag);
+    bytes.extend(serial.to_be_bytes());
+}
+
+fn encode_bytes(tag: u8, text: &str, bytes: &mut Vec<u8>) {
+    bytes.push(tag);
+    for &byte in text.as_bytes() {
+        bytes.push(byte);
+        if byte == 0x00 {
+            bytes.push(0xFF);
+        }
+    }
+    bytes.extend([0x00, 0x01]);
+}
+
+fn encode_number(number: &Number, bytes: &mut Vec<u8>) {
+    bytes.push(tag::NUMBER);
+    match number {
+        Number::Float(float) => encode_float(*float, bytes),
+        Number::Int(word) => encode_exact(&BigInt::from(*word), 0, bytes),
+        Number::Big(big) => encode_exact(big, 0, bytes),
+    }
+    bytes.push(if number.is_float() { tag::FLOAT } else { tag::INTEGER });
+}
+
+fn encode_float(float: f64, bytes: &mut Vec<u8>) {
+    if float.is_nan() {
+        bytes.push(tag::NAN);
+        bytes.extend(float.to_bits().to_be_bytes());
+    } else if float.is_infinite() {
+        bytes.push(if float > 0.0 { tag::INFINITY } else { tag::NEGATIVE_INFINITY });
+    } else if float == 0.0 {
+        bytes.push(if float.is_sign_negative() { tag::NEGATIVE_ZERO } else { tag::ZERO });
+    } else {
+        let (mantissa, exponent) = decompose(float);
+        encode_exact(&mantissa, exponent, bytes);
+    }
+}
+
+/// A finite float as an integer times a power of two.
+fn decompose(float: f64) -> (BigInt, i64) {
+    let bits = float.to_bits();
+    let biased = (bits >> 52 & 0x7FF) as i64;
+    let fraction = bits & ((1 << 52) - 1);
+    let (mantissa, exponent) = if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
+    let magnitude = BigInt::from(mantissa);
+    (if float.is_sign_negative() { -magnitude } else { magnitude }, exponent)
+}
+
+/// Encodes `value` times two to the power of `shift`.
+fn encode_exact(value: &BigInt, shift: i64, bytes: &mut Vec<u8>) {
+    if value.sign() == Sign::NoSign {
+        return bytes.push(tag::ZERO);
+    }
+    bytes.push(if value.sign() == Sign::Minus { tag::NEGATIVE } else { tag::POSITIVE });
+    let start = bytes.len();
+    let magnitude = value.magnitude();
+    let exponent = magnitude.bits() as i64 - 1 + shift;
+    bytes.extend(((exponent as u64) ^ (1 << 63)).to_be_bytes());
+    for byte in left_aligned(magnitude) {
+        bytes.push(byte);
+        if byte == 0x00 {
+            bytes.push(0xFF);
+        }
+    }
+    bytes.extend([0x00, 0x01]);
+    if value.sign() == Sign::Minus {
+        bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// The bits of a number from its leading one on, padded with zeros to whole bytes, without zero bytes at the end.
+fn left_aligned(magnitude: &BigUint) -> Vec<u8> {
+    let padding = (8 - magnitude.bits() % 8) % 8;
+    let mut aligned = (magnitude << padding).to_bytes_be();
+    while aligned.last() == Some(&0) {
+        aligned.pop();
+    }
+    aligned
+}
+
+/// The atom of canonical bytes. Variables come back as `$_0`, `$_1`, …; a value that only its own process knows
+/// (a host value, space or state) is resolved by the caller.
+///
+/// # Errors
+/// Says what is wrong and at which offset.
+pub fn decode(bytes: &[u8], resolve: impl Fn(&Unresolved<'_>) -> Option<Atom>) -> Result<Atom, DecodeError> {
+    let mut reader = Reader { bytes, offset: 0 };
+    let mut open: Vec<Vec<Atom>> = Vec::new();
+    loop {
+        let mut done = match reader.item(&resolve)? {
+            Item::Open => {
+                open.push(Vec::new());
+                continue;
+            }
+            Item::Close => match open.pop() {
+                Some(children) => Atom::expression(children),
+                None => return Err(DecodeError::UnknownTag { tag: tag::END, offset: reader.offset - 1 }),
+            },
+            Item::Atom(atom) => atom,
+        };
+        if let Some(parent) = open.last_mut() {
+            parent.push(std::mem::replace(&mut done, Atom::symbol("")));
+        } else if reader.offset == bytes.len() {
+            return Ok(done);
+        } else {
+            return Err(DecodeError::Trailing { offset: reader.offset });
+        }
+    }
+}
+
+/// A value in canonical bytes that only the process it belongs to can give back.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unresolved<'a> {
+    /// A host value, by identity.
+    Host(&'a str),
+    /// A space, by serial number.
+    Space(u64),
+    /// A state, by serial number.
+    State(u64),
+}
+
+enum Item {
+    Atom(Atom),
+    Open,
+    Close,
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl Reader<'_> {
+    fn item(&mut self, resolve: &impl Fn(&Unresolved<'_>) -> Option<Atom>) -> Result<Item, DecodeError> {
+        let offset = self.offset;
+        let unresolved = |kind| DecodeError::Unresolved { kind, offset };
+        Ok(Item::Atom(match self.byte()? {
+            tag::END => return Ok(Item::Close),
+            tag::EXPRESSION => return Ok(Item::Open),
+            tag::FALSE => Atom::from(false),
+            tag::TRUE => Atom::from(true),
+            tag::NUMBER => Atom::from(self.number()?),
+            tag::TEXT => Atom::from(self.text()?.as_str()),
+            tag::SYMBOL => Atom::symbol(&self.text()?),
+            tag::VARIABLE => {
+                let number = u32::from_be_bytes(self.array()?);
+                Atom::Variable(Variable::with_id(Symbol::new(&format!("_{number}")), 0))
+            }
+            tag::HOST => resolve(&Unresolved::Host(&self.text()?)).ok_or_else(|| unresolved("host value"))?,
+            tag::SPACE => resolve(&Unresolved::Space(self.serial()?)).ok_or_else(|| unresolved("space"))?,
+            tag::STATE => resolve(&Unresolved::State(self.serial()?)).ok_or_else(|| unresolved("state"))?,
+            tag => return Err(DecodeError::UnknownTag { tag, offset }),
+        }))
+    }
+
+    fn byte(&mut self) -> Result<u8, DecodeError> {
+        let byte = *self.bytes.get(self.offset).ok_or(DecodeError::Truncated { offset: self.offset })?;
+        self.offset += 1;
+        Ok(byte)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let rest = &self.bytes[self.offset..];
+        let array = rest.first_chunk::<N>().ok_or(DecodeError::Truncated { offset: self.bytes.len() })?;
+        self.offset += N;
+        Ok(*array)
+    }
+
+    fn serial(&mut self) -> Result<u64, DecodeError> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// Escaped bytes up to their terminator, each passed through `invert`.
+    fn escaped(&mut self, invert: u8) -> Result<Vec<u8>, DecodeError> {
+        let mut found = Vec::new();
+        loop {
+            match self.byte()? ^ invert {
+                0x00 => match self.byte()? ^ invert {
+                    0xFF => found.push(0x00),
+                    0x01 => return Ok(found),
+                    tag => return Err(DecodeError::UnknownTag { tag, offset: self.offset - 1 }),
+                },
+                byte => found.push(byte),
+            }
+        }
+    }
+
+    fn text(&mut self) -> Result<String, DecodeError> {
+        let offset = self.offset;
+        String::from_utf8(self.escaped(0)?).map_err(|_| DecodeError::NotUtf8 { offset })
+    }
+
+    fn number(&mut self) -> Result<Number, DecodeError> {
+        let offset = self.offset;
+        let class = self.byte()?;
+        let exact = match class {
+            tag::NEGATIVE => Some(self.exact(0xFF)?),
+            tag::POSITIVE => Some(self.exact(0x00)?),
+            _ => None,
+        };
+        let special = match class {
+            tag::NEGATIVE_INFINITY => f64::NEG_INFINITY,
+            tag::NEGATIVE_ZERO => -0.0,
+            tag::INFINITY => f64::INFINITY,
+            tag::NAN => f64::from_bits(self.serial()?),
+            tag::ZERO | tag::NEGATIVE | tag::POSITIVE => 0.0,
+            tag => return Err(DecodeError::UnknownTag { tag, offset }),
+        };
+        match (self.byte()?, exact) {
+            (tag::INTEGER, Some((value, shift))) => Ok(Number::from_big(value << shift.max(0) >> (-shift).max(0))),
+            (tag::INTEGER, None) => Ok(Number::Int(0)),
+            (tag::FLOAT, Some((value, shift))) => Ok(Number::Float(compose(&value, shift))),
+            (tag::FLOAT, None) => Ok(Number::Float(special)),
+            (tag, _) => Err(DecodeError::UnknownTag { tag, offset: self.offset - 1 }),
+        }
+    }
+
+    /// An integer and the power of two it is multiplied with.
+    fn exact(&mut self, invert: u8) -> Result<(BigInt, i64), DecodeError> {
+        let mut exponent = self.array::<8>()?;
+        exponent.iter_mut().for_each(|byte| *byte ^= invert);
+        let exponent = (u64::from_be_bytes(exponent) ^ (1 << 63)) as i64;
+        let aligned = BigUint::from_bytes_be(&self.escaped(invert)?);
+        let shift = exponent.saturating_sub(aligned.bits() as i64 - 1);
+        let magnitude = BigInt::from(aligned);
+        Ok((if invert == 0 { magnitude } else { -magnitude }, shift))
+    }
+}
+
+/// The float that is an integer of at most 53 significant bits times a power of two.
+fn compose(value: &BigInt, shift: i64) -> f64 {
+    let trailing = value.trailing_zeros().unwrap_or(0);
+    let mut float = (value >> trailing).to_f64().unwrap_or(f64::NAN);
+    let mut exponent = shift.saturating_add(trailing as i64);
+    // Scaled in steps, since two to the power of the whole exponent may not be a float.
+    while exponent != 0 && float.is_finite() && float != 0.0 {
+        let step = exponent.clamp(-1000, 1000);
+        float *= f64::from_bits(((1023 + step) as u64) << 52);
+        exponent -= step;
+    }
+    float
+}

@@ -1,0 +1,177 @@
+//! Grounded atoms: values with behaviour of their own.
+//!
+//! The kinds every program uses are variants here; anything a host adds (native functions first of all) is a
+//! [`HostValue`]. A state is a cell that programs change, known by its serial number and compared by content.
+
+use crate::atom::Atom;
+use crate::bindings::Solution;
+use crate::handle::SpaceRef;
+use crate::number::Number;
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, RwLock};
+
+/// A value with behaviour of its own.
+#[derive(Clone)]
+pub enum Grounded {
+    /// `True` or `False`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(Arc<str>),
+    /// A space.
+    Space(SpaceRef),
+    /// A changeable cell.
+    State(StateRef),
+    /// What one alternative of `collapse-bind` bound.
+    Bindings(Arc<Solution>),
+    /// A value of the host, such as a native function.
+    Host(Arc<dyn HostValue>),
+}
+
+/// A value that a host program puts into atoms. Its identity decides equality.
+pub trait HostValue: Send + Sync {
+    /// How it prints.
+    fn name(&self) -> &str;
+    /// What tells it from every other host value, across processes: equal identities are equal atoms.
+    fn identity(&self) -> &str;
+    /// Its MeTTa type.
+    fn type_atom(&self) -> Atom;
+    /// For the host to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl Grounded {
+    /// Whether it means the same for ever, so that a space may intern it.
+    pub(crate) fn is_rigid(&self) -> bool {
+        !matches!(self, Self::Space(_) | Self::State(_) | Self::Bindings(_))
+    }
+
+    /// Equality of values that hold no atoms; states are compared by the caller.
+    pub(crate) fn equals_leaf(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bool(left), Self::Bool(right)) => left == right,
+            (Self::Number(left), Self::Number(right)) => left == right,
+            (Self::Text(left), Self::Text(right)) => left == right,
+            (Self::Space(left), Self::Space(right)) => left.is_same(right),
+            (Self::Bindings(left), Self::Bindings(right)) => left == right,
+            (Self::Host(left), Self::Host(right)) => left.identity() == right.identity(),
+            _ => false,
+        }
+    }
+
+    /// A hash that agrees with equality; states all share one, since their content changes.
+    pub(crate) fn hash_leaf<H: Hasher>(&self, hasher: &mut H) {
+        std::mem::discriminant(self).hash(hasher);
+        match self {
+            Self::Bool(value) => value.hash(hasher),
+            Self::Number(value) => value.hash(hasher),
+            Self::Text(value) => value.hash(hasher),
+            Self::Space(space) => space.serial().hash(hasher),
+            Self::State(_) | Self::Bindings(_) => {}
+            Self::Host(value) => value.identity().hash(hasher),
+        }
+    }
+}
+
+impl From<bool> for Grounded {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<Number> for Grounded {
+    fn from(value: Number) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<i64> for Grounded {
+    fn from(value: i64) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<f64> for Grounded {
+    fn from(value: f64) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<&str> for Grounded {
+    fn from(value: &str) -> Self {
+        Self::Text(value.into())
+    }
+}
+
+impl From<SpaceRef> for Grounded {
+    fn from(value: SpaceRef) -> Self {
+        Self::Space(value)
+    }
+}
+
+impl From<StateRef> for Grounded {
+    fn from(value: StateRef) -> Self {
+        Self::State(value)
+    }
+}
+
+/// A cell whose content programs change. Its type is fixed when it is made.
+#[derive(Clone)]
+pub struct StateRef(Arc<Cell>);
+
+struct Cell {
+    serial: u64,
+    type_atom: Atom,
+    value: RwLock<Atom>,
+}
+
+impl StateRef {
+    /// A state with this serial number, content and type.
+    pub fn new(serial: u64, value: Atom, type_atom: Atom) -> Self {
+        Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value) }))
+    }
+
+    /// Its serial number: states are numbered in program order.
+    pub fn serial(&self) -> u64 {
+        self.0.serial
+    }
+
+    /// Its type, `(StateMonad T)`.
+    pub fn type_atom(&self) -> &Atom {
+        &self.0.type_atom
+    }
+
+    /// Its content now.
+    pub fn value(&self) -> Atom {
+        self.0.value.read().expect("no panic while a state is locked").clone()
+    }
+
+    /// Replaces its content.
+    pub fn set(&self, value: Atom) {
+        let before = {
+            let mut content = self.0.value.write().expect("no panic while a state is locked");
+            std::mem::replace(&mut *content, value)
+        };
+        drop(before);
+    }
+
+    /// Whether both are the same cell.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The content, if this was the last handle.
+    pub(crate) fn into_value(self) -> Option<Atom> {
+        let cell = Arc::into_inner(self.0)?;
+        Some(cell.value.into_inner().expect("no panic while a state is locked"))
+    }
+}
+
+impl fmt::Debug for Atom {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}

@@ -1,0 +1,168 @@
+//! A space as programs hold it: a shared handle with a serial number and imports.
+//!
+//! Queries answer from the space itself and then from each imported space, whose own imports are not followed (the
+//! importer lists them all). A query holds a lock while it collects matches and never while another space is asked.
+
+use crate::atom::{Atom, VariableSource};
+use crate::bindings::{Bindings, Solution};
+use crate::rewrite::variables;
+use crate::space::Space;
+use crate::term::SharedTerms;
+use crate::unify::solve_deferred;
+use std::sync::{Arc, RwLock};
+
+/// A shared space.
+#[derive(Clone)]
+pub struct SpaceRef(Arc<Cell>);
+
+struct Cell {
+    serial: u64,
+    name: String,
+    content: Arc<RwLock<Space>>,
+    imports: RwLock<Vec<SpaceRef>>,
+}
+
+impl SpaceRef {
+    /// An empty space with this serial number and printed name.
+    pub fn new(serial: u64, name: impl Into<String>, terms: SharedTerms) -> Self {
+        let content = Arc::new(RwLock::new(Space::new(terms)));
+        Self(Arc::new(Cell { serial, name: name.into(), content, imports: RwLock::default() }))
+    }
+
+    /// Its serial number: spaces are numbered in program order.
+    pub fn serial(&self) -> u64 {
+        self.0.serial
+    }
+
+    /// How it prints.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whether both are the same space.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A view of the same atoms without the imports.
+    pub fn without_imports(&self) -> Self {
+        let name = self.0.name.strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
+        let name = name.unwrap_or(&self.0.name).to_owned();
+        let content = Arc::clone(&self.0.content);
+        Self(Arc::new(Cell { serial: self.0.serial, name, content, imports: RwLock::default() }))
+    }
+
+    /// Adds an atom.
+    pub fn add(&self, atom: &Atom) {
+        self.0.content.write().expect("no panic while a space is locked").add(atom);
+    }
+
+    /// Removes one copy of an atom; returns whether there was one.
+    pub fn remove(&self, atom: &Atom) -> bool {
+        self.0.content.write().expect("no panic while a space is locked").remove(atom)
+    }
+
+    /// How many atoms it holds itself, copies counted.
+    pub fn len(&self) -> usize {
+        self.read(Space::len)
+    }
+
+    /// Whether it holds none itself.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its own atoms in insertion order, their variables fresh.
+    pub fn atoms(&self, source: &mut VariableSource) -> Vec<Atom> {
+        self.read(|space| space.atoms(source))
+    }
+
+    /// Reads the space itself, without its imports.
+    pub fn read<T>(&self, read: impl FnOnce(&Space) -> T) -> T {
+        read(&self.0.content.read().expect("no panic while a space is locked"))
+    }
+
+    /// The spaces it imports.
+    pub fn imports(&self) -> Vec<SpaceRef> {
+        self.0.imports.read().expect("no panic while imports are locked").clone()
+    }
+
+    /// Makes queries of this space answer from another one too. Importing a space twice, or into itself, changes
+    /// nothing.
+    pub fn import(&self, other: &SpaceRef) {
+        let mut imports = self.0.imports.write().expect("no panic while imports are locked");
+        if !self.is_same(other) && !imports.iter().any(|known| known.is_same(other)) {
+            imports.push(other.clone());
+        }
+    }
+
+    /// Drops its atoms and imports, so that spaces that hold each other can be freed.
+    pub fn clear(&self) {
+        let imports = std::mem::take(&mut *self.0.imports.write().expect("no panic while imports are locked"));
+        drop(imports);
+        let mut content = self.0.content.write().expect("no panic while a space is locked");
+        let empty = content.emptied();
+        let old = std::mem::replace(&mut *content, empty);
+        drop(content);
+        drop(old);
+    }
+
+    /// The solutions of a query: a pattern, or a conjunction `(, p1 p2 …)` whose patterns must all match.
+    ///
+    /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
+    pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let wanted = variables(query);
+        let found = match conjunction(query) {
+            Some(patterns) => self.query_all(patterns, source),
+            None => self.query_one(query, source),
+        };
+        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+    }
+
+    fn query_all(&self, patterns: &[Atom], source: &mut VariableSource) -> Vec<Bindings> {
+        let mut found = vec![Bindings::default()];
+        for pattern in patterns {
+            let mut next = Vec::new();
+            for bindings in found {
+                let pattern = bindings.resolve(pattern);
+                let wanted = variables(&pattern);
+                for more in self.query_one(&pattern, source) {
+                    let mut extended = bindings.clone();
+                    for (variable, value) in more.solution_for(&wanted) {
+                        extended.bind(variable, value);
+                    }
+                    next.push(extended);
+                }
+            }
+            found = next;
+        }
+        found
+    }
+
+    fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
+        let mut found = self.query_own(pattern, source);
+        for import in self.imports() {
+            found.extend(import.query_own(pattern, source));
+        }
+        found
+    }
+
+    fn query_own(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
+        let matches = self.read(|space| space.matches(pattern, source));
+        let mut found = Vec::with_capacity(matches.len());
+        for matched in matches {
+            for bindings in solve_deferred(matched.bindings, matched.deferred, source) {
+                found.extend(std::iter::repeat_n(bindings, matched.copies as usize));
+            }
+        }
+        found
+    }
+}
+
+/// The patterns of a conjunction `(, p1 p2 …)`.
+pub fn conjunction(query: &Atom) -> Option<&[Atom]> {
+    match query.children()? {
+        [head, patterns @ ..] if head.is_symbol(",") => Some(patterns),
+        _ => None,
+    }
+}

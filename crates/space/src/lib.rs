@@ -1,0 +1,39 @@
+//! The knowledge space: atoms, interning, relations and matching.
+//!
+//! An atom outside a space is a reference-counted immutable tree ([`Atom`]). Inside a space, ground atoms are
+//! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
+//! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SpaceRef`] is the shared handle that
+//! programs hold. Matching is two-sided unification ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in
+//! which atoms leave a process.
+//!
+//! This crate knows nothing of evaluation, files or time.
+//!
+//! Every walk over an atom uses an explicit stack: an atom nested a million levels deep is printed, compared,
+//! hashed, stored and dropped without touching the limits of the native stack.
+#![forbid(unsafe_code)]
+
+mod atom;
+mod bindings;
+pub mod canonical;
+mod grounded;
+mod handle;
+mod number;
+mod pattern_tree;
+mod print;
+mod relation;
+mod rewrite;
+mod space;
+mod term;
+mod unify;
+
+pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
+pub use bindings::{Bindings, Solution};
+pub use grounded::{Grounded, HostValue, StateRef};
+pub use handle::{SpaceRef, conjunction};
+pub use number::Number;
+pub use pattern_tree::PatternTree;
+pub use relation::Relation;
+pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
+pub use space::{Match, Space, Stored};
+pub use term::{SharedTerms, Term, Terms};
+pub use unify::Unifier;

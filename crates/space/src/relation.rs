@@ -1,0 +1,230 @@
+//! A relation: the ground expressions of one length, as rows of terms.
+//!
+//! A row is stored once with the number of its copies and the insertion number of the first. Removing the last copy
+//! leaves a hole; the relation is packed when more than half of it is holes. An index of a *path* (a column, or a
+//! child of the compound terms in a column) lists the rows by the match key found there; it is made when a query
+//! first asks for it and kept up to date afterwards.
+//!
+//! Invariants
+//! - Row numbers ascend with insertion numbers, so every index lists rows in insertion order.
+//! - Two rows with equal match keys (`(p 1)` and `(p 1.0)`) are two rows.
+//!
+//! Cost: adding, removing and finding a row are constant time; a query walks the shortest list among its paths.
+
+use crate::term::{Term, Terms};
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::sync::RwLock;
+
+/// Where in a row an index looks: a column, and maybe a child of the term there.
+pub(crate) type Path = (u32, Option<u32>);
+
+/// Rows are found through a hash table from this many on; a shorter relation is scanned.
+const SCAN_MAX: usize = 8;
+
+/// A list this short is walked without looking for a shorter one.
+const SHORT_ENOUGH: usize = 8;
+
+/// The ground expressions of one length, or of all lengths beyond the longest that has a relation of its own.
+#[derive(Default)]
+pub struct Relation {
+    cells: Vec<Term>,
+    rows: Vec<Row>,
+    table: HashTable<u32>,
+    holes: usize,
+    indexes: RwLock<FxHashMap<Path, Index>>,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    start: usize,
+    length: u32,
+    copies: u32,
+    number: u64,
+}
+
+type Index = FxHashMap<Term, Vec<u32>>;
+
+/// A row as a query sees it.
+pub struct Found<'a> {
+    /// Its terms.
+    pub terms: &'a [Term],
+    /// How many copies of it there are.
+    pub copies: u32,
+    /// Its insertion number.
+    pub number: u64,
+}
+
+impl Relation {
+    /// Adds a copy of a row; `number` is used if the row is new. Returns whether it was.
+    pub fn add(&mut self, terms: &[Term], number: u64, dictionary: &Terms) -> bool {
+        let hash = hash_keys(terms, dictionary);
+        let Self { cells, rows, table, .. } = self;
+        if let Some(&found) = table.find(hash, |&row| cells_of(cells, rows, row) == terms) {
+            rows[found as usize].copies += 1;
+            return false;
+        }
+        let row = u32::try_from(rows.len()).expect("a relation holds at most 2^32 rows");
+        let length = u32::try_from(terms.len()).expect("an expression has at most 2^32 children");
+        rows.push(Row { start: cells.len(), length, copies: 1, number });
+        cells.extend_from_slice(terms);
+        table.insert_unique(hash, row, |&row| hash_keys(cells_of(cells, rows, row), dictionary));
+        self.extend_indexes(row, dictionary);
+        true
+    }
+
+    /// Removes one copy of a row: of this very row, or else of the first that matches it. Returns whether there was one.
+    pub fn remove(&mut self, terms: &[Term], dictionary: &Terms) -> bool {
+        let mut matching = self.matching(terms, dictionary);
+        matching.sort_unstable();
+        let exact = matching.iter().copied().find(|&row| self.terms_of(row) == terms);
+        let Some(row) = exact.or(matching.first().copied()) else { return false };
+        self.rows[row as usize].copies -= 1;
+        if self.rows[row as usize].copies == 0 {
+            self.forget(row, dictionary);
+        }
+        true
+    }
+
+    fn forget(&mut self, row: u32, dictionary: &Terms) {
+        let hash = hash_keys(self.terms_of(row), dictionary);
+        if let Ok(entry) = self.table.find_entry(hash, |&found| found == row) {
+            entry.remove();
+        }
+        self.holes += 1;
+        if self.holes * 2 > self.rows.len() {
+            self.pack(dictionary);
+        }
+    }
+
+    /// Closes the holes; indexes are made anew when next asked for.
+    fn pack(&mut self, dictionary: &Terms) {
+        let old = std::mem::take(self);
+        for row in old.rows.iter().filter(|row| row.copies > 0) {
+            let terms = &old.cells[row.start..row.start + row.length as usize];
+            self.add(terms, row.number, dictionary);
+            self.rows.last_mut().expect("a row was added").copies = row.copies;
+        }
+    }
+
+    /// The rows whose match keys are those of these terms.
+    fn matching(&self, terms: &[Term], dictionary: &Terms) -> Vec<u32> {
+        let keys: Vec<Term> = terms.iter().map(|&term| dictionary.key(term)).collect();
+        self.with_keys(&keys, dictionary)
+    }
+
+    /// The rows that have these match keys, in no particular order.
+    fn with_keys(&self, keys: &[Term], dictionary: &Terms) -> Vec<u32> {
+        let mut hasher = FxHasher::default();
+        keys.len().hash(&mut hasher);
+        keys.iter().for_each(|key| key.hash(&mut hasher));
+        let has_keys = |row: u32| {
+            let terms = self.terms_of(row);
+            terms.len() == keys.len() && terms.iter().zip(keys).all(|(&term, &key)| dictionary.key(term) == key)
+        };
+        self.table.iter_hash(hasher.finish()).copied().filter(|&row| has_keys(row)).collect()
+    }
+
+    /// The rows with exactly these match keys, in insertion order.
+    pub fn find(&self, keys: &[Term], dictionary: &Terms) -> Vec<Found<'_>> {
+        let mut rows = self.with_keys(keys, dictionary);
+        rows.sort_unstable();
+        rows.into_iter().map(|row| self.found(row)).collect()
+    }
+
+    /// All rows, in insertion order.
+    pub fn all(&self) -> impl Iterator<Item = Found<'_>> {
+        let live = self.rows.iter().enumerate().filter(|(_, row)| row.copies > 0);
+        live.map(|(row, _)| self.found(row as u32))
+    }
+
+    /// The rows to look at for a query that knows the keys at these paths, in insertion order: a superset of the
+    /// answer. The paths are tried in the order given, until one is short enough.
+    pub fn candidates(&self, known: &[(Path, Term)], dictionary: &Terms) -> Vec<Found<'_>> {
+        if self.rows.len() <= SCAN_MAX || known.is_empty() {
+            return self.all().collect();
+        }
+        let mut best: Option<(usize, Path, Term)> = None;
+        for &(path, key) in known {
+            let length = self.with_index(path, dictionary, |index| index.get(&key).map_or(0, Vec::len));
+            if best.is_none_or(|(shortest, ..)| length < shortest) {
+                best = Some((length, path, key));
+            }
+            if length <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        let (_, path, key) = best.expect("at least one path is known");
+        let rows = self.with_index(path, dictionary, |index| index.get(&key).cloned().unwrap_or_default());
+        let live = rows.into_iter().filter(|&row| self.rows[row as usize].copies > 0);
+        live.map(|row| self.found(row)).collect()
+    }
+
+    /// Whether a row may have this key at a path: `false` is certain.
+    pub(crate) fn has(&self, path: Path, key: Term, dictionary: &Terms) -> bool {
+        self.rows.len() <= SCAN_MAX || self.with_index(path, dictionary, |index| index.contains_key(&key))
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == self.holes
+    }
+
+    fn with_index<T>(&self, path: Path, dictionary: &Terms, read: impl FnOnce(&Index) -> T) -> T {
+        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&path) {
+            return read(index);
+        }
+        let mut index = Index::default();
+        for row in (0..self.rows.len() as u32).filter(|&row| self.rows[row as usize].copies > 0) {
+            insert(&mut index, path, row, self.terms_of(row), dictionary);
+        }
+        let answer = read(&index);
+        self.indexes.write().expect("no panic while indexes are locked").insert(path, index);
+        answer
+    }
+
+    fn extend_indexes(&mut self, row: u32, dictionary: &Terms) {
+        let Self { cells, rows, indexes, .. } = self;
+        let indexes = indexes.get_mut().expect("no panic while indexes are locked");
+        for (&path, index) in indexes.iter_mut() {
+            insert(index, path, row, cells_of(cells, rows, row), dictionary);
+        }
+    }
+
+    fn terms_of(&self, row: u32) -> &[Term] {
+        cells_of(&self.cells, &self.rows, row)
+    }
+
+    fn found(&self, row: u32) -> Found<'_> {
+        let Row { copies, number, .. } = self.rows[row as usize];
+        Found { terms: self.terms_of(row), copies, number }
+    }
+}
+
+fn cells_of<'a>(cells: &'a [Term], rows: &[Row], row: u32) -> &'a [Term] {
+    let Row { start, length, .. } = rows[row as usize];
+    &cells[start..start + length as usize]
+}
+
+fn insert(index: &mut Index, path: Path, row: u32, terms: &[Term], dictionary: &Terms) {
+    if let Some(key) = key_at(path, terms, dictionary) {
+        index.entry(key).or_default().push(row);
+    }
+}
+
+/// The match key at a path of a row, if the row reaches that far.
+fn key_at((column, child): Path, terms: &[Term], dictionary: &Terms) -> Option<Term> {
+    let term = *terms.get(column as usize)?;
+    match child {
+        None => Some(dictionary.key(term)),
+        Some(child) => dictionary.children(term)?.get(child as usize).map(|&term| dictionary.key(term)),
+    }
+}
+
+fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
+    let mut hasher = FxHasher::default();
+    terms.len().hash(&mut hasher);
+    terms.iter().for_each(|&term| dictionary.key(term).hash(&mut hasher));
+    hasher.finish()
+}

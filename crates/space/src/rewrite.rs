@@ -1,0 +1,157 @@
+//! Walking atoms and replacing variables in them.
+//!
+//! [`rewrite`] is the one walk that builds: it visits every variable, keeps what does not change shared with the
+//! original, skips ground parts, and uses an explicit stack.
+
+use crate::atom::{Atom, Expression, Variable, VariableSource};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What becomes of a variable.
+pub enum Rewrite {
+    /// It stays.
+    Keep,
+    /// This atom takes its place, as it is.
+    Replace(Atom),
+    /// This atom takes its place, and is rewritten in turn.
+    Continue(Atom),
+}
+
+struct Frame {
+    expression: Expression,
+    next: usize,
+    /// The children built so far, once one of them differs from the original.
+    built: Option<Vec<Atom>>,
+    /// Whether this expression itself stands for a variable, so that its parent has changed anyway.
+    replaces: bool,
+}
+
+impl Frame {
+    fn new(expression: Expression, replaces: bool) -> Self {
+        Self { expression, next: 0, built: None, replaces }
+    }
+
+    fn accept(&mut self, child: Atom, changed: bool) {
+        if changed && self.built.is_none() {
+            let mut built = Vec::with_capacity(self.expression.len());
+            built.extend_from_slice(&self.expression.children()[..self.next]);
+            self.built = Some(built);
+        }
+        if let Some(built) = &mut self.built {
+            built.push(child);
+        }
+        self.next += 1;
+    }
+
+    fn finish(self) -> (Atom, bool) {
+        match self.built {
+            Some(built) => (Atom::expression(built), true),
+            None => (Atom::Expression(self.expression), self.replaces),
+        }
+    }
+}
+
+/// An atom on its way through the walk.
+struct Visited {
+    atom: Atom,
+    /// Whether it stands for a variable of the original.
+    changed: bool,
+    /// Whether what is inside it is to be visited too.
+    open: bool,
+}
+
+/// Replaces variables as `decide` says; `None` when nothing changed.
+pub fn rewrite(atom: &Atom, mut decide: impl FnMut(&Variable) -> Rewrite) -> Option<Atom> {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut current = atom.clone();
+    loop {
+        let visited = visit(current, &mut decide);
+        match (visited.atom, frames.last_mut()) {
+            (Atom::Expression(expression), _) if visited.open => frames.push(Frame::new(expression, visited.changed)),
+            (atom, Some(parent)) => parent.accept(atom, visited.changed),
+            (atom, None) => return visited.changed.then_some(atom),
+        }
+        match next_child(&mut frames) {
+            Ok(child) => current = child,
+            Err((atom, changed)) => return changed.then_some(atom),
+        }
+    }
+}
+
+/// Decides what becomes of an atom that is a variable, until it is none or stays.
+fn visit(mut atom: Atom, decide: &mut impl FnMut(&Variable) -> Rewrite) -> Visited {
+    let mut changed = false;
+    while let Atom::Variable(variable) = &atom {
+        match decide(variable) {
+            Rewrite::Keep => break,
+            Rewrite::Replace(value) => return Visited { atom: value, changed: true, open: false },
+            Rewrite::Continue(value) => (atom, changed) = (value, true),
+        }
+    }
+    let open = matches!(atom, Atom::Expression(_)) && !atom.is_ground();
+    Visited { atom, changed, open }
+}
+
+/// The next child to visit, after closing the frames that are complete; the result when the last one closes.
+fn next_child(frames: &mut Vec<Frame>) -> Result<Atom, (Atom, bool)> {
+    loop {
+        let top = frames.last().expect("a frame is open");
+        if let Some(child) = top.expression.children().get(top.next) {
+            return Ok(child.clone());
+        }
+        let (atom, changed) = frames.pop().expect("a frame is open").finish();
+        match frames.last_mut() {
+            Some(parent) => parent.accept(atom, changed),
+            None => return Err((atom, changed)),
+        }
+    }
+}
+
+/// The atom with one variable replaced.
+pub fn substitute(atom: &Atom, variable: &Variable, value: &Atom) -> Atom {
+    let replaced =
+        rewrite(atom, |found| if found == variable { Rewrite::Replace(value.clone()) } else { Rewrite::Keep });
+    replaced.unwrap_or_else(|| atom.clone())
+}
+
+/// The variables of an atom, each once, in the order of their first occurrence.
+pub fn variables(atom: &Atom) -> Vec<Variable> {
+    let mut seen: FxHashSet<Variable> = FxHashSet::default();
+    let mut found = Vec::new();
+    if atom.is_ground() {
+        return found;
+    }
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Variable(variable) if seen.insert(variable.clone()) => found.push(variable.clone()),
+            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children().iter().rev()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The atom with every variable that `keep` does not hold replaced by a fresh one of the same name.
+pub fn make_fresh(atom: &Atom, keep: &[Variable], source: &mut VariableSource) -> Atom {
+    let mut renamed: FxHashMap<Variable, Variable> = FxHashMap::default();
+    let fresh = rewrite(atom, |variable| {
+        if keep.contains(variable) {
+            return Rewrite::Keep;
+        }
+        let entry = renamed.entry(variable.clone()).or_insert_with(|| source.fresh(variable.name()));
+        Rewrite::Replace(Atom::Variable(entry.clone()))
+    });
+    fresh.unwrap_or_else(|| atom.clone())
+}
+
+/// The atom with slot variables (numbered from 0) replaced by the slots' values; an empty slot is filled with a
+/// fresh variable first.
+pub fn instantiate(atom: &Atom, slots: &mut [Option<Atom>], source: &mut VariableSource) -> Atom {
+    let made = rewrite(atom, |variable| {
+        let slot = usize::try_from(variable.id()).ok().and_then(|index| slots.get_mut(index));
+        let slot = slot.expect("a stored atom has a slot for each of its variables");
+        let value = slot.get_or_insert_with(|| Atom::Variable(source.fresh(variable.name())));
+        Rewrite::Replace(value.clone())
+    });
+    made.unwrap_or_else(|| atom.clone())
+}

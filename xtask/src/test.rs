@@ -1,0 +1,281 @@
+//! Everything that must hold before a change is taken: `cargo xtask test`.
+//!
+//! The steps of [`STEPS`] run in order, all of them whatever comes of the ones before. A step that lacks something says
+//! what and how to get it, and is skipped; with `--install` or `CI=true` it gets it, and a skip is a failure, except
+//! for the suite of the reference implementation, which no package manager has. The last line printed is
+//! `N passed, N failed, N skipped`, counting steps.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::arguments::{Arguments, INSTALL};
+use crate::process::{self, cargo};
+use crate::{Outcome, Task, conformance, repository, tidy, wordnet};
+
+pub(crate) const TASK: Task = Task {
+    name: "test",
+    about: "Run everything that must hold before a change is taken.",
+    details: "Steps: format, lints, rules, tests, documents, program, examples, wordnet, conformance.\n\
+              What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
+    flags: &[INSTALL],
+    run,
+};
+
+type Step = (&'static str, fn(&Context) -> Verdict);
+
+const STEPS: &[Step] = &[
+    ("format", format),
+    ("lints", lints),
+    ("rules", rules),
+    ("tests", |_| of_cargo(&["test", "--workspace", "--no-fail-fast"])),
+    ("documents", documents),
+    ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
+    ("examples", examples),
+    ("wordnet", wordnet_example),
+    ("conformance", suite),
+];
+
+/// The longest an example other than WordNet may run.
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
+/// WordNet loads and its questions answer within this.
+const WORDNET_LIMIT: Duration = Duration::from_secs(60);
+const WORDNET_EXAMPLE: &str = "examples/wordnet.metta";
+
+/// What the steps need to know.
+struct Context {
+    installs: bool,
+    program: PathBuf,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    Failed(String),
+    /// Something is missing that could be installed.
+    Skipped(String),
+    /// Something is missing that no package manager has.
+    Absent(String),
+}
+
+impl Verdict {
+    /// Whether the step failed, given that skips may count as failures.
+    fn settled(self, installs: bool) -> Verdict {
+        match self {
+            Verdict::Skipped(reason) if installs => Verdict::Failed(reason),
+            other => other,
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Outcome, String> {
+    let program = repository::target().join("release").join(format!("mnemon{}", std::env::consts::EXE_SUFFIX));
+    let context = Context { installs: arguments.installs(), program };
+    let mut lines = Vec::new();
+    for (name, step) in STEPS {
+        println!("== {name}");
+        let started = Instant::now();
+        let verdict = step(&context).settled(context.installs);
+        let line = Line { name, verdict, seconds: started.elapsed().as_secs_f64() };
+        println!("{line}");
+        lines.push(line);
+    }
+    println!("== summary");
+    for line in &lines {
+        println!("{line}");
+    }
+    println!("{:>8.1} s  together", lines.iter().map(|line| line.seconds).sum::<f64>());
+    let totals = Totals::of(&lines);
+    println!("{totals}");
+    Ok(if totals.failed == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+struct Line {
+    name: &'static str,
+    verdict: Verdict,
+    seconds: f64,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, reason) = match &self.verdict {
+            Verdict::Passed => ("passed", ""),
+            Verdict::Failed(reason) => ("failed", reason.as_str()),
+            Verdict::Skipped(reason) | Verdict::Absent(reason) => ("skipped", reason.as_str()),
+        };
+        let reason = reason.lines().next().unwrap_or("");
+        let line = format!("{:>8.1} s  {word:<8} {:<12} {reason}", self.seconds, self.name);
+        f.write_str(line.trim_end())
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Totals {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Totals {
+    fn of(lines: &[Line]) -> Totals {
+        let mut totals = Totals::default();
+        for line in lines {
+            match line.verdict {
+                Verdict::Passed => totals.passed += 1,
+                Verdict::Failed(_) => totals.failed += 1,
+                Verdict::Skipped(_) | Verdict::Absent(_) => totals.skipped += 1,
+            }
+        }
+        totals
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+fn format(context: &Context) -> Verdict {
+    with_component(context, "rustfmt", "fmt", &["fmt", "--all", "--", "--check"])
+}
+
+fn lints(context: &Context) -> Verdict {
+    with_component(context, "clippy", "clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// Runs cargo with a subcommand that rustup calls a component of the toolchain.
+fn with_component(context: &Context, component: &str, subcommand: &str, words: &[&str]) -> Verdict {
+    let present =
+        || process::bounded(&mut cargo(&[subcommand, "--version"]), EXAMPLE_LIMIT).is_ok_and(|run| run.succeeded());
+    if !present() && context.installs && process::exists("rustup", "--version") {
+        // Whether it worked shows in what follows.
+        let _ = process::shown(Command::new("rustup").args(["component", "add", component]));
+    }
+    if !present() {
+        return Verdict::Skipped(format!(
+            "`cargo {subcommand}` is missing: `rustup component add {component}` gets it"
+        ));
+    }
+    of_cargo(words)
+}
+
+fn rules(_: &Context) -> Verdict {
+    of_result(tidy::check())
+}
+
+fn documents(_: &Context) -> Verdict {
+    // Libraries only: the program and the library `mnemon` would write to one folder.
+    let mut command = cargo(&["doc", "--workspace", "--no-deps", "--lib"]);
+    of_command(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.
+fn examples(context: &Context) -> Verdict {
+    let folder = repository::root().join("examples");
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),
+        Err(error) => {
+            return Verdict::Failed(format!("cannot read {}: {error}", repository::shown(&folder)));
+        }
+    };
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "metta")).collect();
+    paths.retain(|path| repository::shown(path) != WORDNET_EXAMPLE);
+    paths.sort();
+    let verdicts = paths.iter().map(|path| example(context, path, EXAMPLE_LIMIT));
+    verdicts.fold(Verdict::Passed, |all, one| if all == Verdict::Passed { one } else { all })
+}
+
+fn wordnet_example(context: &Context) -> Verdict {
+    let fetch = if context.installs { wordnet::Fetch::WithLists } else { wordnet::Fetch::Nothing };
+    match wordnet::prepare(fetch) {
+        Ok(Outcome::Good) => example(context, &repository::root().join(WORDNET_EXAMPLE), WORDNET_LIMIT),
+        Ok(Outcome::Bad) => Verdict::Failed("the dictionary is not WordNet 3.0".to_owned()),
+        Err(missing) => Verdict::Skipped(missing),
+    }
+}
+
+/// Runs one example from the root, as README.md says, and shows what it prints.
+fn example(context: &Context, path: &Path, limit: Duration) -> Verdict {
+    let name = repository::shown(path);
+    let mut command = Command::new(&context.program);
+    command.current_dir(repository::root()).args(["run", &name]);
+    let finished = match process::bounded(&mut command, limit) {
+        Ok(finished) => finished,
+        Err(message) => return Verdict::Failed(message),
+    };
+    println!("-- mnemon run {name}");
+    print!("{}", finished.stdout);
+    eprint!("{}", finished.stderr);
+    println!("-- {}, {:.1} s", finished.ending(), finished.elapsed.as_secs_f64());
+    if finished.succeeded() {
+        return Verdict::Passed;
+    }
+    Verdict::Failed(format!("{name}: {}", finished.ending()))
+}
+
+fn suite(context: &Context) -> Verdict {
+    match conformance::suite() {
+        Some(folder) => of_result(conformance::check(&folder, &context.program)),
+        None => {
+            println!("{}", conformance::HOW_TO_GET);
+            Verdict::Absent("no suite at target/suite; `cargo xtask conformance --help` says how to get one".to_owned())
+        }
+    }
+}
+
+fn of_cargo(words: &[&str]) -> Verdict {
+    of_command(&mut cargo(words))
+}
+
+fn of_command(command: &mut Command) -> Verdict {
+    let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let outcome = process::shown(command.current_dir(repository::root()));
+    match outcome {
+        Ok(true) => Verdict::Passed,
+        Ok(false) => Verdict::Failed(format!("`cargo {}` found something", words.join(" "))),
+        Err(message) => Verdict::Failed(message),
+    }
+}
+
+fn of_result(result: Result<Outcome, String>) -> Verdict {
+    match result {
+        Ok(Outcome::Good) => Verdict::Passed,
+        Ok(Outcome::Bad) => Verdict::Failed("see above".to_owned()),
+        Err(message) => Verdict::Failed(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(verdict: Verdict) -> Line {
+        Line { name: "sample", verdict, seconds: 1.25 }
+    }
+
+    #[test]
+    fn a_skip_is_a_failure_where_things_are_installed() {
+        let skipped = Verdict::Skipped("no dictionary".to_owned());
+        assert_eq!(skipped.clone().settled(false), skipped);
+        assert_eq!(skipped.settled(true), Verdict::Failed("no dictionary".to_owned()));
+        let absent = Verdict::Absent("no suite".to_owned());
+        assert_eq!(absent.clone().settled(true), absent);
+    }
+
+    #[test]
+    fn the_totals_count_steps() {
+        let verdicts =
+            [Verdict::Passed, Verdict::Passed, Verdict::Failed(String::new()), Verdict::Absent(String::new())];
+        assert_eq!(Totals::of(&verdicts.map(line)).to_string(), "2 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_line_holds_one_line_of_the_reason() {
+        assert_eq!(line(Verdict::Passed).to_string(), "     1.2 s  passed   sample");
+        let failed = line(Verdict::Failed("first\nsecond".to_owned()));
+        assert_eq!(failed.to_string(), "     1.2 s  failed   sample       first");
+    }
+}

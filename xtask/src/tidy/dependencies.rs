@@ -1,0 +1,43 @@
+//! Every dependency on others' code has its line, with its reason, in the decision about dependencies.
+
+use super::Finding;
+use super::layers::library;
+use super::toml;
+use super::tree::Tree;
+
+const MANIFEST: &str = "Cargo.toml";
+const DECISION: &str = "docs/decisions/0002-dependencies.md";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let (Some(manifest), Some(decision)) = (tree.text(MANIFEST), tree.text(DECISION)) else {
+        return vec![Finding::new(DECISION, 0, "missing: it says why each dependency in Cargo.toml is there")];
+    };
+    let others = toml::dependencies(manifest)
+        .into_iter()
+        .filter(|found| !found.names.iter().any(|name| library(name).is_some()));
+    let unexplained = others.filter(|found| !decision.contains(&format!("`{}`", found.names[0])));
+    unexplained
+        .map(|found| {
+            Finding::new(
+                MANIFEST,
+                found.line,
+                format!("say in {DECISION} why `{}` is here and what was rejected", found.names[0]),
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_without_a_reason_is_found() {
+        let manifest = "[workspace.dependencies]\nspace = { package = \"mnemon-space\", path = \"crates/space\" }\nlibm = \"1\"\nregex = \"1\"\n";
+        let found = check(&Tree::of(&[(MANIFEST, manifest), (DECISION, "- `libm`: same digits everywhere.\n")]));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].to_string().starts_with("Cargo.toml:4: say in docs/decisions/0002-dependencies.md why `regex`")
+        );
+    }
+}

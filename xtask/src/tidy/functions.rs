@@ -1,0 +1,185 @@
+//! A function longer than [`LINES_MAX`] lines is on a list, and the list may only shrink.
+//!
+//! The list is `xtask/long-functions.txt`, a line `PATH NAME LINES` for each such function. It must say exactly what
+//! is there: a listed function that got shorter has its number lowered, or its line removed. [`LISTED_MAX`] is the
+//! length of the list, so that adding a line means raising a number in this file, which a reviewer will see.
+//!
+//! A length runs from the line with `fn` to the line with the closing brace. Algorithm: in the blanked text find `fn`
+//! and a name, then the first `{` outside brackets of the signature (a `;` means there is no body), then its `}`.
+
+use super::Finding;
+use super::rust;
+use super::tree::Tree;
+
+const LINES_MAX: usize = 70;
+/// How many lines the list has. Lower it when the list shrinks; never raise it.
+const LISTED_MAX: usize = 0;
+const LIST: &str = "xtask/long-functions.txt";
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Function {
+    path: String,
+    name: String,
+    lines: usize,
+    /// Where it starts; 0 for one that is only listed.
+    line: usize,
+}
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut long: Vec<Function> = tree.rust().flat_map(|(path, text)| functions(path, text)).collect();
+    long.retain(|function| function.lines > LINES_MAX);
+    let (mut listed, mut found) = list(tree.text(LIST).unwrap_or_default());
+    let count = listed.len();
+    for function in &long {
+        let entry = listed.iter().position(|entry| entry.path == function.path && entry.name == function.name);
+        found.extend(compare(function, entry.map(|entry| listed.swap_remove(entry))));
+    }
+    found.extend(listed.iter().map(gone));
+    if count != LISTED_MAX && found.is_empty() {
+        let message = format!("{count} entries, but LISTED_MAX is {LISTED_MAX}: lower it if the list has shrunk");
+        found.push(Finding::new(LIST, 0, message));
+    }
+    found
+}
+
+fn compare(function: &Function, entry: Option<Function>) -> Option<Finding> {
+    let Function { path, name, lines, line } = function;
+    let at = |message| Some(Finding::new(path, *line, message));
+    match entry {
+        None => at(format!("fn {name} has {lines} lines; {LINES_MAX} is the most: give its parts names of their own")),
+        Some(entry) if *lines > entry.lines => {
+            at(format!("fn {name} grew from {} to {lines} lines; the list may only shrink", entry.lines))
+        }
+        Some(entry) if *lines < entry.lines => {
+            at(format!("fn {name} shrank from {} to {lines} lines: lower its number in {LIST}", entry.lines))
+        }
+        Some(_) => None,
+    }
+}
+
+fn gone(entry: &Function) -> Finding {
+    let message = format!("fn {} of {} is short or gone: remove this line", entry.name, entry.path);
+    Finding::new(LIST, entry.line, message)
+}
+
+/// The entries of the list (`line` is their place in it) and what is wrong with it.
+fn list(text: &str) -> (Vec<Function>, Vec<Finding>) {
+    let (mut entries, mut found) = (Vec::new(), Vec::new());
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    for (line, entry) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        let words: Vec<&str> = entry.split_whitespace().collect();
+        match words.as_slice() {
+            [path, name, lines] if lines.parse::<usize>().is_ok() => entries.push(Function {
+                path: (*path).to_owned(),
+                name: (*name).to_owned(),
+                lines: lines.parse().unwrap_or_default(),
+                line,
+            }),
+            _ => found.push(Finding::new(LIST, line, "expected `PATH NAME LINES`")),
+        }
+    }
+    (entries, found)
+}
+
+/// Every function with a body.
+fn functions(path: &str, source: &str) -> Vec<Function> {
+    let text = rust::blanked(source);
+    let words = rust::words(&text);
+    let named = words.windows(2).filter(|pair| pair[0].1 == "fn" && only_space(&text, &pair[0], pair[1].0));
+    let mut functions = Vec::new();
+    for pair in named {
+        let Some(open) = body(&text, pair[1].0) else {
+            continue;
+        };
+        let line = rust::line(&text, pair[0].0);
+        let lines = rust::line(&text, closing(&text, open)) - line + 1;
+        functions.push(Function { path: path.to_owned(), name: pair[1].1.clone(), lines, line });
+    }
+    functions
+}
+
+/// Whether a word is followed by nothing but space up to `next`: `fn name`, but not the type `fn(name)`.
+fn only_space(text: &[char], (at, word): &(usize, String), next: usize) -> bool {
+    text[at + word.chars().count()..next].iter().all(|c| c.is_whitespace())
+}
+
+/// The brace that opens the body of the function whose name is at `from`; none if the signature ends in `;`.
+fn body(text: &[char], from: usize) -> Option<usize> {
+    let mut depth = 0_i32;
+    for at in from..text.len() {
+        match text[at] {
+            '(' | '[' | '<' => depth += 1,
+            '>' if matches!(text[at - 1], '-' | '=') => {}
+            ')' | ']' | '>' => depth -= 1,
+            '{' if depth == 0 => return Some(at),
+            ';' if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The brace that closes the one at `open`, or the end of the text.
+fn closing(text: &[char], open: usize) -> usize {
+    let mut depth = 0_i32;
+    for (at, c) in text.iter().enumerate().skip(open) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(source: &str) -> Vec<(String, usize, usize)> {
+        functions("a.rs", source).into_iter().map(|f| (f.name, f.line, f.lines)).collect()
+    }
+
+    fn sized(name: &str, lines: usize) -> String {
+        format!("fn {name}() {{\n{}}}\n", "    step();\n".repeat(lines - 2))
+    }
+
+    #[test]
+    fn lengths_survive_braces_in_text() {
+        let source =
+            "fn one() {\n  let a = \"}\"; // }\n  let b = '}';\n}\nfn two(f: fn(u8) -> u8) -> Vec<u8> { vec![] }";
+        assert_eq!(measured(source), [("one".to_owned(), 1, 4), ("two".to_owned(), 5, 1)]);
+    }
+
+    #[test]
+    fn signatures_may_hold_brackets_and_no_body() {
+        let source = "trait T { fn none(&self) -> [u8; 4]; }\nfn some<const N: usize>(a: [u8; { N }])\nwhere\n  T: Fn(u8) -> u8,\n{\n}";
+        assert_eq!(measured(source), [("some".to_owned(), 2, 5)]);
+    }
+
+    #[test]
+    fn a_long_function_is_found_unless_listed_exactly() {
+        let check_with = |list: &str, lines: usize| {
+            let tree = Tree::of(&[("a.rs", &sized("big", lines)), (LIST, list)]);
+            check(&tree).into_iter().map(|finding| finding.to_string()).collect::<Vec<_>>()
+        };
+        assert!(check_with("", 70).is_empty());
+        assert!(check_with("", 71)[0].starts_with("a.rs:1: fn big has 71 lines"));
+        assert!(check_with("a.rs big 80", 90)[0].contains("grew from 80 to 90"));
+        assert!(check_with("a.rs big 80", 75)[0].contains("shrank from 80 to 75"));
+        assert!(
+            check_with("# note\na.rs big 80", 20)[0].contains("long-functions.txt:2: fn big of a.rs is short or gone")
+        );
+        assert!(check_with("a.rs big", 20)[0].contains("expected `PATH NAME LINES`"));
+    }
+
+    #[test]
+    fn the_list_may_not_grow() {
+        let list = format!("{}a.rs big 80\n", "# comment\n".repeat(3));
+        let found = check(&Tree::of(&[("a.rs", &sized("big", 80)), (LIST, &list)]));
+        assert_eq!(found.len(), usize::from(LISTED_MAX != 1));
+    }
+}

@@ -1,0 +1,138 @@
+//! Imports point down: a crate names only crates of lower layers, in its `Cargo.toml` and in its code.
+//!
+//! [`MAY_IMPORT`] holds the layers of ARCHITECTURE.md and those to come. A crate that is not in it is a finding, so that
+//! a new one gets a place.
+
+use super::Finding;
+use super::rust;
+use super::toml;
+use super::tree::Tree;
+
+/// Every library, lowest layer first.
+const LIBRARIES: &[&str] =
+    &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon", "server"];
+
+/// Package folder, and the libraries it may import.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("crates/region", &[]),
+    ("crates/journal", &[]),
+    ("crates/space", &["region"]),
+    ("crates/store", &["journal"]),
+    ("crates/reactive", &["journal"]),
+    ("crates/cassette", &["journal"]),
+    ("crates/metta", &["space", "region"]),
+    ("crates/mnemon", &["region", "journal", "space", "store", "reactive", "cassette", "metta"]),
+    ("crates/server", &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon"]),
+    ("crates/cli", LIBRARIES),
+    ("xtask", LIBRARIES),
+    ("bindings/python", LIBRARIES),
+    ("bindings/c", LIBRARIES),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (manifest, text) in tree.under("", "/Cargo.toml") {
+        let folder = manifest.trim_end_matches("/Cargo.toml");
+        match MAY_IMPORT.iter().find(|(known, _)| *known == folder) {
+            Some((_, allowed)) => {
+                found.extend(manifest_findings(manifest, text, folder, allowed));
+                found.extend(code_findings(tree, folder, allowed));
+            }
+            None if folder.starts_with("crates/") => {
+                let message =
+                    "this crate is in no layer: give it a place in xtask/src/tidy/layers.rs and ARCHITECTURE.md";
+                found.push(Finding::new(manifest, 0, message));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for dependency in toml::dependencies(text) {
+        let library = dependency.names.iter().find_map(|name| library(name));
+        if let Some(library) = library.filter(|library| !allowed.contains(library)) {
+            found.push(Finding::new(manifest, dependency.line, points_up(folder, library, allowed)));
+        }
+    }
+    found
+}
+
+/// The library of this package name or short name.
+pub(super) fn library(name: &str) -> Option<&'static str> {
+    let name = name.strip_prefix("mnemon-").unwrap_or(name);
+    LIBRARIES.iter().find(|library| **library == name).copied()
+}
+
+fn code_findings(tree: &Tree, folder: &str, allowed: &[&str]) -> Vec<Finding> {
+    let prefix = format!("{folder}/");
+    let files: Vec<(&str, Vec<char>)> =
+        tree.under(&prefix, ".rs").map(|(path, text)| (path, rust::blanked(text))).collect();
+    // A module of the crate's own may bear a library's name.
+    let own: Vec<String> =
+        files.iter().flat_map(|(_, text)| rust::declared_modules(text)).map(|(_, name)| name).collect();
+    let itself = folder.rsplit('/').next().and_then(library);
+    let mut found = Vec::new();
+    for (path, text) in &files {
+        for (line, name) in path_roots(text) {
+            let Some(library) = LIBRARIES.iter().find(|library| **library == name) else {
+                continue;
+            };
+            if !allowed.contains(library) && itself != Some(*library) && !own.contains(&name) {
+                found.push(Finding::new(path, line, points_up(folder, library, allowed)));
+            }
+        }
+    }
+    found
+}
+
+/// Words followed by `::` that nothing precedes in their path, with their lines.
+fn path_roots(text: &[char]) -> Vec<(usize, String)> {
+    let starts = |at: usize| at < 2 || text[at - 2..at] != [':', ':'];
+    let leads = |end: usize| text.get(end..end + 2) == Some(&[':', ':']);
+    let words = rust::words(text).into_iter();
+    let roots = words.filter(|(at, word)| starts(*at) && leads(at + word.chars().count()));
+    roots.map(|(at, word)| (rust::line(text, at), word)).collect()
+}
+
+fn points_up(folder: &str, library: &str, allowed: &[&str]) -> String {
+    let allowed = if allowed.is_empty() { "no crate of ours".to_owned() } else { allowed.join(", ") };
+    format!("{folder} may not import {library}: imports point down, and it may import {allowed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        check(&Tree::of(files)).into_iter().map(|finding| finding.to_string()).collect()
+    }
+
+    #[test]
+    fn a_dependency_that_points_up_is_found() {
+        let up = found(&[("crates/space/Cargo.toml", "[dependencies]\nmetta.workspace = true\n")]);
+        assert_eq!(up.len(), 1);
+        assert!(up[0].starts_with("crates/space/Cargo.toml:2: crates/space may not import metta"), "{up:?}");
+        let renamed = "[dev-dependencies]\nm = { package = \"mnemon-metta\", path = \"../metta\" }\n";
+        assert_eq!(found(&[("crates/space/Cargo.toml", renamed)]).len(), 1);
+        let down = "[dependencies]\nspace.workspace = true\nregex = \"1\"\n";
+        assert!(found(&[("crates/metta/Cargo.toml", down)]).is_empty());
+    }
+
+    #[test]
+    fn a_use_that_points_up_is_found() {
+        let with = |source| found(&[("crates/space/Cargo.toml", ""), ("crates/space/src/lib.rs", source)]);
+        assert!(with("//! x\nuse metta::parse;\n")[0].starts_with("crates/space/src/lib.rs:2:"));
+        assert_eq!(with("fn f() { mnemon::run(); }\n").len(), 1);
+        assert!(with("mod store;\nuse store::Row;\nuse crate::metta::x; // metta::y\n").is_empty());
+        assert!(with("use space::Atom;\nuse region::Heap;\n").is_empty());
+    }
+
+    #[test]
+    fn a_crate_without_a_layer_is_found() {
+        assert!(found(&[("crates/extra/Cargo.toml", "")])[0].contains("in no layer"));
+        assert!(found(&[("fuzz/Cargo.toml", "")]).is_empty());
+    }
+}
