@@ -144,11 +144,11 @@ fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), Worl
 fn print_json(world: &mut dyn World, answer: &FormAnswer<'_>, line: u32) -> Result<(), WorldError> {
     let form = answer.number;
     for result in answer.results {
-        world.print(&serde_json::json!({"form": form, "line": line, "result": result.to_string()}).to_string())?;
+        let text = serde_json::Value::from(result.to_string());
+        world.print(&format!(r#"{{"form":{form},"line":{line},"result":{text}}}"#))?;
     }
     let (results, error) = (answer.results.len(), answer.is_error());
-    let end = serde_json::json!({"form": form, "line": line, "done": true, "results": results, "error": error});
-    world.print(&end.to_string())
+    world.print(&format!(r#"{{"form":{form},"line":{line},"done":true,"results":{results},"error":{error}}}"#))
 }
 
 fn explain_limit(limit: LimitReached, place: &str) {

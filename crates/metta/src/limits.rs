@@ -8,8 +8,9 @@ use space::{Atom, Number};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How deep the stack of an evaluation may grow unless set otherwise, in frames.
-pub const DEPTH_MAX_DEFAULT: usize = 10_000_000;
+/// How deep the stack of an evaluation may grow unless set otherwise, in frames: a call in the argument of another
+/// takes two, of about 500 bytes each.
+pub const DEPTH_MAX_DEFAULT: usize = 4_000_000;
 
 /// The interrupt flag is read once in this many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 256;
@@ -88,21 +89,19 @@ impl LimitReached {
 /// Watches the limits of one evaluation.
 pub(crate) struct Watch {
     limits: Limits,
-    depth_max: usize,
     steps: u64,
 }
 
 impl Watch {
-    /// Begins to watch; a depth set by the program counts too.
-    pub(crate) fn begin(limits: &Limits, depth_set: Option<usize>) -> Self {
-        let depth_max = depth_set.map_or(limits.depth_max, |set| set.min(limits.depth_max));
-        Self { limits: limits.clone(), depth_max, steps: 0 }
+    /// Begins to watch.
+    pub(crate) fn begin(limits: &Limits) -> Self {
+        Self { limits: limits.clone(), steps: 0 }
     }
 
     /// Counts a step at this depth; says which limit it reaches.
     pub(crate) fn step(&mut self, depth: usize) -> Option<LimitReached> {
-        if depth > self.depth_max {
-            return Some(LimitReached::Depth(self.depth_max));
+        if depth > self.limits.depth_max {
+            return Some(LimitReached::Depth(self.limits.depth_max));
         }
         if self.limits.steps_max.is_some_and(|most| self.steps >= most) {
             return Some(LimitReached::Steps(self.steps));

@@ -110,6 +110,23 @@ pub struct OperationSpec {
     pub native: Native,
 }
 
+impl OperationSpec {
+    /// A function with a declared type.
+    pub const fn typed(name: &'static str, signature: &'static str, native: Native) -> Self {
+        Self { name, signature: Some(signature), has_home: false, native }
+    }
+
+    /// A function without a type: its arguments are evaluated like the children of a tuple.
+    pub const fn untyped(name: &'static str, native: Native) -> Self {
+        Self { name, signature: None, has_home: false, native }
+    }
+
+    /// The same function, meaning another thing in each module.
+    pub const fn at_home(self) -> Self {
+        Self { has_home: true, ..self }
+    }
+}
+
 /// A native function as an atom.
 pub struct Operation {
     name: &'static str,

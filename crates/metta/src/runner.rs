@@ -89,6 +89,7 @@ pub struct Runner {
     base_tokens: Arc<Tokenizer>,
     names: FxHashMap<String, ModuleId>,
     settings: FxHashMap<String, Atom>,
+    depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
     running: Vec<ModuleId>,
     states: u64,
@@ -119,6 +120,7 @@ impl Runner {
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
             settings: FxHashMap::default(),
+            depth_set: None,
             running: Vec::new(),
             states: 0,
             spaces: Vec::new(),
@@ -266,12 +268,15 @@ impl Runner {
     }
 
     pub(crate) fn set_setting(&mut self, key: String, value: Atom) {
+        if key == "max-stack-depth" {
+            self.depth_set = value.to_string().parse().ok().filter(|&depth| depth > 0);
+        }
         self.settings.insert(key, value);
     }
 
-    /// The depth a program has set with `(pragma! max-stack-depth n)`; 0 is no limit.
-    pub(crate) fn depth_setting(&self) -> Option<usize> {
-        self.setting("max-stack-depth")?.to_string().parse().ok().filter(|&depth| depth > 0)
+    /// The depth at which `(pragma! max-stack-depth n)` makes an evaluation an error, in frames.
+    pub(crate) fn depth_set(&self) -> Option<usize> {
+        self.depth_set
     }
 
     /// Whether `(pragma! semantics strict)` asks for results better than Hyperon's.

@@ -37,11 +37,19 @@ impl Evaluation<'_> {
             Atom::Symbol(_) | Atom::Grounded(_) => self.type_cast(atom, &target),
             Atom::Expression(expression) if expression.is_evaluated() => Some(Work::Return(atom)),
             Atom::Expression(expression) if expression.is_empty() => self.type_cast(atom, &target),
+            Atom::Expression(_) if self.is_too_deep() => {
+                Some(Work::Return(error_text(self.store.resolve(&atom), names::STACK_OVERFLOW)))
+            }
             Atom::Expression(_) => {
                 self.raise_expression_barrier();
                 self.interpret_expression(&atom, target)
             }
         }
+    }
+
+    /// Whether the program has set a depth and the stack is that deep.
+    fn is_too_deep(&self) -> bool {
+        self.runner.depth_set().is_some_and(|depth_max| super::frame::depth(&self.frame) >= depth_max)
     }
 
     /// The atom, if one of its types agrees with the expected one; otherwise an error for each of them.

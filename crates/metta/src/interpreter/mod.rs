@@ -141,7 +141,7 @@ impl<'r> Evaluation<'r> {
 
     fn run(mut self, work: Work) -> Answer {
         self.raise_barrier(BarrierKind::Top);
-        let mut watch = Watch::begin(&self.runner.limits, self.runner.depth_setting());
+        let mut watch = Watch::begin(&self.runner.limits);
         let mut next = Some(work);
         let mut limit = None;
         while let Some(work) = next {
@@ -318,12 +318,19 @@ impl<'r> Evaluation<'r> {
     }
 }
 
-/// Errors count only if nothing else was found.
+/// Errors count only if nothing else was found; that a limit was reached always counts.
 fn without_needless_errors(mut results: Vec<(Solution, Atom)>) -> Vec<(Solution, Atom)> {
     if results.iter().any(|(_, atom)| !names::is_error(atom)) {
-        results.retain(|(_, atom)| !names::is_error(atom));
+        results.retain(|(_, atom)| !names::is_error(atom) || is_overflow(atom));
     }
     results
+}
+
+fn is_overflow(error: &Atom) -> bool {
+    error
+        .children()
+        .and_then(|children| children.get(2))
+        .is_some_and(|message| message.is_symbol(names::STACK_OVERFLOW))
 }
 
 /// The result of `collapse-bind`: a tuple of `(atom bindings)`.

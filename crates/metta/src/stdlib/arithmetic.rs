@@ -1,36 +1,28 @@
 //! Arithmetic, comparison and logic.
 
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Number};
 use std::cmp::Ordering;
 
-const NUMBERS_TO_NUMBER: Option<&str> = Some("(-> Number Number Number)");
-const NUMBERS_TO_BOOL: Option<&str> = Some("(-> Number Number Bool)");
-const BOOLS_TO_BOOL: Option<&str> = Some("(-> Bool Bool Bool)");
+const NUMBERS_TO_NUMBER: &str = "(-> Number Number Number)";
+const NUMBERS_TO_BOOL: &str = "(-> Number Number Bool)";
+const BOOLS_TO_BOOL: &str = "(-> Bool Bool Bool)";
 
-const fn spec(
-    name: &'static str,
-    signature: Option<&'static str>,
-    native: fn(&mut Call<'_>) -> Outcome,
-) -> OperationSpec {
-    OperationSpec { name, signature, has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("+", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.add(b)))),
-    spec("-", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.subtract(b)))),
-    spec("*", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.multiply(b)))),
-    spec("/", NUMBERS_TO_NUMBER, divide),
-    spec("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder)),
-    spec("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt)),
-    spec(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt)),
-    spec("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le)),
-    spec(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge)),
-    spec("==", Some("(-> $t $t Bool)"), equal),
-    spec("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b)),
-    spec("or", BOOLS_TO_BOOL, |call| bools(call, |a, b| a || b)),
-    spec("xor", BOOLS_TO_BOOL, |call| bools(call, |a, b| a != b)),
-    spec("not", Some("(-> Bool Bool)"), |call| match bool_of(call.argument(0)) {
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.add(b)))),
+    Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.subtract(b)))),
+    Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.multiply(b)))),
+    Spec::typed("/", NUMBERS_TO_NUMBER, divide),
+    Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder)),
+    Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt)),
+    Spec::typed(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt)),
+    Spec::typed("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le)),
+    Spec::typed(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge)),
+    Spec::typed("==", "(-> $t $t Bool)", equal),
+    Spec::typed("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b)),
+    Spec::typed("or", BOOLS_TO_BOOL, |call| bools(call, |a, b| a || b)),
+    Spec::typed("xor", BOOLS_TO_BOOL, |call| bools(call, |a, b| a != b)),
+    Spec::typed("not", "(-> Bool Bool)", |call| match bool_of(call.argument(0)) {
         Some(value) => Outcome::one(!value),
         None => Outcome::NotReducible,
     }),

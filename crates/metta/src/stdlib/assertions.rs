@@ -2,19 +2,15 @@
 
 use super::expressions::alpha_key;
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
 use space::Atom;
 
-const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some(signature), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone)),
-    spec("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone)),
-    spec("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key)),
-    spec("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key)),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone)),
+    Spec::typed("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone)),
+    Spec::typed("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key)),
+    Spec::typed("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key)),
 ];
 
 /// Compares the actual results with the expected ones; `key` is equal for results that count as equal.

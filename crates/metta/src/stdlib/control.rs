@@ -1,27 +1,19 @@
 //! Control: alternatives, comparison of raw atoms, scopes of variables.
 
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
-const fn spec(
-    name: &'static str,
-    signature: Option<&'static str>,
-    native: fn(&mut Call<'_>) -> Outcome,
-) -> OperationSpec {
-    OperationSpec { name, signature, has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("superpose", Some("(-> Expression %Undefined%)"), superpose),
-    spec("if-equal", Some("(-> Atom Atom Atom Atom %Undefined%)"), if_equal),
-    spec("=alpha", Some("(-> Atom Atom Bool)"), alpha_equal),
-    spec("sealed", Some("(-> Expression Atom Atom)"), sealed),
-    spec("let*", Some("(-> Expression Atom %Undefined%)"), let_all),
-    spec("nop", None, |_| Outcome::unit()),
-    spec("_case-subjects", Some("(-> Expression Atom)"), case_subjects),
-    OperationSpec { name: "capture", signature: Some("(-> Atom Atom)"), has_home: true, native: capture },
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose),
+    Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal),
+    Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal),
+    Spec::typed("sealed", "(-> Expression Atom Atom)", sealed),
+    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all),
+    Spec::untyped("nop", |_| Outcome::unit()),
+    Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects),
+    Spec::typed("capture", "(-> Atom Atom)", capture).at_home(),
 ];
 
 fn superpose(call: &mut Call<'_>) -> Outcome {

@@ -5,25 +5,21 @@
 
 use super::text::{plain, print};
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Solution, SpaceRef, Symbol, Variable};
 
-const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some(signature), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
-    spec("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
-    spec("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function),
-    spec("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom)),
-    spec("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params),
-    spec("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type),
-    OperationSpec { name: "help!", signature: None, has_home: false, native: help },
-    spec("help-internal!", "(-> Atom (->))", help_internal),
-    spec("help-space!", "(-> SpaceType (->))", help_space),
-    spec("help-param!", "(-> Atom (->))", help_parameter),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
+    Spec::typed("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
+    Spec::typed("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function),
+    Spec::typed("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom)),
+    Spec::typed("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params),
+    Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type),
+    Spec::untyped("help!", help),
+    Spec::typed("help-internal!", "(-> Atom (->))", help_internal),
+    Spec::typed("help-space!", "(-> SpaceType (->))", help_space),
+    Spec::typed("help-param!", "(-> Atom (->))", help_parameter),
 ];
 
 /// What is documented about an atom.

@@ -2,29 +2,25 @@
 
 use super::arithmetic::{bool_of, number_of};
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Number, Rewrite, Symbol, Variable, VariableSource, make_fresh, rewrite, substitute};
 
-const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some(signature), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("size-atom", "(-> Expression Number)", size),
-    spec("index-atom", "(-> Expression Number Atom)", index),
-    spec("min-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_lt)),
-    spec("max-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_gt)),
-    spec("unique-atom", "(-> Expression Atom)", unique),
-    spec("union-atom", "(-> Expression Expression Atom)", union),
-    spec("intersection-atom", "(-> Expression Expression Atom)", |call| against_counts(call, true)),
-    spec("subtraction-atom", "(-> Expression Expression Atom)", |call| against_counts(call, false)),
-    spec("sort-strings", "(-> Expression Expression)", sort_strings),
-    spec("_collapse-add-next-atom-from-collapse-bind-result", "(-> Expression Expression Atom)", add_collapsed),
-    spec("_collapsed-atoms", "(-> Expression Atom)", collapsed_atoms),
-    spec("_minimal-foldl-atom", "(-> Expression Atom Variable Variable Atom SpaceType %Undefined%)", fold_step),
-    spec("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step),
-    spec("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("size-atom", "(-> Expression Number)", size),
+    Spec::typed("index-atom", "(-> Expression Number Atom)", index),
+    Spec::typed("min-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_lt)),
+    Spec::typed("max-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_gt)),
+    Spec::typed("unique-atom", "(-> Expression Atom)", unique),
+    Spec::typed("union-atom", "(-> Expression Expression Atom)", union),
+    Spec::typed("intersection-atom", "(-> Expression Expression Atom)", |call| against_counts(call, true)),
+    Spec::typed("subtraction-atom", "(-> Expression Expression Atom)", |call| against_counts(call, false)),
+    Spec::typed("sort-strings", "(-> Expression Expression)", sort_strings),
+    Spec::typed("_collapse-add-next-atom-from-collapse-bind-result", "(-> Expression Expression Atom)", add_collapsed),
+    Spec::typed("_collapsed-atoms", "(-> Expression Atom)", collapsed_atoms),
+    Spec::typed("_minimal-foldl-atom", "(-> Expression Atom Variable Variable Atom SpaceType %Undefined%)", fold_step),
+    Spec::typed("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step),
+    Spec::typed("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step),
 ];
 
 fn size(call: &mut Call<'_>) -> Outcome {

@@ -1,38 +1,30 @@
 //! Mathematics. Transcendental functions come from `libm`, so that every machine computes the same digits.
 
 use super::arithmetic::number_of;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::Number;
 
-const fn spec(name: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some("(-> Number Number)"), has_home: false, native }
-}
+const NUMBER: &str = "(-> Number Number)";
+const NUMBERS: &str = "(-> Number Number Number)";
+const TEST: &str = "(-> Number Bool)";
 
-const fn two(name: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some("(-> Number Number Number)"), has_home: false, native }
-}
-
-const fn test(name: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some("(-> Number Bool)"), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    two("pow-math", power),
-    two("log-math", logarithm),
-    spec("sqrt-math", |call| float(call, f64::sqrt)),
-    spec("abs-math", absolute),
-    spec("trunc-math", |call| rounded(call, f64::trunc)),
-    spec("ceil-math", |call| rounded(call, f64::ceil)),
-    spec("floor-math", |call| rounded(call, f64::floor)),
-    spec("round-math", |call| rounded(call, f64::round)),
-    spec("sin-math", |call| float(call, libm::sin)),
-    spec("asin-math", |call| float(call, libm::asin)),
-    spec("cos-math", |call| float(call, libm::cos)),
-    spec("acos-math", |call| float(call, libm::acos)),
-    spec("tan-math", |call| float(call, libm::tan)),
-    spec("atan-math", |call| float(call, libm::atan)),
-    test("isnan-math", |call| property(call, f64::is_nan)),
-    test("isinf-math", |call| property(call, f64::is_infinite)),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("pow-math", NUMBERS, power),
+    Spec::typed("log-math", NUMBERS, logarithm),
+    Spec::typed("sqrt-math", NUMBER, |call| float(call, f64::sqrt)),
+    Spec::typed("abs-math", NUMBER, absolute),
+    Spec::typed("trunc-math", NUMBER, |call| rounded(call, f64::trunc)),
+    Spec::typed("ceil-math", NUMBER, |call| rounded(call, f64::ceil)),
+    Spec::typed("floor-math", NUMBER, |call| rounded(call, f64::floor)),
+    Spec::typed("round-math", NUMBER, |call| rounded(call, f64::round)),
+    Spec::typed("sin-math", NUMBER, |call| float(call, libm::sin)),
+    Spec::typed("asin-math", NUMBER, |call| float(call, libm::asin)),
+    Spec::typed("cos-math", NUMBER, |call| float(call, libm::cos)),
+    Spec::typed("acos-math", NUMBER, |call| float(call, libm::acos)),
+    Spec::typed("tan-math", NUMBER, |call| float(call, libm::tan)),
+    Spec::typed("atan-math", NUMBER, |call| float(call, libm::atan)),
+    Spec::typed("isnan-math", TEST, |call| property(call, f64::is_nan)),
+    Spec::typed("isinf-math", TEST, |call| property(call, f64::is_infinite)),
 ];
 
 const ONE_NUMBER: &str = "one number is expected as the argument";

@@ -2,27 +2,19 @@
 
 use super::text::print;
 use crate::modules::{ModuleError, TOP};
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::Atom;
 
-const fn spec(
-    name: &'static str,
-    signature: Option<&'static str>,
-    native: fn(&mut Call<'_>) -> Outcome,
-) -> OperationSpec {
-    OperationSpec { name, signature, has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("import!", Some("(-> Atom Atom (->))"), import),
-    spec("include", Some("(-> Atom %Undefined%)"), include),
-    spec("mod-space!", Some("(-> Atom SpaceType)"), module_space),
-    spec("module-space-no-deps", Some("(-> SpaceType SpaceType)"), space_without_imports),
-    spec("print-mods!", Some("(-> (->))"), print_modules),
-    spec("register-module!", Some("(-> Atom (->))"), register),
-    spec("git-module!", Some("(-> Atom (->))"), |_| Outcome::failure("git-module! is not supported yet")),
-    spec("pragma!", None, pragma),
-    OperationSpec { name: "bind!", signature: Some("(-> Symbol %Undefined% (->))"), has_home: true, native: bind },
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("import!", "(-> Atom Atom (->))", import),
+    Spec::typed("include", "(-> Atom %Undefined%)", include),
+    Spec::typed("mod-space!", "(-> Atom SpaceType)", module_space),
+    Spec::typed("module-space-no-deps", "(-> SpaceType SpaceType)", space_without_imports),
+    Spec::typed("print-mods!", "(-> (->))", print_modules),
+    Spec::typed("register-module!", "(-> Atom (->))", register),
+    Spec::typed("git-module!", "(-> Atom (->))", |_| Outcome::failure("git-module! is not supported yet")),
+    Spec::untyped("pragma!", pragma),
+    Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind).at_home(),
 ];
 
 fn failed(error: &ModuleError) -> Outcome {

@@ -1,27 +1,23 @@
 //! Spaces and states.
 
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Rewrite, Solution, rewrite};
 
-const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some(signature), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
-    spec("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom")),
-    spec("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct")),
-    spec("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms")),
-    spec("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts")),
-    spec("remove-atom", "(-> SpaceType Atom (->))", remove),
-    spec("get-atoms", "(-> SpaceType Atom)", atoms),
-    spec("new-space", "(-> SpaceType)", new_space),
-    spec("new-state", "(-> $t (StateMonad $t))", new_state),
-    spec("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state),
-    spec("get-state", "(-> (StateMonad $t) $t)", get_state),
-    spec("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
+    Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom")),
+    Spec::typed("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct")),
+    Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms")),
+    Spec::typed("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts")),
+    Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove),
+    Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms),
+    Spec::typed("new-space", "(-> SpaceType)", new_space),
+    Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state),
+    Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state),
+    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state),
+    Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state),
 ];
 
 fn matches(call: &mut Call<'_>) -> Outcome {

@@ -1,17 +1,13 @@
 //! Texts, printing and tracing.
 
-use crate::operation::{Call, OperationSpec, Outcome, Stop};
+use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
 use space::{Atom, Grounded};
 
-const fn spec(name: &'static str, signature: &'static str, native: fn(&mut Call<'_>) -> Outcome) -> OperationSpec {
-    OperationSpec { name, signature: Some(signature), has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    spec("println!", "(-> %Undefined% (->))", println),
-    spec("format-args", "(-> String Expression String)", format_args),
-    spec("trace!", "(-> %Undefined% Atom %Undefined%)", trace),
-    spec("print-alternatives!", "(-> Atom Expression (->))", print_alternatives),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("println!", "(-> %Undefined% (->))", println),
+    Spec::typed("format-args", "(-> String Expression String)", format_args),
+    Spec::typed("trace!", "(-> %Undefined% Atom %Undefined%)", trace),
+    Spec::typed("print-alternatives!", "(-> Atom Expression (->))", print_alternatives),
 ];
 
 /// An atom as people read it: a text without quotes and escapes.

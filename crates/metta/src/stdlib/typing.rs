@@ -2,26 +2,18 @@
 
 use super::spaces::with_template;
 use crate::names;
-use crate::operation::{Call, OperationSpec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Bindings, Solution, SpaceRef, Unifier, variables};
 
-const fn spec(
-    name: &'static str,
-    signature: Option<&'static str>,
-    native: fn(&mut Call<'_>) -> Outcome,
-) -> OperationSpec {
-    OperationSpec { name, signature, has_home: false, native }
-}
-
-pub(super) const OPERATIONS: &[OperationSpec] = &[
-    OperationSpec { name: "get-type", signature: Some("(-> Atom %Undefined%)"), has_home: true, native: get_type },
-    spec("get-type-space", Some("(-> SpaceType Atom Atom)"), get_type_space),
-    spec("get-metatype", Some("(-> Atom Atom)"), get_metatype),
-    spec("is-function", Some("(-> Type Bool)"), is_function),
-    spec("type-cast", None, type_cast),
-    spec("match-types", None, match_types),
-    spec("match-type-or", None, match_type_or),
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).at_home(),
+    Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space),
+    Spec::typed("get-metatype", "(-> Atom Atom)", get_metatype),
+    Spec::typed("is-function", "(-> Type Bool)", is_function),
+    Spec::untyped("type-cast", type_cast),
+    Spec::untyped("match-types", match_types),
+    Spec::untyped("match-type-or", match_type_or),
 ];
 
 /// The valid types of an atom, or nothing when it is ill-typed.

@@ -1,3 +1,6 @@
 //! Tests of the engine as a library.
 
 mod corpus;
+mod documents;
+mod examples;
+mod harness;
