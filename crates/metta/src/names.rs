@@ -97,6 +97,11 @@ pub fn is_error(atom: &Atom) -> bool {
     atom.head().is_some_and(|head| head.is_symbol(ERROR))
 }
 
+/// Whether an atom is an error of two parts, as its constructor asks for.
+pub(crate) fn is_whole_error(atom: &Atom) -> bool {
+    is_error(atom) && atom.children().is_some_and(|children| children.len() == 3)
+}
+
 /// Whether a result ends its alternative: an error or `Empty`.
 pub fn is_empty_or_error(atom: &Atom) -> bool {
     atom.is_symbol(EMPTY) || is_error(atom)

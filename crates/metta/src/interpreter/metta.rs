@@ -29,7 +29,8 @@ struct Applicable {
 impl Evaluation<'_> {
     /// Step 1.
     pub(super) fn metta(&mut self, atom: Atom, target: Target) -> Option<Work> {
-        if is_empty_or_error(&atom) || accepts_raw(&target.type_atom, &atom) {
+        let is_final = atom.is_symbol(names::EMPTY) || names::is_whole_error(&atom);
+        if is_final || accepts_raw(&target.type_atom, &atom) {
             return Some(Work::Return(atom));
         }
         match &atom {

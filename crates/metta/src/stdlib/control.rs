@@ -8,6 +8,7 @@ use std::sync::Arc;
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("superpose", "(-> Expression %Undefined%)", superpose),
     Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal),
+    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error),
     Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal),
     Spec::typed("sealed", "(-> Expression Atom Atom)", sealed),
     Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all),
@@ -28,6 +29,13 @@ fn if_equal(call: &mut Call<'_>) -> Outcome {
         return Outcome::failure("if-equal expects <atom> <pattern> <then> <else> as an argument");
     };
     Outcome::one(if alpha_equivalent(left, right) { then.clone() } else { otherwise.clone() })
+}
+
+fn if_error(call: &mut Call<'_>) -> Outcome {
+    let [atom, then, otherwise] = call.arguments else {
+        return Outcome::failure("if-error expects an atom and two answers as arguments");
+    };
+    Outcome::one(if names::is_error(atom) { then.clone() } else { otherwise.clone() })
 }
 
 fn alpha_equal(call: &mut Call<'_>) -> Outcome {

@@ -48,7 +48,7 @@ fn index(call: &mut Call<'_>) -> Outcome {
 /// The smallest or largest number: a float, as in Hyperon, unless semantics are strict.
 fn extreme(call: &mut Call<'_>, is_better: fn(std::cmp::Ordering) -> bool) -> Outcome {
     let Some(children) = call.children(0) else {
-        return Outcome::NotReducible;
+        return Outcome::failure("an expression of numbers is expected as the argument");
     };
     let mut best: Option<&Number> = None;
     for child in children {
@@ -176,6 +176,9 @@ fn fold_step(call: &mut Call<'_>) -> Outcome {
     let [list, value, Atom::Variable(accumulator), Atom::Variable(item), template, space] = call.arguments else {
         return Outcome::failure("list, initial value, two variables, template and space are expected as arguments");
     };
+    if list.children().is_none() {
+        return Outcome::failure("Expression is expected as a first argument");
+    }
     let Some((head, tail)) = tail_of(list) else {
         return Outcome::one(instruction(names::RETURN, [value.clone()]));
     };
