@@ -13,14 +13,16 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
+    #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
 }
 
-/// Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
-///
-/// Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse.
+const ABOUT_RUNS: &str = "\
+Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
+
+Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse.";
+
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct RunArguments {
     /// Programs, run in order in one space; `-` is the standard input
     #[arg(value_name = "FILE")]

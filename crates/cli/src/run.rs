@@ -6,6 +6,12 @@ use mnemon::syntax::{self, LineIndex};
 use mnemon::{Engine, FormAnswer, LimitReached, RunEnd, SourceError, SystemWorld, World, WorldError};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long an evaluation that is told to end may go on: a single step of it can be very long.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// How a run ended, as an exit code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,15 +47,17 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let started = std::time::Instant::now();
     let mut engine = Engine::new(SystemWorld);
     engine.limits_mut().steps_max = arguments.steps;
-    watch_for_interrupts(&mut engine, arguments);
-    let end = run_all(&mut engine, arguments);
+    let heard = Heard::default();
+    watch_for_interrupts(&mut engine, arguments, &heard);
+    let end = run_all(&mut engine, arguments, &heard);
+    heard.set();
     if arguments.stats {
         print_statistics(&engine, started.elapsed());
     }
     end
 }
 
-fn run_all(engine: &mut Engine, arguments: &RunArguments) -> End {
+fn run_all(engine: &mut Engine, arguments: &RunArguments, heard: &Heard) -> End {
     let nothing_named = arguments.files.is_empty() && arguments.expressions.is_empty();
     if nothing_named && std::io::stdin().is_terminal() {
         render::error("no program to run", Some("name a file, give a text with -e, or pipe a program in"));
@@ -58,7 +66,7 @@ fn run_all(engine: &mut Engine, arguments: &RunArguments) -> End {
     let standard_input = nothing_named.then(|| "-".to_owned());
     for file in arguments.files.iter().chain(&standard_input) {
         let end = match load(engine, file) {
-            Ok(source) => run_source(engine, &source, arguments),
+            Ok(source) => run_source(engine, &source, arguments, heard),
             Err(end) => end,
         };
         if end != End::Fine {
@@ -67,7 +75,7 @@ fn run_all(engine: &mut Engine, arguments: &RunArguments) -> End {
     }
     for text in &arguments.expressions {
         let source = Source { origin: "-e".to_owned(), directory: String::new(), text: text.clone() };
-        let end = run_source(engine, &source, arguments);
+        let end = run_source(engine, &source, arguments, heard);
         if end != End::Fine {
             return end;
         }
@@ -109,11 +117,14 @@ fn not_text(origin: &str, diagnostic: &syntax::Diagnostic) -> End {
     End::NotParsed
 }
 
-fn run_source(engine: &mut Engine, source: &Source, arguments: &RunArguments) -> End {
+fn run_source(engine: &mut Engine, source: &Source, arguments: &RunArguments, heard: &Heard) -> End {
     let lines = LineIndex::new(&source.text);
     let mut last_line = 1;
     let run = engine.run_text_in(&source.directory, &source.text, &mut |world, answer| {
         last_line = lines.position(answer.span.start).line;
+        if answer.limit.is_some() {
+            heard.set();
+        }
         if arguments.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
     });
     for diagnostic in &run.diagnostics {
@@ -170,28 +181,54 @@ fn explain_limit(limit: LimitReached, place: &str) {
     render::error(&message, Some(help));
 }
 
-/// Ends evaluations when time is up, and at Ctrl-C; a second Ctrl-C ends the process.
-fn watch_for_interrupts(engine: &mut Engine, arguments: &RunArguments) {
+/// Whether an evaluation that was told to end has done so.
+#[derive(Clone, Default)]
+struct Heard(Arc<AtomicBool>);
+
+impl Heard {
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the evaluation to end; if it does not, ends the process.
+    fn wait_or_exit(&self) {
+        std::thread::sleep(GRACE);
+        if !self.0.load(Ordering::Relaxed) {
+            let help = "what was printed before it stands; look for a pattern with very many matches, or for an atom \
+                        that doubles again and again";
+            render::error("the evaluation was told to end and is still busy with a single step", Some(help));
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Ends evaluations when time is up, and at Ctrl-C; a second Ctrl-C ends the process, and so does an evaluation that
+/// does not end.
+fn watch_for_interrupts(engine: &mut Engine, arguments: &RunArguments, heard: &Heard) {
     let interrupt = engine.limits_mut().interrupt.clone();
     if let Some(time) = arguments.timeout {
-        let interrupt = interrupt.clone();
+        let (interrupt, heard) = (interrupt.clone(), heard.clone());
         std::thread::spawn(move || {
             std::thread::sleep(time);
             interrupt.time_is_up();
+            heard.wait_or_exit();
         });
     }
+    let heard = heard.clone();
     let handler = ctrlc::set_handler(move || {
         if interrupt.reason() == Some(LimitReached::Cancelled) {
             std::process::exit(130);
         }
         interrupt.cancel();
+        let heard = heard.clone();
+        std::thread::spawn(move || heard.wait_or_exit());
     });
     if let Err(error) = handler {
         render::say(&format!("warning: Ctrl-C will end the program at once: {error}"));
     }
 }
 
-fn print_statistics(engine: &Engine, elapsed: std::time::Duration) {
+fn print_statistics(engine: &Engine, elapsed: Duration) {
     let counts = engine.statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
     render::say(&format!("steps        {}", counts.steps));

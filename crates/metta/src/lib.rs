@@ -1,6 +1,6 @@
 //! The MeTTa language: what a program means.
 //!
-//! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`tokenizer`]), atoms are evaluated
+//! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`Tokenizer`]), atoms are evaluated
 //! ([`interpreter`]) with their types ([`types`]) and the standard library ([`stdlib`]). A [`Runner`] holds the
 //! modules of a program and runs sources in them.
 //!

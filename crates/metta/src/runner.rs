@@ -135,16 +135,27 @@ impl Runner {
     }
 
     fn load_library(&mut self, missing: &[&str]) {
-        let core = self.add_module("corelib".to_owned(), String::new(), None);
+        self.add_module("corelib".to_owned(), String::new(), None);
         for name in missing {
             self.modules[0].tokenizer.forget(name);
         }
-        let parsed = syntax::parse(stdlib::PRELUDE);
+        let rules = self.modules[0].tokenizer.clone();
+        let mut words = rules.clone();
+        for word in stdlib::VALUE_WORDS {
+            words.register_name(word, Atom::symbol(word));
+        }
+        self.add_library_source(stdlib::PRELUDE, &rules, missing);
+        self.add_library_source(stdlib::DOCUMENTATION, &words, missing);
+    }
+
+    /// Adds what a part of the library states to the library's space.
+    fn add_library_source(&mut self, text: &str, tokenizer: &Tokenizer, missing: &[&str]) {
+        let parsed = syntax::parse(text);
         assert!(parsed.first_error().is_none(), "the library parses: {:?}", parsed.first_error());
         for form in parsed.tree.forms() {
-            let atom = read_atom(&parsed.tree, form.node, &self.modules[core.0 as usize].tokenizer);
+            let atom = read_atom(&parsed.tree, form.node, tokenizer);
             if !stdlib::defines_one_of(&atom, missing) {
-                self.modules[core.0 as usize].space.add(&atom);
+                self.modules[0].space.add(&atom);
             }
         }
     }

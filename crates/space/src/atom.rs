@@ -1,8 +1,9 @@
 //! Atoms: symbols, variables, expressions and grounded values.
 //!
-//! An atom is an immutable tree whose inner nodes are shared by reference counting. Two flags are computed once,
+//! An atom is an immutable tree whose inner nodes are shared by reference counting. Two properties are computed once,
 //! when a node is built: *ground* (no variable below) and *rigid* (ground, and no state or space below, so the
-//! atom means the same for ever and may be interned).
+//! atom means the same for ever and may be interned). A node keeps the child from which on they hold, so that they
+//! are known of each tail as well.
 //!
 //! Invariants
 //! - Equality is the equality of matching: numbers by value (`1` equals `1.0`), states by content, everything else
@@ -10,10 +11,12 @@
 //! - Equal atoms have equal hashes.
 //! - No operation here recurses on the native stack, [`Drop`] included.
 
-use crate::grounded::Grounded;
+use crate::grounded::{Grounded, StateRef};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A name. Cheap to clone; equal names are equal symbols.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,7 +153,7 @@ impl Atom {
     pub fn is_ground(&self) -> bool {
         match self {
             Self::Variable(_) => false,
-            Self::Expression(expression) => expression.node.ground,
+            Self::Expression(expression) => expression.start >= expression.node.ground_from,
             Self::Symbol(_) => true,
             Self::Grounded(value) => !matches!(value, Grounded::Bindings(_)),
         }
@@ -160,7 +163,7 @@ impl Atom {
     pub fn is_rigid(&self) -> bool {
         match self {
             Self::Variable(_) => false,
-            Self::Expression(expression) => expression.node.rigid,
+            Self::Expression(expression) => expression.start >= expression.node.rigid_from,
             Self::Symbol(_) => true,
             Self::Grounded(value) => value.is_rigid(),
         }
@@ -200,16 +203,30 @@ pub struct Expression {
 
 struct Node {
     children: Vec<Atom>,
-    ground: bool,
-    rigid: bool,
+    /// From this child on all children are ground.
+    ground_from: u32,
+    /// From this child on all children are rigid.
+    rigid_from: u32,
+    /// The term it has in the dictionary that interned it last; see [`Known`].
+    term: AtomicU64,
+}
+
+/// A term and the dictionary that gave it, packed into a word: zero while there is none.
+///
+/// It spares the walk over an expression that was interned before. Only the dictionary that wrote it believes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) dictionary: u32,
+    pub(crate) term: u32,
 }
 
 impl Expression {
     /// The expression of these children.
     pub fn new(children: Vec<Atom>) -> Self {
-        let ground = children.iter().all(Atom::is_ground);
-        let rigid = ground && children.iter().all(Atom::is_rigid);
-        Self { node: Arc::new(Node { children, ground, rigid }), start: 0, evaluated: false }
+        let ground_from = after_last(&children, |child| !child.is_ground());
+        let rigid_from = after_last(&children, |child| !child.is_rigid());
+        let node = Node { children, ground_from, rigid_from, term: AtomicU64::new(0) };
+        Self { node: Arc::new(node), start: 0, evaluated: false }
     }
 
     /// Its children, first the head.
@@ -228,8 +245,6 @@ impl Expression {
     }
 
     /// All children but the first, in constant time; `None` for `()`.
-    ///
-    /// The flags of the tail are those of the whole, which errs on the side of work, not of answers.
     pub fn tail(&self) -> Option<Self> {
         let start = self.start.checked_add(1)?;
         (!self.is_empty()).then(|| Self { node: Arc::clone(&self.node), start, evaluated: false })
@@ -246,34 +261,68 @@ impl Expression {
         self
     }
 
+    /// The term that a dictionary (never numbered 0) left here when it interned this very expression.
+    pub(crate) fn known(&self) -> Option<Known> {
+        let word = self.node.term.load(Relaxed);
+        (self.start == 0 && word != 0).then_some(Known { dictionary: (word >> 32) as u32, term: word as u32 })
+    }
+
+    /// Leaves the term that a dictionary has given to this expression.
+    pub(crate) fn set_known(&self, known: Known) {
+        if self.start == 0 {
+            self.node.term.store(u64::from(known.dictionary) << 32 | u64::from(known.term), Relaxed);
+        }
+    }
+
     fn shares_storage(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.start == other.start
     }
 }
 
+/// The position after the last child of which `is` holds; 0 if there is none.
+fn after_last(children: &[Atom], is: impl Fn(&Atom) -> bool) -> u32 {
+    let position = children.iter().rposition(is).map_or(0, |last| last + 1);
+    u32::try_from(position).expect("an expression has fewer than 2^32 children")
+}
+
 impl Drop for Node {
-    /// Frees nested expressions with a work list, so that depth costs heap and not native stack.
     fn drop(&mut self) {
-        if !self.children.iter().any(owns_more) {
-            return;
-        }
-        let mut work = std::mem::take(&mut self.children);
-        while let Some(atom) = work.pop() {
-            match atom {
-                Atom::Expression(expression) => {
-                    if let Some(mut node) = Arc::into_inner(expression.node) {
-                        work.append(&mut node.children);
-                    }
+        free(std::mem::take(&mut self.children));
+    }
+}
+
+/// Frees an atom as [`free`] does.
+pub(crate) fn free_one(atom: Atom) {
+    if owns_more(&atom) {
+        free(vec![atom]);
+    }
+}
+
+/// Frees atoms and all that only they hold with a work list, so that depth costs heap and not native stack.
+pub(crate) fn free(mut work: Vec<Atom>) {
+    if !work.iter().any(owns_more) {
+        return;
+    }
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Expression(expression) => {
+                if let Some(mut node) = Arc::into_inner(expression.node) {
+                    work.append(&mut node.children);
                 }
-                Atom::Grounded(Grounded::State(state)) => work.extend(state.into_value()),
-                _ => {}
             }
+            Atom::Grounded(Grounded::State(state)) => work.extend(state.into_value()),
+            Atom::Grounded(Grounded::Space(space)) => space.free_into(&mut work),
+            Atom::Grounded(Grounded::Bindings(solution)) => {
+                work.extend(Arc::into_inner(solution).into_iter().flatten().map(|(_, value)| value));
+            }
+            _ => {}
         }
     }
 }
 
 fn owns_more(atom: &Atom) -> bool {
-    matches!(atom, Atom::Expression(_) | Atom::Grounded(Grounded::State(_)))
+    use Grounded::{Bindings, Space, State};
+    matches!(atom, Atom::Expression(_) | Atom::Grounded(State(_) | Space(_) | Bindings(_)))
 }
 
 /// What a pair of atoms says before their children are compared.
@@ -295,6 +344,11 @@ fn compare_shallow(left: &Atom, right: &Atom) -> Shallow {
         (Atom::Grounded(Grounded::State(left)), Atom::Grounded(Grounded::State(right))) => {
             return if left.is_same(right) { Shallow::Same } else { Shallow::Compare };
         }
+        (Atom::Grounded(Grounded::Bindings(left)), Atom::Grounded(Grounded::Bindings(right))) => {
+            let names_agree =
+                left.len() == right.len() && left.iter().zip(&**right).all(|(left, right)| left.0 == right.0);
+            return if names_agree { Shallow::Compare } else { Shallow::Different };
+        }
         (Atom::Symbol(left), Atom::Symbol(right)) => left == right,
         (Atom::Variable(left), Atom::Variable(right)) => left == right,
         (Atom::Grounded(left), Atom::Grounded(right)) => left.equals_leaf(right),
@@ -303,9 +357,38 @@ fn compare_shallow(left: &Atom, right: &Atom) -> Shallow {
     if same { Shallow::Same } else { Shallow::Different }
 }
 
-/// How many pairs of states one comparison looks into before it takes states to be different: states that hold
-/// each other in a circle would otherwise be compared for ever.
-const STATES_COMPARED_MAX: usize = 10_000;
+/// States that one comparison takes to be equal, since it has begun to compare them: so states that hold each other
+/// in a circle are looked into once. A forest in which each state points to another of its class.
+#[derive(Default)]
+struct Classes {
+    towards: FxHashMap<usize, usize>,
+    /// The states named by address stay alive.
+    held: Vec<StateRef>,
+}
+
+impl Classes {
+    /// Puts two states into one class; `false` when they were in one already.
+    fn join(&mut self, left: &StateRef, right: &StateRef) -> bool {
+        let (from, to) = (self.root(left.address()), self.root(right.address()));
+        if from == to {
+            return false;
+        }
+        self.towards.insert(from, to);
+        self.held.extend([left.clone(), right.clone()]);
+        true
+    }
+
+    fn root(&mut self, state: usize) -> usize {
+        let mut root = state;
+        while let Some(&next) = self.towards.get(&root) {
+            root = next;
+        }
+        if root != state {
+            self.towards.insert(state, root);
+        }
+        root
+    }
+}
 
 impl PartialEq for Atom {
     fn eq(&self, other: &Self) -> bool {
@@ -321,37 +404,44 @@ impl Eq for Atom {}
 
 fn equal_deep(left: Atom, right: Atom) -> bool {
     let mut pairs = vec![(left, right)];
-    let mut states = 0;
+    let mut classes = Classes::default();
     while let Some((left, right)) = pairs.pop() {
-        match (&left, &right) {
+        let agree = match (&left, &right) {
             (Atom::Expression(left), Atom::Expression(right)) => {
-                for (left, right) in left.children().iter().zip(right.children()) {
-                    match compare_shallow(left, right) {
-                        Shallow::Same => {}
-                        Shallow::Different => return false,
-                        Shallow::Compare => pairs.push((left.clone(), right.clone())),
-                    }
-                }
+                compare_all(left.children().iter().zip(right.children()), &mut pairs)
+            }
+            (Atom::Grounded(Grounded::Bindings(left)), Atom::Grounded(Grounded::Bindings(right))) => {
+                compare_all(left.iter().zip(&**right).map(|(left, right)| (&left.1, &right.1)), &mut pairs)
             }
             (Atom::Grounded(Grounded::State(left)), Atom::Grounded(Grounded::State(right))) => {
-                states += 1;
-                let (left, right) = (left.value(), right.value());
-                match compare_shallow(&left, &right) {
-                    Shallow::Same => {}
-                    Shallow::Compare if states <= STATES_COMPARED_MAX => pairs.push((left, right)),
-                    _ => return false,
-                }
+                !classes.join(left, right) || compare_all([(&left.value(), &right.value())], &mut pairs)
             }
-            _ => unreachable!("only expressions and states are compared deeply"),
+            _ => unreachable!("only expressions, states and bindings are compared deeply"),
+        };
+        if !agree {
+            return false;
         }
     }
     true
 }
 
+/// Compares pairs as far as a look tells, and puts off those that need more; `false` when a pair differs.
+fn compare_all<'a>(found: impl IntoIterator<Item = (&'a Atom, &'a Atom)>, pairs: &mut Vec<(Atom, Atom)>) -> bool {
+    found.into_iter().all(|(left, right)| match compare_shallow(left, right) {
+        Shallow::Same => true,
+        Shallow::Different => false,
+        Shallow::Compare => {
+            pairs.push((left.clone(), right.clone()));
+            true
+        }
+    })
+}
+
 impl Hash for Atom {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let mut work = vec![self];
-        while let Some(atom) = work.pop() {
+        let mut work = Vec::new();
+        let mut next = Some(self);
+        while let Some(atom) = next {
             match atom {
                 Atom::Symbol(symbol) => symbol.hash(hasher),
                 Atom::Variable(variable) => variable.hash(hasher),
@@ -361,22 +451,28 @@ impl Hash for Atom {
                     work.extend(expression.children());
                 }
             }
+            next = work.pop();
         }
     }
 }
 
 /// Whether two atoms are equal up to a one-to-one renaming of variables.
 pub fn alpha_equivalent(left: &Atom, right: &Atom) -> bool {
-    let mut forth = HashMap::new();
-    let mut back = HashMap::new();
+    let mut forth: HashMap<&Variable, &Variable> = HashMap::new();
+    let mut back: HashMap<&Variable, &Variable> = HashMap::new();
+    let mut agree =
+        |left, right| *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left;
     let mut pairs = vec![(left, right)];
     while let Some((left, right)) = pairs.pop() {
         match (left, right) {
-            (Atom::Variable(left), Atom::Variable(right)) => {
-                let agree = *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left;
-                if !agree {
+            (Atom::Variable(left), Atom::Variable(right)) if agree(left, right) => {}
+            (Atom::Variable(_), Atom::Variable(_)) => return false,
+            (Atom::Grounded(Grounded::Bindings(left)), Atom::Grounded(Grounded::Bindings(right))) => {
+                let both = left.iter().zip(&**right);
+                if left.len() != right.len() || !both.clone().all(|(left, right)| agree(&left.0, &right.0)) {
                     return false;
                 }
+                pairs.extend(both.map(|(left, right)| (&left.1, &right.1)));
             }
             (Atom::Expression(left), Atom::Expression(right)) => {
                 if left.len() != right.len() {

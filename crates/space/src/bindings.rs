@@ -47,6 +47,13 @@ impl Bindings {
         }
     }
 
+    /// Adds bindings of other variables.
+    pub(crate) fn extend(&mut self, other: Self) {
+        for (variable, value) in other.entries {
+            self.bind(variable, value);
+        }
+    }
+
     /// Follows bindings of variables to variables: the last variable of the chain, or the value at its end.
     pub fn walk<'a>(&'a self, mut atom: &'a Atom) -> &'a Atom {
         while let Atom::Variable(variable) = atom {

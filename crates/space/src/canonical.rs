@@ -2,7 +2,8 @@
 //!
 //! Comparing bytes orders atoms: numbers by value, then texts, symbols, variables and expressions child by child.
 //! Atoms that differ only in the names of variables have equal bytes, since variables are numbered by first
-//! occurrence. Kinds are kept: `1` and `1.0` stand next to each other and are not equal.
+//! occurrence. Kinds are kept: `1` and `1.0` stand next to each other and are not equal. An atom has one form only:
+//! other bytes that say the same are an error.
 //!
 //! ```text
 //! atom   := 0x10 | 0x11                                    False, True
@@ -13,6 +14,7 @@
 //!         | 0x60 u64                                       space, by serial number
 //!         | 0x68 u64                                       state, by serial number
 //!         | 0x70 u32                                       variable, by first occurrence
+//!         | 0x78 (variable atom)* 0x00                     what `collapse-bind` bound
 //!         | 0x80 atom* 0x00                                expression
 //! bytes  := UTF-8 in which 0x00 is written 0x00 0xFF, ended by 0x00 0x01
 //! number := 0x00                                           -infinity
@@ -25,13 +27,15 @@
 //! ```
 //! Integers on disk are big-endian.
 
-use crate::atom::{Atom, Symbol, Variable};
+use crate::atom::{Atom, Variable};
+use crate::bindings::Solution;
 use crate::grounded::Grounded;
 use crate::number::Number;
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::ToPrimitive;
 use rustc_hash::FxHashMap;
 use std::fmt;
+use std::sync::Arc;
 
 mod tag {
     pub(super) const END: u8 = 0x00;
@@ -44,6 +48,7 @@ mod tag {
     pub(super) const SPACE: u8 = 0x60;
     pub(super) const STATE: u8 = 0x68;
     pub(super) const VARIABLE: u8 = 0x70;
+    pub(super) const BINDINGS: u8 = 0x78;
     pub(super) const EXPRESSION: u8 = 0x80;
 
     pub(super) const NEGATIVE_INFINITY: u8 = 0x00;
@@ -57,6 +62,10 @@ mod tag {
     pub(super) const INTEGER: u8 = 0x00;
     pub(super) const FLOAT: u8 = 0x01;
 }
+
+/// The longest integer that is read back, in bits (20 million decimal digits). Bytes that claim a longer one are taken
+/// for damaged: a few of them may stand for any number of zeros.
+pub const INTEGER_BITS_MAX: i64 = 1 << 26;
 
 /// Why bytes are not the canonical form of an atom.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,6 +93,16 @@ pub enum DecodeError {
         /// Where they begin.
         offset: usize,
     },
+    /// Bytes that say what other bytes say in the canonical form.
+    NotCanonical {
+        /// Where what they say begins.
+        offset: usize,
+    },
+    /// An integer of more than [`INTEGER_BITS_MAX`] bits.
+    TooLarge {
+        /// Where it begins.
+        offset: usize,
+    },
     /// A value that only the process that made it can resolve.
     Unresolved {
         /// What it is.
@@ -107,6 +126,13 @@ impl fmt::Display for DecodeError {
                 write!(formatter, "the name at offset {offset} is not UTF-8; the bytes are damaged")
             }
             Self::Trailing { offset } => write!(formatter, "bytes are left over after the atom, from offset {offset}"),
+            Self::NotCanonical { offset } => {
+                write!(formatter, "what begins at offset {offset} is not in its canonical form; the bytes are damaged")
+            }
+            Self::TooLarge { offset } => write!(
+                formatter,
+                "the integer at offset {offset} has more than {INTEGER_BITS_MAX} bits; the bytes are damaged"
+            ),
             Self::Unresolved { kind, offset } => {
                 write!(formatter, "the {kind} at offset {offset} is known only to the process that made it")
             }
@@ -123,28 +149,38 @@ pub fn encode(atom: &Atom) -> Vec<u8> {
     bytes
 }
 
+/// What is still to be written.
+enum Part<'a> {
+    Atom(&'a Atom),
+    Variable(&'a Variable),
+    End,
+}
+
 /// Appends the canonical bytes of an atom.
 pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
     let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
-    let mut work = vec![Some(atom)];
-    while let Some(item) = work.pop() {
-        let Some(atom) = item else {
-            bytes.push(tag::END);
-            continue;
-        };
-        match atom {
-            Atom::Symbol(symbol) => encode_bytes(tag::SYMBOL, symbol.as_str(), bytes),
-            Atom::Variable(variable) => {
+    let mut work = vec![Part::Atom(atom)];
+    while let Some(part) = work.pop() {
+        match part {
+            Part::End => bytes.push(tag::END),
+            Part::Variable(variable) | Part::Atom(Atom::Variable(variable)) => {
                 let next = numbers.len() as u32;
                 let number = *numbers.entry(variable).or_insert(next);
                 bytes.push(tag::VARIABLE);
                 bytes.extend(number.to_be_bytes());
             }
-            Atom::Grounded(value) => encode_value(value, bytes),
-            Atom::Expression(expression) => {
+            Part::Atom(Atom::Symbol(symbol)) => encode_bytes(tag::SYMBOL, symbol.as_str(), bytes),
+            Part::Atom(Atom::Grounded(Grounded::Bindings(solution))) => {
+                bytes.push(tag::BINDINGS);
+                work.push(Part::End);
+                let pairs = solution.iter().rev();
+                work.extend(pairs.flat_map(|(variable, value)| [Part::Atom(value), Part::Variable(variable)]));
+            }
+            Part::Atom(Atom::Grounded(value)) => encode_value(value, bytes),
+            Part::Atom(Atom::Expression(expression)) => {
                 bytes.push(tag::EXPRESSION);
-                work.push(None);
-                work.extend(expression.children().iter().rev().map(Some));
+                work.push(Part::End);
+                work.extend(expression.children().iter().rev().map(Part::Atom));
             }
         }
     }
@@ -164,10 +200,7 @@ fn encode_value(value: &Grounded, bytes: &mut Vec<u8>) {
         Grounded::Host(value) => encode_bytes(tag::HOST, value.identity(), bytes),
         Grounded::Space(space) => encode_serial(tag::SPACE, space.serial(), bytes),
         Grounded::State(state) => encode_serial(tag::STATE, state.serial(), bytes),
-        Grounded::Bindings(solution) => {
-            let pairs = solution.iter().flat_map(|(variable, value)| [Atom::Variable(variable.clone()), value.clone()]);
-            encode_into(&Atom::expression(pairs.collect::<Vec<_>>()), bytes);
-        }
+        Grounded::Bindings(_) => unreachable!("bindings are written with the atoms in them"),
     }
 }
 
@@ -245,12 +278,9 @@ fn encode_exact(value: &BigInt, shift: i64, bytes: &mut Vec<u8>) {
 
 /// The bits of a number from its leading one on, padded with zeros to whole bytes, without zero bytes at the end.
 fn left_aligned(magnitude: &BigUint) -> Vec<u8> {
-    let padding = (8 - magnitude.bits() % 8) % 8;
-    let mut aligned = (magnitude << padding).to_bytes_be();
-    while aligned.last() == Some(&0) {
-        aligned.pop();
-    }
-    aligned
+    let significant = magnitude >> magnitude.trailing_zeros().unwrap_or(0);
+    let padding = (8 - significant.bits() % 8) % 8;
+    (significant << padding).to_bytes_be()
 }
 
 /// The atom of canonical bytes. Variables come back as `$_0`, `$_1`, …; a value that only its own process knows
@@ -259,27 +289,48 @@ fn left_aligned(magnitude: &BigUint) -> Vec<u8> {
 /// # Errors
 /// Says what is wrong and at which offset.
 pub fn decode(bytes: &[u8], resolve: impl Fn(&Unresolved<'_>) -> Option<Atom>) -> Result<Atom, DecodeError> {
-    let mut reader = Reader { bytes, offset: 0 };
-    let mut open: Vec<Vec<Atom>> = Vec::new();
+    let mut reader = Reader { bytes, offset: 0, variables: 0 };
+    let mut open: Vec<Open> = Vec::new();
     loop {
-        let mut done = match reader.item(&resolve)? {
-            Item::Open => {
-                open.push(Vec::new());
+        let offset = reader.offset;
+        let done = match reader.item(&resolve)? {
+            Item::Open(tag) => {
+                open.push(Open { tag, offset, children: Vec::new() });
                 continue;
             }
-            Item::Close => match open.pop() {
-                Some(children) => Atom::expression(children),
-                None => return Err(DecodeError::UnknownTag { tag: tag::END, offset: reader.offset - 1 }),
-            },
+            Item::Close => open.pop().ok_or(DecodeError::UnknownTag { tag: tag::END, offset })?.close()?,
             Item::Atom(atom) => atom,
         };
-        if let Some(parent) = open.last_mut() {
-            parent.push(std::mem::replace(&mut done, Atom::symbol("")));
-        } else if reader.offset == bytes.len() {
-            return Ok(done);
-        } else {
-            return Err(DecodeError::Trailing { offset: reader.offset });
+        match open.last_mut() {
+            Some(parent) => parent.children.push(done),
+            None if reader.offset == bytes.len() => return Ok(done),
+            None => return Err(DecodeError::Trailing { offset: reader.offset }),
         }
+    }
+}
+
+/// An atom that has begun.
+struct Open {
+    tag: u8,
+    offset: usize,
+    children: Vec<Atom>,
+}
+
+impl Open {
+    fn close(self) -> Result<Atom, DecodeError> {
+        if self.tag == tag::EXPRESSION {
+            return Ok(Atom::expression(self.children));
+        }
+        let damaged = DecodeError::NotCanonical { offset: self.offset };
+        let mut solution = Solution::new();
+        let mut children = self.children.into_iter();
+        while let Some(variable) = children.next() {
+            match (variable, children.next()) {
+                (Atom::Variable(variable), Some(value)) => solution.push((variable, value)),
+                _ => return Err(damaged),
+            }
+        }
+        Ok(Atom::Grounded(Grounded::Bindings(Arc::new(solution))))
     }
 }
 
@@ -296,13 +347,15 @@ pub enum Unresolved<'a> {
 
 enum Item {
     Atom(Atom),
-    Open,
+    Open(u8),
     Close,
 }
 
 struct Reader<'a> {
     bytes: &'a [u8],
     offset: usize,
+    /// How many variables were met.
+    variables: u32,
 }
 
 impl Reader<'_> {
@@ -311,16 +364,13 @@ impl Reader<'_> {
         let unresolved = |kind| DecodeError::Unresolved { kind, offset };
         Ok(Item::Atom(match self.byte()? {
             tag::END => return Ok(Item::Close),
-            tag::EXPRESSION => return Ok(Item::Open),
+            tag @ (tag::EXPRESSION | tag::BINDINGS) => return Ok(Item::Open(tag)),
             tag::FALSE => Atom::from(false),
             tag::TRUE => Atom::from(true),
             tag::NUMBER => Atom::from(self.number()?),
             tag::TEXT => Atom::from(self.text()?.as_str()),
             tag::SYMBOL => Atom::symbol(&self.text()?),
-            tag::VARIABLE => {
-                let number = u32::from_be_bytes(self.array()?);
-                Atom::Variable(Variable::with_id(Symbol::new(&format!("_{number}")), 0))
-            }
+            tag::VARIABLE => self.variable(offset)?,
             tag::HOST => resolve(&Unresolved::Host(&self.text()?)).ok_or_else(|| unresolved("host value"))?,
             tag::SPACE => resolve(&Unresolved::Space(self.serial()?)).ok_or_else(|| unresolved("space"))?,
             tag::STATE => resolve(&Unresolved::State(self.serial()?)).ok_or_else(|| unresolved("state"))?,
@@ -365,7 +415,30 @@ impl Reader<'_> {
         String::from_utf8(self.escaped(0)?).map_err(|_| DecodeError::NotUtf8 { offset })
     }
 
+    /// A variable; the first of each number comes after those of all smaller numbers.
+    fn variable(&mut self, offset: usize) -> Result<Atom, DecodeError> {
+        let number = u32::from_be_bytes(self.array()?);
+        if number > self.variables {
+            return Err(DecodeError::NotCanonical { offset });
+        }
+        self.variables += u32::from(number == self.variables);
+        Ok(Atom::variable(&format!("_{number}")))
+    }
+
+    /// A number; it must have the bytes that the encoder gives it.
     fn number(&mut self) -> Result<Number, DecodeError> {
+        let offset = self.offset;
+        let number = self.number_unchecked()?;
+        let mut bytes = Vec::with_capacity(self.offset + 1 - offset);
+        encode_number(&number, &mut bytes);
+        if bytes[1..] == self.bytes[offset..self.offset] {
+            Ok(number)
+        } else {
+            Err(DecodeError::NotCanonical { offset })
+        }
+    }
+
+    fn number_unchecked(&mut self) -> Result<Number, DecodeError> {
         let offset = self.offset;
         let class = self.byte()?;
         let exact = match class {
@@ -382,7 +455,13 @@ impl Reader<'_> {
             tag => return Err(DecodeError::UnknownTag { tag, offset }),
         };
         match (self.byte()?, exact) {
-            (tag::INTEGER, Some((value, shift))) => Ok(Number::from_big(value << shift.max(0) >> (-shift).max(0))),
+            (tag::INTEGER, Some((value, shift))) => {
+                let bits = shift.saturating_add(value.bits() as i64);
+                if bits > INTEGER_BITS_MAX {
+                    return Err(DecodeError::TooLarge { offset });
+                }
+                Ok(Number::from_big(value << shift.max(0) >> shift.saturating_neg().max(0)))
+            }
             (tag::INTEGER, None) => Ok(Number::Int(0)),
             (tag::FLOAT, Some((value, shift))) => Ok(Number::Float(compose(&value, shift))),
             (tag::FLOAT, None) => Ok(Number::Float(special)),

@@ -3,14 +3,14 @@
 //! The kinds every program uses are variants here; anything a host adds (native functions first of all) is a
 //! [`HostValue`]. A state is a cell that programs change, known by its serial number and compared by content.
 
-use crate::atom::Atom;
+use crate::atom::{Atom, free_one};
 use crate::bindings::Solution;
 use crate::handle::SpaceRef;
 use crate::number::Number;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A value with behaviour of its own.
 #[derive(Clone)]
@@ -49,14 +49,13 @@ impl Grounded {
         !matches!(self, Self::Space(_) | Self::State(_) | Self::Bindings(_))
     }
 
-    /// Equality of values that hold no atoms; states are compared by the caller.
+    /// Equality of values that hold no atoms; states and bindings are compared by the caller.
     pub(crate) fn equals_leaf(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bool(left), Self::Bool(right)) => left == right,
             (Self::Number(left), Self::Number(right)) => left == right,
             (Self::Text(left), Self::Text(right)) => left == right,
             (Self::Space(left), Self::Space(right)) => left.is_same(right),
-            (Self::Bindings(left), Self::Bindings(right)) => left == right,
             (Self::Host(left), Self::Host(right)) => left.identity() == right.identity(),
             _ => false,
         }
@@ -163,10 +162,28 @@ impl StateRef {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Where it lies: what tells it from every other state alive.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
     /// The content, if this was the last handle.
     pub(crate) fn into_value(self) -> Option<Atom> {
-        let cell = Arc::into_inner(self.0)?;
-        Some(cell.value.into_inner().expect("no panic while a state is locked"))
+        Some(Arc::into_inner(self.0)?.take())
+    }
+}
+
+impl Cell {
+    fn take(&mut self) -> Atom {
+        let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(value, Atom::from(false))
+    }
+}
+
+impl Drop for Cell {
+    /// States that hold states cost heap and not native stack.
+    fn drop(&mut self) {
+        free_one(self.take());
     }
 }
 

@@ -3,13 +3,13 @@
 //! Queries answer from the space itself and then from each imported space, whose own imports are not followed (the
 //! importer lists them all). A query holds a lock while it collects matches and never while another space is asked.
 
-use crate::atom::{Atom, VariableSource};
+use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::rewrite::variables;
-use crate::space::Space;
+use crate::solve::solve;
+use crate::space::{Match, Space};
 use crate::term::SharedTerms;
-use crate::unify::solve_deferred;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A shared space.
 #[derive(Clone)]
@@ -44,12 +44,19 @@ impl SpaceRef {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A view of the same atoms without the imports.
+    /// A view of the same atoms without the imports: the space itself, if it is no module's.
     pub fn without_imports(&self) -> Self {
         let name = self.0.name.strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
-        let name = name.unwrap_or(&self.0.name).to_owned();
+        let Some(name) = name.map(str::to_owned) else { return self.clone() };
         let content = Arc::clone(&self.0.content);
         Self(Arc::new(Cell { serial: self.0.serial, name, content, imports: RwLock::default() }))
+    }
+
+    /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.
+    pub(crate) fn free_into(self, work: &mut Vec<Atom>) {
+        if let Some(mut cell) = Arc::into_inner(self.0) {
+            cell.drain_into(work);
+        }
     }
 
     /// Adds an atom.
@@ -148,14 +155,47 @@ impl SpaceRef {
     }
 
     fn query_own(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
-        let matches = self.read(|space| space.matches(pattern, source));
+        let matches = self.own_matches(pattern, source);
         let mut found = Vec::with_capacity(matches.len());
         for matched in matches {
-            for bindings in solve_deferred(matched.bindings, matched.deferred, source) {
+            for bindings in solve(matched.bindings, matched.deferred, Some((self, pattern)), source) {
                 found.extend(std::iter::repeat_n(bindings, matched.copies as usize));
             }
         }
         found
+    }
+
+    fn own_matches(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Match> {
+        self.read(|space| space.matches(pattern, source))
+    }
+
+    /// The atoms that match a pattern, its own and then those of each import.
+    pub(crate) fn matches(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Match> {
+        let mut found = self.own_matches(pattern, source);
+        for import in self.imports() {
+            found.extend(import.own_matches(pattern, source));
+        }
+        found
+    }
+}
+
+impl Cell {
+    /// Moves the atoms that only this cell keeps alive, and its imports, to a list.
+    fn drain_into(&mut self, work: &mut Vec<Atom>) {
+        if let Some(content) = Arc::get_mut(&mut self.content) {
+            work.extend(content.get_mut().unwrap_or_else(PoisonError::into_inner).drain_open());
+        }
+        let imports = self.imports.get_mut().unwrap_or_else(PoisonError::into_inner);
+        work.extend(imports.drain(..).map(Atom::from));
+    }
+}
+
+impl Drop for Cell {
+    /// Spaces that hold spaces cost heap and not native stack.
+    fn drop(&mut self) {
+        let mut work = Vec::new();
+        self.drain_into(&mut work);
+        free(work);
     }
 }
 

@@ -22,6 +22,7 @@ mod pattern_tree;
 mod print;
 mod relation;
 mod rewrite;
+mod solve;
 mod space;
 mod term;
 mod unify;

@@ -36,7 +36,9 @@ impl Number {
         if let Ok(word) = digits.parse() {
             return Some(Self::Int(word));
         }
-        BigInt::parse_bytes(digits.as_bytes(), 10).map(Self::from_big)
+        let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+        let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { BigInt::parse_bytes(digits.as_bytes(), 10).map(Self::from_big) } else { None }
     }
 
     /// The nearest float.

@@ -1,24 +1,30 @@
 //! A discrimination tree: the atoms of a space that have variables (rules, mostly), states or spaces in them.
 //!
 //! An atom is read from left to right as a sequence of steps: a leaf, the opening of an expression of some length,
-//! or *anything* (a variable, a state, a space). Atoms that begin alike share a path. A query follows its own steps
+//! or *anything* (a variable, a space). States are one leaf, whatever they hold, since that changes. Atoms that begin alike share a path. A query follows its own steps
 //! and, beside them, every *anything* of the tree; a variable of the query skips whole subtrees. What it finds is a
 //! superset of the answer, for unification to decide.
 //!
-//! Atoms equal up to the names of their variables share an entry, with a count.
+//! Atoms equal up to the names of their variables share an entry, with a count. A hash table finds the entry of an
+//! atom, since many may lie at the end of one path (states, say). Paths that lead to no entry are taken back.
 
-use crate::atom::{Atom, Symbol};
+use crate::atom::{Atom, Symbol, alpha_equivalent};
+use crate::canonical::encode;
 use crate::grounded::Grounded;
 use crate::space::Stored;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
 
 /// The atoms of a space that are not rows.
 #[derive(Default)]
 pub struct PatternTree {
     nodes: Vec<Node>,
+    free_nodes: Vec<u32>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    live: usize,
+    /// Entries by the hash of their canonical bytes.
+    table: HashTable<u32>,
 }
 
 #[derive(Default)]
@@ -32,6 +38,10 @@ struct Entry {
     stored: Stored,
     copies: u32,
     number: u64,
+    hash: u64,
+    /// The node at the end of its path, and where in its list of entries it stands.
+    node: u32,
+    position: u32,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -45,6 +55,8 @@ enum Step {
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Leaf {
     Symbol(Symbol),
+    State,
+    Bindings,
     Value(Atom),
 }
 
@@ -61,22 +73,24 @@ pub struct FoundPattern<'a> {
 impl PatternTree {
     /// How many different atoms it holds.
     pub fn len(&self) -> usize {
-        self.live
+        self.table.len()
     }
 
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
-        self.live == 0
+        self.table.is_empty()
     }
 
     /// Adds a copy of an atom; `number` is used if it is new. Returns whether it was.
     pub fn add(&mut self, stored: Stored, number: u64) -> bool {
-        let node = self.path_to(&stored);
-        if let Some(entry) = self.same_entry(node, &stored) {
-            self.entries[entry as usize].as_mut().expect("a listed entry is live").copies += 1;
+        let hash = hash_form(&stored);
+        if let Some(index) = self.find(hash, &stored) {
+            self.entry_mut(index).copies += 1;
             return false;
         }
-        let entry = Some(Entry { stored, copies: 1, number });
+        let node = self.path_to(&stored);
+        let position = self.nodes[node as usize].entries.len() as u32;
+        let entry = Some(Entry { stored, copies: 1, number, hash, node, position });
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -84,27 +98,99 @@ impl PatternTree {
             }
             None => {
                 self.entries.push(entry);
-                self.entries.len() as u32 - 1
+                u32::try_from(self.entries.len() - 1).expect("a space holds fewer than 2^32 atoms with variables")
             }
         };
-        self.nodes[node].entries.push(index);
-        self.live += 1;
+        self.nodes[node as usize].entries.push(index);
+        let Self { entries, table, .. } = self;
+        table.insert_unique(hash, index, |&other| live(entries, other).hash);
         true
     }
 
-    /// Removes one copy of an atom; returns whether there was one.
+    /// Removes one copy of an atom, or else of the first that is equal to it up to the names of variables; returns
+    /// whether there was one.
     pub fn remove(&mut self, stored: &Stored) -> bool {
-        let Some(node) = self.find_path(stored) else { return false };
-        let Some(index) = self.same_entry(node, stored) else { return false };
-        let entry = self.entries[index as usize].as_mut().expect("a listed entry is live");
+        let exact = self.find(hash_form(stored), stored);
+        let first_equal = || self.equals(stored).into_iter().min_by_key(|&index| live(&self.entries, index).number);
+        let Some(index) = exact.or_else(first_equal) else { return false };
+        let entry = self.entry_mut(index);
         entry.copies -= 1;
         if entry.copies == 0 {
-            self.entries[index as usize] = None;
-            self.free.push(index);
-            self.nodes[node].entries.retain(|&listed| listed != index);
-            self.live -= 1;
+            self.forget(index);
         }
         true
+    }
+
+    /// How many copies there are of atoms equal to this one up to the names of variables.
+    pub fn count(&self, stored: &Stored) -> usize {
+        self.equals(stored).into_iter().map(|index| live(&self.entries, index).copies as usize).sum()
+    }
+
+    fn forget(&mut self, index: u32) {
+        let entry = self.entries[index as usize].take().expect("a listed entry is live");
+        self.free.push(index);
+        if let Ok(slot) = self.table.find_entry(entry.hash, |&listed| listed == index) {
+            slot.remove();
+        }
+        let listed = &mut self.nodes[entry.node as usize].entries;
+        listed.swap_remove(entry.position as usize);
+        if let Some(&moved) = listed.get(entry.position as usize) {
+            self.entry_mut(moved).position = entry.position;
+        }
+        self.prune(&entry.stored);
+    }
+
+    /// Takes back the end of an atom's path, as far as nothing else needs it.
+    fn prune(&mut self, stored: &Stored) {
+        let mut path = Vec::new();
+        let mut node = 0;
+        for step in steps_of(&stored.atom) {
+            let next = self.nodes[node as usize].target(step.as_ref()).expect("a stored atom has a path");
+            path.push((node, step));
+            node = next;
+        }
+        while self.nodes[node as usize].is_unused() {
+            let Some((parent, step)) = path.pop() else { return };
+            self.free_nodes.push(node);
+            let edges = &mut self.nodes[parent as usize];
+            match step {
+                Some(step) => drop(edges.steps.remove(&step)),
+                None => edges.anything = None,
+            }
+            if edges.steps.is_empty() {
+                edges.steps = FxHashMap::default();
+            }
+            node = parent;
+        }
+    }
+
+    /// The entry of exactly this atom.
+    fn find(&self, hash: u64, stored: &Stored) -> Option<u32> {
+        let is_same = |&index: &u32| live(&self.entries, index).stored.is_same(stored);
+        self.table.find(hash, is_same).copied()
+    }
+
+    /// The entries of atoms equal to this one up to the names of variables.
+    fn equals(&self, stored: &Stored) -> Vec<u32> {
+        let mut node = 0;
+        for step in steps_of(&stored.atom) {
+            match self.nodes.get(node as usize).and_then(|edges| edges.target(step.as_ref())) {
+                Some(next) => node = next,
+                None => return Vec::new(),
+            }
+        }
+        let listed = self.nodes.get(node as usize).map(|node| node.entries.as_slice()).unwrap_or_default();
+        let is_equal = |index: &u32| alpha_equivalent(&live(&self.entries, *index).stored.atom, &stored.atom);
+        listed.iter().copied().filter(is_equal).collect()
+    }
+
+    fn entry_mut(&mut self, index: u32) -> &mut Entry {
+        self.entries[index as usize].as_mut().expect("a listed entry is live")
+    }
+
+    /// The atoms, the tree being given up.
+    pub(crate) fn into_atoms(self) -> impl Iterator<Item = Atom> {
+        self.entries.into_iter().flatten().map(|entry| entry.stored.atom)
     }
 
     /// All atoms, in no particular order.
@@ -129,53 +215,49 @@ impl PatternTree {
             } else if let Some((atom, after)) = cursors.next(cursor) {
                 node.follow(atom, cursors.inside(atom, after), after, &mut work);
             } else {
-                let entries = node.entries.iter().map(|&index| self.entries[index as usize].as_ref());
-                found.extend(entries.map(|entry| entry.expect("a listed entry is live").found()));
+                found.extend(node.entries.iter().map(|&index| live(&self.entries, index).found()));
             }
         }
         found
     }
 
-    fn path_to(&mut self, stored: &Stored) -> usize {
+    fn path_to(&mut self, stored: &Stored) -> u32 {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
         let mut node = 0;
         for step in steps_of(&stored.atom) {
-            let next = self.nodes.len() as u32;
-            let edges = &mut self.nodes[node];
-            let target = match step {
-                Some(step) => *edges.steps.entry(step).or_insert(next),
-                None => *edges.anything.get_or_insert(next),
+            node = match self.nodes[node as usize].target(step.as_ref()) {
+                Some(next) => next,
+                None => self.grow(node, step),
             };
-            if target == next {
-                self.nodes.push(Node::default());
-            }
-            node = target as usize;
         }
         node
     }
 
-    fn find_path(&self, stored: &Stored) -> Option<usize> {
-        let mut node = self.nodes.first().map(|_| 0)?;
-        for step in steps_of(&stored.atom) {
-            let edges = &self.nodes[node];
-            let target = match step {
-                Some(step) => *edges.steps.get(&step)?,
-                None => edges.anything?,
-            };
-            node = target as usize;
+    /// A new node at the end of a new edge.
+    fn grow(&mut self, from: u32, step: Option<Step>) -> u32 {
+        let next = self.free_nodes.pop().unwrap_or_else(|| {
+            self.nodes.push(Node::default());
+            u32::try_from(self.nodes.len() - 1).expect("a tree has fewer than 2^32 nodes")
+        });
+        let edges = &mut self.nodes[from as usize];
+        match step {
+            Some(step) => drop(edges.steps.insert(step, next)),
+            None => edges.anything = Some(next),
         }
-        Some(node)
+        next
     }
+}
 
-    fn same_entry(&self, node: usize, stored: &Stored) -> Option<u32> {
-        let is_same = |index: &&u32| {
-            let entry = self.entries[**index as usize].as_ref();
-            entry.is_some_and(|entry| entry.stored.is_same(stored))
-        };
-        self.nodes[node].entries.iter().find(is_same).copied()
-    }
+fn live(entries: &[Option<Entry>], index: u32) -> &Entry {
+    entries[index as usize].as_ref().expect("a listed entry is live")
+}
+
+fn hash_form(stored: &Stored) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(&encode(&stored.atom));
+    hasher.finish()
 }
 
 impl Entry {
@@ -185,6 +267,18 @@ impl Entry {
 }
 
 impl Node {
+    fn target(&self, step: Option<&Step>) -> Option<u32> {
+        match step {
+            Some(step) => self.steps.get(step).copied(),
+            None => self.anything,
+        }
+    }
+
+    /// Whether no atom ends here or beyond.
+    fn is_unused(&self) -> bool {
+        self.entries.is_empty() && self.steps.is_empty() && self.anything.is_none()
+    }
+
     /// Goes past one subterm of the tree, whatever it is.
     fn skip(&self, cursor: u32, skip: usize, work: &mut Vec<(u32, u32, usize)>) {
         for (step, &node) in &self.steps {
@@ -243,7 +337,9 @@ impl<'a> Cursors<'a> {
 /// The step that a subterm begins with; `None` for what may stand for anything.
 fn step_of(atom: &Atom) -> Option<Step> {
     match atom {
-        Atom::Variable(_) | Atom::Grounded(Grounded::Space(_) | Grounded::State(_) | Grounded::Bindings(_)) => None,
+        Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)) => None,
+        Atom::Grounded(Grounded::State(_)) => Some(Step::Leaf(Leaf::State)),
+        Atom::Grounded(Grounded::Bindings(_)) => Some(Step::Leaf(Leaf::Bindings)),
         Atom::Symbol(symbol) => Some(Step::Leaf(Leaf::Symbol(symbol.clone()))),
         Atom::Grounded(_) => Some(Step::Leaf(Leaf::Value(atom.clone()))),
         Atom::Expression(expression) => Some(Step::Open(expression.len())),

@@ -4,25 +4,25 @@
 //! name. Printing walks with an explicit stack; a state met inside itself prints as `(State ...)`.
 
 use crate::atom::{Atom, Symbol, Variable};
-use crate::bindings::Solution;
 use crate::grounded::{Grounded, StateRef};
+use rustc_hash::FxHashSet;
 use std::fmt::{self, Write};
 
 enum Step {
     Atom(Atom),
     Text(&'static str),
-    LeaveState,
+    LeaveState(StateRef),
 }
 
 impl fmt::Display for Atom {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut open_states: Vec<StateRef> = Vec::new();
+        let mut open_states: FxHashSet<usize> = FxHashSet::default();
         let mut steps = vec![Step::Atom(self.clone())];
         while let Some(step) = steps.pop() {
             match step {
                 Step::Text(text) => formatter.write_str(text)?,
-                Step::LeaveState => {
-                    open_states.pop();
+                Step::LeaveState(state) => {
+                    open_states.remove(&state.address());
                     formatter.write_char(')')?;
                 }
                 Step::Atom(atom) => print_atom(&atom, &mut steps, &mut open_states, formatter)?,
@@ -35,13 +35,24 @@ impl fmt::Display for Atom {
 fn print_atom(
     atom: &Atom,
     steps: &mut Vec<Step>,
-    open_states: &mut Vec<StateRef>,
+    open_states: &mut FxHashSet<usize>,
     formatter: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     match atom {
         Atom::Symbol(symbol) => write!(formatter, "{symbol}"),
         Atom::Variable(variable) => write!(formatter, "{variable}"),
         Atom::Grounded(Grounded::State(state)) => print_state(state, steps, open_states, formatter),
+        Atom::Grounded(Grounded::Bindings(solution)) => {
+            steps.push(Step::Text(" }"));
+            for (index, (variable, value)) in solution.iter().enumerate().rev() {
+                let variable = Step::Atom(Atom::Variable(variable.clone()));
+                steps.extend([Step::Atom(value.clone()), Step::Text(" <- "), variable]);
+                if index > 0 {
+                    steps.push(Step::Text(", "));
+                }
+            }
+            formatter.write_str("{ ")
+        }
         Atom::Grounded(value) => write!(formatter, "{value}"),
         Atom::Expression(expression) => {
             steps.push(Step::Text(")"));
@@ -59,14 +70,13 @@ fn print_atom(
 fn print_state(
     state: &StateRef,
     steps: &mut Vec<Step>,
-    open_states: &mut Vec<StateRef>,
+    open_states: &mut FxHashSet<usize>,
     formatter: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    if open_states.iter().any(|open| open.is_same(state)) {
+    if !open_states.insert(state.address()) {
         return formatter.write_str("(State ...)");
     }
-    open_states.push(state.clone());
-    steps.push(Step::LeaveState);
+    steps.push(Step::LeaveState(state.clone()));
     steps.push(Step::Atom(state.value()));
     formatter.write_str("(State ")
 }
@@ -106,8 +116,7 @@ impl fmt::Display for Grounded {
             Self::Number(number) => write!(formatter, "{number}"),
             Self::Text(text) => print_text(text, formatter),
             Self::Space(space) => formatter.write_str(space.name()),
-            Self::State(state) => write!(formatter, "{}", Atom::from(state.clone())),
-            Self::Bindings(solution) => print_solution(solution, formatter),
+            Self::State(_) | Self::Bindings(_) => write!(formatter, "{}", Atom::Grounded(self.clone())),
             Self::Host(value) => formatter.write_str(value.name()),
         }
     }
@@ -130,13 +139,4 @@ fn print_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
     }
     formatter.write_char('"')
-}
-
-fn print_solution(solution: &Solution, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    formatter.write_str("{ ")?;
-    for (index, (variable, value)) in solution.iter().enumerate() {
-        let separator = if index == 0 { "" } else { ", " };
-        write!(formatter, "{separator}{variable} <- {value}")?;
-    }
-    formatter.write_str(" }")
 }

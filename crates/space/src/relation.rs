@@ -3,7 +3,8 @@
 //! A row is stored once with the number of its copies and the insertion number of the first. Removing the last copy
 //! leaves a hole; the relation is packed when more than half of it is holes. An index of a *path* (a column, or a
 //! child of the compound terms in a column) lists the rows by the match key found there; it is made when a query
-//! first asks for it and kept up to date afterwards.
+//! first asks for it and kept up to date afterwards. Holes leave a list when a query walks it and finds that they
+//! are more than half.
 //!
 //! Invariants
 //! - Row numbers ascend with insertion numbers, so every index lists rows in insertion order.
@@ -74,12 +75,12 @@ impl Relation {
         true
     }
 
-    /// Removes one copy of a row: of this very row, or else of the first that matches it. Returns whether there was one.
-    pub fn remove(&mut self, terms: &[Term], dictionary: &Terms) -> bool {
-        let mut matching = self.matching(terms, dictionary);
-        matching.sort_unstable();
-        let exact = matching.iter().copied().find(|&row| self.terms_of(row) == terms);
-        let Some(row) = exact.or(matching.first().copied()) else { return false };
+    /// Removes one copy of a row: of exactly this one, or else of the first with these match keys. Returns whether
+    /// there was one.
+    pub fn remove(&mut self, exact: Option<&[Term]>, keys: &[Term], dictionary: &Terms) -> bool {
+        let matching = self.with_keys(keys, dictionary);
+        let exact = matching.iter().copied().find(|&row| Some(self.terms_of(row)) == exact);
+        let Some(row) = exact.or(matching.into_iter().min()) else { return false };
         self.rows[row as usize].copies -= 1;
         if self.rows[row as usize].copies == 0 {
             self.forget(row, dictionary);
@@ -106,12 +107,6 @@ impl Relation {
             self.add(terms, row.number, dictionary);
             self.rows.last_mut().expect("a row was added").copies = row.copies;
         }
-    }
-
-    /// The rows whose match keys are those of these terms.
-    fn matching(&self, terms: &[Term], dictionary: &Terms) -> Vec<u32> {
-        let keys: Vec<Term> = terms.iter().map(|&term| dictionary.key(term)).collect();
-        self.with_keys(&keys, dictionary)
     }
 
     /// The rows that have these match keys, in no particular order.
@@ -156,9 +151,32 @@ impl Relation {
             }
         }
         let (_, path, key) = best.expect("at least one path is known");
-        let rows = self.with_index(path, dictionary, |index| index.get(&key).cloned().unwrap_or_default());
-        let live = rows.into_iter().filter(|&row| self.rows[row as usize].copies > 0);
-        live.map(|row| self.found(row)).collect()
+        let (listed, found) = self.with_index(path, dictionary, |index| {
+            let rows = index.get(&key).map(Vec::as_slice).unwrap_or_default();
+            let live: Vec<Found<'_>> =
+                rows.iter().filter(|&&row| self.is_live(row)).map(|&row| self.found(row)).collect();
+            (rows.len(), live)
+        });
+        if found.len() * 2 < listed {
+            self.forget_holes(path, key);
+        }
+        found
+    }
+
+    /// Takes the holes out of one list of an index.
+    fn forget_holes(&self, path: Path, key: Term) {
+        let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
+        let Some(index) = indexes.get_mut(&path) else { return };
+        let Some(rows) = index.get_mut(&key) else { return };
+        rows.retain(|&row| self.is_live(row));
+        rows.shrink_to(rows.len() * 2);
+        if rows.is_empty() {
+            index.remove(&key);
+        }
+    }
+
+    fn is_live(&self, row: u32) -> bool {
+        self.rows[row as usize].copies > 0
     }
 
     /// Whether a row may have this key at a path: `false` is certain.
@@ -176,7 +194,7 @@ impl Relation {
             return read(index);
         }
         let mut index = Index::default();
-        for row in (0..self.rows.len() as u32).filter(|&row| self.rows[row as usize].copies > 0) {
+        for row in (0..self.rows.len() as u32).filter(|&row| self.is_live(row)) {
             insert(&mut index, path, row, self.terms_of(row), dictionary);
         }
         let answer = read(&index);

@@ -94,6 +94,11 @@ impl Space {
         Self::new(SharedTerms::clone(&self.terms))
     }
 
+    /// Takes out the atoms that may hold states and spaces, to be freed by the caller; the space is unusable then.
+    pub(crate) fn drain_open(&mut self) -> impl Iterator<Item = Atom> {
+        std::mem::take(&mut self.patterns).into_atoms()
+    }
+
     /// How many atoms it holds, copies counted.
     pub fn len(&self) -> usize {
         self.length
@@ -119,8 +124,8 @@ impl Space {
         self.length += 1;
     }
 
-    /// Removes one copy of an atom, or of one that matches it where numbers differ in kind only. Returns whether
-    /// there was one.
+    /// Removes one copy of an atom, or else of the first that is equal in the sense of [`Space::count`]. Returns
+    /// whether there was one.
     pub fn remove(&mut self, atom: &Atom) -> bool {
         let removed = if atom.is_rigid() {
             let terms = SharedTerms::clone(&self.terms);
@@ -135,16 +140,15 @@ impl Space {
 
     fn remove_row(&mut self, atom: &Atom, terms: &Terms) -> bool {
         let exact: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
-        let row = exact.or_else(|| columns(atom).iter().map(|column| terms.find_key(column)).collect());
-        row.is_some_and(|row| self.relation_mut(atom).remove(&row, terms))
+        let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
+        keys.is_some_and(|keys| self.relation_mut(atom).remove(exact.as_deref(), &keys, terms))
     }
 
-    /// How many copies of an atom there are, numbers compared by value.
+    /// How many copies of an atom there are, up to the names of variables; numbers are compared by value and states by
+    /// content.
     pub fn count(&self, atom: &Atom) -> usize {
         if !atom.is_rigid() {
-            let stored = Stored::new(atom);
-            let found = self.patterns.candidates(atom).into_iter().find(|found| found.stored.is_same(&stored));
-            return found.map_or(0, |found| found.copies as usize);
+            return self.patterns.count(&Stored::new(atom));
         }
         let terms = self.terms.read().expect("no panic while terms are locked");
         let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
@@ -152,7 +156,7 @@ impl Space {
         rows.iter().map(|row| row.copies as usize).sum()
     }
 
-    /// Whether it holds an atom, numbers compared by value.
+    /// Whether it holds an atom, in the sense of [`Space::count`].
     pub fn contains(&self, atom: &Atom) -> bool {
         self.count(atom) > 0
     }
@@ -183,7 +187,10 @@ impl Space {
             Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)) => self.match_all_rows(query, &terms, source),
             Atom::Symbol(_) | Atom::Grounded(_) => Vec::new(),
         };
-        for candidate in self.patterns.candidates(query) {
+        let mut candidates = self.patterns.candidates(query);
+        // Fresh variables are numbered in the order of the answers.
+        candidates.sort_unstable_by_key(|candidate| candidate.number);
+        for candidate in candidates {
             let mut unifier = Unifier::new(candidate.stored.names.len(), source);
             if unifier.unify_stored(query, &candidate.stored.atom) {
                 found.extend(accept(unifier, candidate.number, candidate.copies));

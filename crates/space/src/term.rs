@@ -8,12 +8,13 @@
 //!
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
-use crate::atom::{Atom, Expression};
+use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
 /// An interned atom. Equal terms of one dictionary are identical atoms.
@@ -24,8 +25,9 @@ pub struct Term(u32);
 pub type SharedTerms = Arc<RwLock<Terms>>;
 
 /// The dictionary of terms.
-#[derive(Default)]
 pub struct Terms {
+    /// What tells this dictionary from every other of the process.
+    serial: u32,
     entries: Vec<Entry>,
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
@@ -38,6 +40,14 @@ struct Entry {
     first_child: usize,
     /// The number of children; `None` for a leaf.
     length: Option<u32>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new() }
+    }
 }
 
 impl Terms {
@@ -83,60 +93,72 @@ impl Terms {
     /// If the atom is not rigid, or at 2^32 terms.
     pub fn intern(&mut self, atom: &Atom) -> Term {
         assert!(atom.is_rigid(), "only rigid atoms are interned");
-        let term = fold(atom, &mut |visit| Some(self.intern_one(visit)));
+        let term = fold(atom, self.serial, &mut |visit| Some(self.intern_one(visit)));
         term.expect("interning always succeeds")
     }
 
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
     pub fn find(&self, atom: &Atom) -> Option<Term> {
-        fold(atom, &mut |visit| self.find_one(&visit))
+        fold(atom, self.serial, &mut |visit| self.find_one(&visit))
     }
 
     /// The match key of a rigid atom; `None` when nothing interned matches it.
     pub fn find_key(&self, atom: &Atom) -> Option<Term> {
-        fold(atom, &mut |visit| match visit {
+        fold(atom, self.serial, &mut |visit| match visit {
             Visit::Leaf(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
+            Visit::Known(term) => Some(self.key(term)),
             node => self.find_one(&node),
         })
     }
 
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
-        let found = self.table.find(hash_visit(visit), |&index| self.is_entry(index, visit));
-        found.map(|&index| Term(index))
+        let hash = match visit {
+            Visit::Leaf(leaf) => hash_leaf(leaf),
+            Visit::Node(_, children) => hash_children(children),
+            Visit::Known(term) => return Some(*term),
+        };
+        self.table.find(hash, |&index| self.is_entry(index, visit)).map(|&index| Term(index))
     }
 
     fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
         match visit {
             Visit::Leaf(leaf) => is_same_leaf(&self.entries[index as usize].atom, leaf),
             Visit::Node(_, children) => self.children(Term(index)) == Some(children),
+            Visit::Known(term) => term.0 == index,
         }
     }
 
     fn intern_one(&mut self, visit: Visit<'_>) -> Term {
-        if let Some(term) = self.find_one(&visit) {
-            return term;
+        let term = self.find_one(&visit).unwrap_or_else(|| self.intern_new(&visit));
+        if let Visit::Node(expression, _) = visit {
+            expression.set_known(Known { dictionary: self.serial, term: term.0 });
         }
-        let key = self.key_of_new(&visit);
+        term
+    }
+
+    fn intern_new(&mut self, visit: &Visit<'_>) -> Term {
+        let key = self.key_of_new(visit);
         let index = u32::try_from(self.entries.len()).expect("a dictionary holds at most 2^32 terms");
         let first_child = self.children.len();
-        let (atom, length) = match &visit {
+        let (atom, length) = match visit {
             Visit::Leaf(leaf) => ((*leaf).clone(), None),
-            Visit::Node(expression, children) => {
+            Visit::Node(_, children) => {
                 self.children.extend_from_slice(children);
-                (self.share_children(expression, children), Some(children.len() as u32))
+                let own = self.share_children(children);
+                own.set_known(Known { dictionary: self.serial, term: index });
+                (Atom::Expression(own), Some(children.len() as u32))
             }
+            Visit::Known(_) => unreachable!("a known expression is found"),
         };
         self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length });
-        let Self { entries, children, table } = self;
-        table.insert_unique(hash_visit(&visit), index, |&other| rehash(entries, children, other));
+        let Self { entries, children, table, .. } = self;
+        table.insert_unique(hash_entry(entries, children, index), index, |&other| hash_entry(entries, children, other));
         Term(index)
     }
 
     /// The expression built from the dictionary's own atoms, so that equal parts are stored once.
-    fn share_children(&self, expression: &Expression, children: &[Term]) -> Atom {
-        let shared: Vec<Atom> = children.iter().map(|&child| self.atom(child).clone()).collect();
-        debug_assert_eq!(shared.len(), expression.len());
-        Atom::expression(shared)
+    fn share_children(&self, children: &[Term]) -> Expression {
+        Expression::new(children.iter().map(|&child| self.atom(child).clone()).collect())
     }
 
     /// The match key of an atom about to be added, when that is another term.
@@ -151,10 +173,10 @@ impl Terms {
                 if keys == *children {
                     return None;
                 }
-                let atoms: Vec<Atom> = keys.iter().map(|&key| self.atom(key).clone()).collect();
-                let expression = Expression::new(atoms);
+                let expression = self.share_children(&keys);
                 Some(self.intern_one(Visit::Node(&expression, &keys)))
             }
+            Visit::Known(_) => unreachable!("a known expression is found"),
         }
     }
 }
@@ -163,16 +185,25 @@ impl Terms {
 enum Visit<'a> {
     Leaf(&'a Atom),
     Node(&'a Expression, &'a [Term]),
+    /// An expression that the dictionary has interned before, children and all.
+    Known(Term),
 }
 
-/// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk.
-fn fold(atom: &Atom, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
+/// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk. Expressions known to the
+/// dictionary of this serial number are not walked again: each part that atoms share is walked once.
+fn fold(atom: &Atom, serial: u32, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
+    if !matches!(atom, Atom::Expression(_)) {
+        return step(Visit::Leaf(atom));
+    }
     let mut open: Vec<(&Expression, usize)> = Vec::new();
     let mut terms: Vec<Term> = Vec::new();
     let mut current = atom;
     loop {
         match current {
-            Atom::Expression(expression) => open.push((expression, 0)),
+            Atom::Expression(expression) => match expression.known().filter(|known| known.dictionary == serial) {
+                Some(known) => terms.push(step(Visit::Known(Term(known.term)))?),
+                None => open.push((expression, 0)),
+            },
             leaf => terms.push(step(Visit::Leaf(leaf))?),
         }
         loop {
@@ -211,14 +242,7 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
-fn hash_visit(visit: &Visit<'_>) -> u64 {
-    match visit {
-        Visit::Leaf(leaf) => hash_leaf(leaf),
-        Visit::Node(_, children) => hash_children(children),
-    }
-}
-
-fn rehash(entries: &[Entry], children: &[Term], index: u32) -> u64 {
+fn hash_entry(entries: &[Entry], children: &[Term], index: u32) -> u64 {
     let entry = &entries[index as usize];
     match entry.length {
         None => hash_leaf(&entry.atom),

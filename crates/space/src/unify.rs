@@ -9,7 +9,8 @@
 //!    Of two variables the younger is bound to the older.
 //! 4. Expressions of equal length contribute their children; leaves must be equal.
 //! 5. A space on either side stands for a query of that space; it is set aside and asked at the end.
-//! 6. Bindings that contain a variable in its own value are no solution.
+//! 6. Bindings that contain a variable in its own value are no solution. They are looked for at the end, and when
+//!    the walk is long: two such values would be compared for ever.
 //!
 //! Cost: linear in the smaller of the two atoms, besides the size of what is bound.
 
@@ -18,9 +19,13 @@ use crate::bindings::Bindings;
 use crate::grounded::Grounded;
 use crate::handle::SpaceRef;
 use crate::rewrite::instantiate;
+use crate::solve::solve;
 
 /// A query that unification met on its way: this pattern must match in this space.
 pub(crate) type Deferred = Vec<(SpaceRef, Atom)>;
+
+/// After this many pairs, and each time that twice as many were met, a walk makes sure that it ends.
+const PAIRS_UNCHECKED: usize = 1_000;
 
 enum Pair {
     /// A query atom and a stored one.
@@ -68,7 +73,7 @@ impl<'a> Unifier<'a> {
         if may_loop && bindings.has_loop() {
             return Vec::new();
         }
-        solve_deferred(bindings, deferred, source)
+        solve(bindings, deferred, None, source)
     }
 
     /// What was bound, and the queries still to ask; `None` when a variable is bound to something around itself.
@@ -80,7 +85,15 @@ impl<'a> Unifier<'a> {
     }
 
     fn run(&mut self, mut pairs: Vec<Pair>) -> bool {
+        let (mut met, mut check) = (0_usize, PAIRS_UNCHECKED);
         while let Some(pair) = pairs.pop() {
+            met += 1;
+            if met == check {
+                if self.may_loop && self.bindings.has_loop() {
+                    return false;
+                }
+                check *= 2;
+            }
             let matched = match pair {
                 Pair::Stored(query, stored) => self.step_stored(query, stored, &mut pairs),
                 Pair::Same(left, right) => self.step_same(left, right, &mut pairs),
@@ -164,23 +177,4 @@ fn push_children(left: &Expression, right: &Expression, pairs: &mut Vec<Pair>, m
     let children = left.children().iter().zip(right.children()).rev();
     pairs.extend(children.map(|(left, right)| make(left.clone(), right.clone())));
     true
-}
-
-/// Asks the queries that were set aside, each under the bindings found so far.
-pub(crate) fn solve_deferred(bindings: Bindings, deferred: Deferred, source: &mut VariableSource) -> Vec<Bindings> {
-    let mut found = vec![bindings];
-    for (space, pattern) in deferred {
-        let mut next = Vec::new();
-        for bindings in found {
-            for solution in space.query(&bindings.resolve(&pattern), source) {
-                let mut extended = bindings.clone();
-                for (variable, value) in solution {
-                    extended.bind(variable, value);
-                }
-                next.push(extended);
-            }
-        }
-        found = next;
-    }
-    found
 }

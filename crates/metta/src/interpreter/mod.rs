@@ -5,8 +5,8 @@
 //!
 //! An evaluation explores alternatives depth first, in the order in which rules were added, from left to right:
 //!
-//! 1. The *work* at hand is one step: an atom to evaluate as MeTTa ([`metta`]), an instruction of minimal MeTTa
-//!    ([`minimal`]), or a result to hand to the frame that waits for it.
+//! 1. The *work* at hand is one step: an atom to evaluate as MeTTa (`metta.rs`), an instruction of minimal MeTTa
+//!    (`minimal.rs`), or a result to hand to the frame that waits for it.
 //! 2. A step with several outcomes continues with the first and leaves a *choice* with the others.
 //! 3. What the current alternative has bound is in the store; leaving the alternative undoes it.
 //! 4. A *barrier* collects all results of a part of the evaluation, each with what it bound outside, before the

@@ -3,11 +3,12 @@
 //! A fact documents a function, `(@doc name (@desc d) (@params (p …)) (@return r))`, or any other atom,
 //! `(@doc name (@desc d))`. The formal form adds the types that are declared for the name.
 
+use super::VALUE_WORDS;
 use super::text::{plain, print};
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Operation, OperationSpec as Spec, Outcome};
 use crate::types;
-use space::{Atom, Solution, SpaceRef, Symbol, Variable};
+use space::{Atom, HostValue as _, Solution, SpaceRef, Symbol, Variable};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
@@ -16,7 +17,6 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom)),
     Spec::typed("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params),
     Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type),
-    Spec::untyped("help!", help),
     Spec::typed("help-internal!", "(-> Atom (->))", help_internal),
     Spec::typed("help-space!", "(-> SpaceType (->))", help_space),
     Spec::typed("help-param!", "(-> Atom (->))", help_parameter),
@@ -43,8 +43,33 @@ fn value_of(solution: &Solution, variable: &Variable) -> Option<Atom> {
     solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone())
 }
 
-/// The documentation facts about an atom, those of functions first.
+/// What is documented about an atom; if nothing is, what the library has under the name that it uses itself.
 fn docs_of(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Doc> {
+    let docs = facts_about(call, space, atom);
+    match name_in_library(call, atom) {
+        Some(name) if docs.is_empty() => facts_about(call, space, &name),
+        _ => docs,
+    }
+}
+
+/// The atom that the library documents, when it is another one: the word that stands for a value, or its own copy of
+/// a function that each module has a copy of.
+fn name_in_library(call: &Call<'_>, atom: &Atom) -> Option<Atom> {
+    let library = &call.runner.modules[0].tokenizer;
+    Operation::of(atom).map(|operation| library.atom(operation.name())).or_else(|| value_word(call, atom))
+}
+
+/// The word of the library that stands for a value here.
+fn value_word(call: &Call<'_>, atom: &Atom) -> Option<Atom> {
+    let here = &call.runner.module(call.runner.current_module()).tokenizer;
+    VALUE_WORDS.into_iter().find(|word| here.atom(word) == *atom).map(Atom::symbol)
+}
+
+/// The documentation facts about an atom, those of functions first. A variable is not asked about: it is every atom.
+fn facts_about(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Doc> {
+    if matches!(atom, Atom::Variable(_)) {
+        return Vec::new();
+    }
     let source = &mut call.runner.variables;
     let mut fresh = |name: &str| source.fresh(&Symbol::new(name));
     let [description, parameters, result] = ["description", "parameters", "result"].map(&mut fresh);
@@ -107,22 +132,28 @@ fn declared(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Atom> {
     found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect()
 }
 
+/// The formal documentation of an atom: each fact with each type that it fits. A function that is documented with
+/// another number of parameters than any of its types has is shown with the types, its parts being undefined.
 fn formal_docs(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom, wanted: &Wanted) -> Vec<Atom> {
     let docs = docs_of(call, space, atom);
-    let mut found = Vec::new();
-    for type_atom in declared(call, space, atom) {
-        let is_function = types::is_function(&type_atom) && matches!(wanted, Wanted::Any);
-        let undefined = Atom::symbol(names::UNDEFINED);
-        for doc in &docs {
-            match &doc.function {
-                Some(_) if is_function => found.push(formal_doc(atom, &type_atom, doc)),
-                Some(_) => found.push(formal_doc(atom, &undefined, doc)),
-                None if !is_function => found.push(formal_doc(atom, &type_atom, doc)),
-                None => {}
-            }
-        }
+    let found = declared(call, space, atom);
+    let as_function = |found: &&Atom| types::is_function(found) && matches!(wanted, Wanted::Any);
+    let (functions, others): (Vec<&Atom>, Vec<&Atom>) = found.iter().partition(as_function);
+    let name = value_word(call, atom).unwrap_or_else(|| atom.clone());
+    let undefined = Atom::symbol(names::UNDEFINED);
+    let mut formal = Vec::new();
+    for doc in &docs {
+        let Some((parameters, _)) = &doc.function else {
+            formal.extend(others.iter().map(|found| formal_doc(&name, found, doc)));
+            continue;
+        };
+        let (fitting, unfitting): (Vec<&Atom>, Vec<&Atom>) =
+            functions.iter().partition(|found| types::function_parts(found).0.len() == parameters.len());
+        let shown = if fitting.is_empty() { unfitting } else { fitting };
+        formal.extend(shown.into_iter().map(|found| formal_doc(&name, found, doc)));
+        formal.extend(others.iter().map(|_| formal_doc(&name, &undefined, doc)));
     }
-    found
+    formal
 }
 
 fn formal(call: &mut Call<'_>, wanted: Wanted) -> Outcome {
@@ -158,25 +189,6 @@ fn undefined_function_type(call: &mut Call<'_>) -> Outcome {
     match call.children(0) {
         Some(parameters) => Outcome::one(Atom::expression(vec![Atom::symbol(names::UNDEFINED); parameters.len() + 1])),
         None => Outcome::failure("the parameters are expected as the argument"),
-    }
-}
-
-/// `(help! name)` prints what is documented; `(help!)` prints a line for each name of the library.
-fn help(call: &mut Call<'_>) -> Outcome {
-    match call.arguments {
-        [] => {
-            let library = call.runner.modules[0].space.clone();
-            print_overview(call, &library)
-        }
-        [atom] => help_of(call, &atom.clone()),
-        _ => Outcome::failure(names::INCORRECT_NUMBER_OF_ARGUMENTS),
-    }
-}
-
-fn help_of(call: &mut Call<'_>, atom: &Atom) -> Outcome {
-    match help_lines(call, atom) {
-        Some(lines) => print(call, &lines),
-        None => print(call, &[format!("No documentation found for {atom}")]),
     }
 }
 
@@ -232,22 +244,21 @@ fn typed_text(item: &Atom) -> String {
 }
 
 fn help_parameter(call: &mut Call<'_>) -> Outcome {
-    match call.argument(0).map(parameter_line) {
+    let is_formal = |atom: &&Atom| part(atom, "@type").is_some() && part(atom, "@desc").is_some();
+    match call.argument(0).filter(is_formal).map(parameter_line) {
         Some(line) => print(call, &[line]),
-        None => Outcome::failure("a parameter is expected as the argument"),
+        None => Outcome::Results(Vec::new()),
     }
 }
 
 fn help_space(call: &mut Call<'_>) -> Outcome {
     match call.space(0) {
-        Some(space) => print_overview(call, &space),
+        Some(space) => {
+            let lines = overview(call, &space);
+            print(call, &lines)
+        }
         None => Outcome::failure("a space is expected as the argument"),
     }
-}
-
-fn print_overview(call: &mut Call<'_>, space: &SpaceRef) -> Outcome {
-    let lines = overview(call, space);
-    print(call, &lines)
 }
 
 /// A name and its description for each documentation fact of a space.

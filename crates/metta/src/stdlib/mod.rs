@@ -12,6 +12,8 @@ mod expressions;
 mod math;
 mod modules;
 mod spaces;
+#[cfg(test)]
+mod tests;
 mod text;
 mod typing;
 
@@ -25,6 +27,12 @@ use space::{Atom, SpaceRef};
 
 /// The part of the library that is written in MeTTa.
 pub const PRELUDE: &str = include_str!("prelude.metta");
+
+/// What is documented about the library: a `@doc` fact or two for each name.
+pub const DOCUMENTATION: &str = include_str!("documentation.metta");
+
+/// The words that stand for values; the library documents them as symbols.
+pub(crate) const VALUE_WORDS: [&str; 3] = ["&self", "PI", "EXP"];
 
 /// Every native function.
 pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
@@ -74,12 +82,8 @@ fn read_type(text: &str) -> Atom {
 
 /// Whether a form of the prelude says something about one of these names.
 pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
-    let Some([statement, subject, ..]) = form.children() else { return false };
-    let name = match subject.head() {
-        Some(head) if statement.is_symbol(names::EQUAL) => head,
-        _ => subject,
-    };
-    let name = name.to_string();
+    let Some([_, subject, ..]) = form.children() else { return false };
+    let name = subject.head().unwrap_or(subject).to_string();
     names.contains(&name.as_str())
 }
 

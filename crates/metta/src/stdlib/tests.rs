@@ -1,0 +1,243 @@
+//! The library, its documentation and `docs/compat.md` speak of the same names.
+
+use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, operations};
+use crate::modules::BUNDLED;
+use crate::reader::read_atom;
+use crate::runner::Runner;
+use crate::types;
+use crate::world::{World, WorldError};
+use crate::{Tokenizer, names, syntax};
+use space::Atom;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// A world without files whose output is kept.
+struct Kept(Rc<RefCell<Vec<String>>>);
+
+impl World for Kept {
+    fn print(&mut self, line: &str) -> Result<(), WorldError> {
+        self.0.borrow_mut().push(line.to_owned());
+        Ok(())
+    }
+
+    fn trace(&mut self, _line: &str) {}
+
+    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
+        Err(WorldError::NotFound { path: path.to_owned() })
+    }
+
+    fn has_source(&mut self, _path: &str) -> bool {
+        false
+    }
+}
+
+/// What a program printed, and its last answer as the command line shows it.
+fn run(program: &str) -> (Vec<String>, String) {
+    let printed = Rc::new(RefCell::new(Vec::new()));
+    let mut runner = Runner::new(Box::new(Kept(Rc::clone(&printed))));
+    let mut last = String::new();
+    runner.run(program, &mut |_, answer| {
+        let results: Vec<String> = answer.results.iter().map(Atom::to_string).collect();
+        last = format!("[{}]", results.join(", "));
+        Ok(())
+    });
+    (printed.take(), last)
+}
+
+/// The forms of a part of the library, every word a symbol.
+fn forms(text: &str) -> Vec<Atom> {
+    let parsed = syntax::parse(text);
+    let words = Tokenizer::default();
+    parsed.tree.forms().iter().map(|form| read_atom(&parsed.tree, form.node, &words)).collect()
+}
+
+/// What the prelude declares or gives rules for.
+fn names_of_prelude() -> BTreeSet<String> {
+    let name = |form: Atom| match form.children() {
+        Some([statement, subject, _]) if statement.is_symbol(names::HAS_TYPE) => subject.to_string(),
+        Some([_, call, _]) => call.head().expect("a rule is for a call").to_string(),
+        _ => panic!("{form} is neither a type nor a rule"),
+    };
+    forms(PRELUDE).into_iter().map(name).collect()
+}
+
+fn library() -> BTreeSet<String> {
+    operations().map(|spec| spec.name.to_owned()).chain(names_of_prelude()).collect()
+}
+
+/// How many parameters each documented name has, once for each fact about it; `None` for what is no function.
+fn documented() -> BTreeMap<String, Vec<Option<usize>>> {
+    let mut found: BTreeMap<String, Vec<Option<usize>>> = BTreeMap::new();
+    for form in forms(DOCUMENTATION) {
+        let parameters = match form.children() {
+            Some([_, _, description]) if has_text(description, "@desc") => None,
+            Some([_, _, description, parameters, result])
+                if has_text(description, "@desc") && has_text(result, "@return") =>
+            {
+                Some(texts_of_parameters(parameters))
+            }
+            _ => panic!("{form} is not in one of the two forms of documentation"),
+        };
+        assert!(form.head().is_some_and(|head| head.is_symbol("@doc")), "{form}");
+        found.entry(form.children().expect("it has parts")[1].to_string()).or_default().push(parameters);
+    }
+    found
+}
+
+/// Whether an atom is `(head "text")` with a text on one line.
+fn has_text(atom: &Atom, head: &str) -> bool {
+    match atom.children() {
+        Some([found, Atom::Grounded(space::Grounded::Text(text))]) => {
+            found.is_symbol(head) && !text.is_empty() && !text.contains('\n')
+        }
+        _ => false,
+    }
+}
+
+fn texts_of_parameters(atom: &Atom) -> usize {
+    let Some([head, parameters]) = atom.children() else { panic!("{atom} has other parts than its parameters") };
+    let parameters = parameters.children().expect("the parameters are an expression");
+    assert!(head.is_symbol("@params") && parameters.iter().all(|one| has_text(one, "@param")), "{atom}");
+    parameters.len()
+}
+
+/// The numbers of arguments that the types of a name allow; none without a function type.
+fn arities(runner: &mut Runner, name: &str) -> BTreeSet<usize> {
+    let parsed = syntax::parse(name);
+    let atom = read_atom(&parsed.tree, parsed.tree.forms()[0].node, &runner.modules[0].tokenizer);
+    let library = runner.modules[0].space.clone();
+    let found = types::types_of(&library, &atom, &mut runner.variables);
+    found.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0.len()).collect()
+}
+
+#[test]
+fn every_name_of_the_library_is_documented() {
+    let documented = documented();
+    let undocumented: Vec<_> = library().into_iter().filter(|name| !documented.contains_key(name)).collect();
+    assert!(undocumented.is_empty(), "write a @doc fact in documentation.metta for {undocumented:?}");
+}
+
+#[test]
+fn documented_parameters_are_those_of_the_types() {
+    let mut runner = Runner::new(Box::new(Kept(Rc::default())));
+    for (name, facts) in documented() {
+        let arities = arities(&mut runner, &name);
+        let shown: BTreeSet<usize> = facts.iter().flatten().copied().collect();
+        if !arities.is_empty() {
+            assert_eq!(shown, arities, "{name}: documented parameters and those of its types");
+        }
+        let expected = if facts.iter().all(Option::is_none) { 1 } else { shown.len() };
+        assert_eq!(facts.len(), expected, "{name}: one fact for each way of calling it");
+    }
+}
+
+#[test]
+fn help_shows_what_is_documented() {
+    for name in documented().into_keys() {
+        let (printed, last) = run(&format!("!(help! {name})"));
+        let first = printed.first().expect("help! prints something");
+        let kind = ["Function", "Atom"].iter().any(|kind| first.starts_with(&format!("{kind} {name}: ")));
+        assert!(kind && last == "[()]", "{name}: {first} {last}");
+    }
+    let (overview, _) = run("!(help!)");
+    let listed: BTreeSet<String> = overview.into_iter().step_by(2).collect();
+    assert_eq!(listed, documented().into_keys().collect());
+}
+
+#[test]
+fn documentation_of_a_program_comes_before_that_of_the_library() {
+    let (printed, _) = run(r#"(@doc if (@desc "mine")) (@doc &self (@desc "my space")) !(help! &self)"#);
+    assert_eq!(printed, ["Atom &self: SpaceType my space"]);
+    let (_, last) = run(r#"(@doc f (@desc "d") (@params ((@param "p"))) (@return "r")) !(get-doc &self f)"#);
+    let parts = r#"(@params ((@param (@type %Undefined%) (@desc "p")))) (@return (@type %Undefined%) (@desc "r"))"#;
+    let formal = format!(r#"(@doc-formal (@item f) (@kind function) (@type %Undefined%) (@desc "d") {parts})"#);
+    assert_eq!(last, format!("[{formal}]"));
+}
+
+/// A line of a table of `docs/compat.md`.
+struct Row {
+    heading: String,
+    cells: Vec<String>,
+}
+
+/// The rows of all tables, with the headings they stand under.
+fn rows() -> Vec<Row> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compat.md");
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut heading = String::new();
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            title.clone_into(&mut heading);
+        }
+        if let Some(row) = line.strip_prefix("| `").and_then(|row| row.strip_suffix(" |")) {
+            let cells = format!("`{row}").split(" | ").map(str::to_owned).collect();
+            rows.push(Row { heading: heading.clone(), cells });
+        }
+    }
+    rows
+}
+
+/// What stands in code in a cell.
+fn code(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// The names in the table of names, with what is said about them.
+fn table() -> Vec<(String, String)> {
+    let rows: Vec<Row> = rows().into_iter().filter(|row| row.heading == "Every name").collect();
+    let entries = rows.iter().flat_map(|row| code(&row.cells[0]).into_iter().map(|name| (name, &row.cells[1])));
+    let entries: Vec<_> = entries.map(|(name, says)| (name.to_owned(), says.clone())).collect();
+    assert!(!entries.is_empty(), "docs/compat.md has no table of names");
+    entries
+}
+
+#[test]
+fn every_name_has_one_row_in_the_table_of_compatibility() {
+    let mut listed = BTreeSet::new();
+    for (name, says) in table() {
+        assert!(["works", "differs", "not yet", "Mnemon only"].contains(&says.as_str()), "{name}: {says}");
+        assert!(listed.insert(name.clone()), "{name} has two rows");
+    }
+    let lacking = NOT_SUPPORTED.iter().flat_map(|(_, names)| names.iter().copied()).chain(BUNDLED);
+    let lacking = lacking.map(str::to_owned);
+    let unlisted: Vec<_> = library()
+        .into_iter()
+        .chain(documented().into_keys())
+        .chain(lacking)
+        .filter(|name| !listed.contains(name))
+        .collect();
+    assert!(unlisted.is_empty(), "docs/compat.md has no row for {unlisted:?}");
+}
+
+#[test]
+fn rows_of_the_table_of_compatibility_tell_what_there_is() {
+    let documented = documented();
+    for (name, says) in table() {
+        if says != "not yet" {
+            assert!(documented.contains_key(&name), "{name} is in docs/compat.md and not in the library");
+            continue;
+        }
+        let program = match name.as_str() {
+            module if BUNDLED.contains(&module) => format!("!(import! &self {module})"),
+            // A word that stands for a value cannot answer an error itself; what takes it does.
+            "&rng" => "!(random-int &rng 0 1)".to_owned(),
+            function => format!("!({function} x)"),
+        };
+        let (_, answer) = run(&program);
+        assert!(answer.starts_with("[(Error ") && answer.contains("not supported yet"), "{program}: {answer}");
+    }
+}
+
+#[test]
+fn answers_in_the_document_of_compatibility_are_given() {
+    let rows: Vec<Row> = rows().into_iter().filter(|row| row.heading != "Every name").collect();
+    assert!(!rows.is_empty(), "docs/compat.md shows no answers");
+    for Row { cells, .. } in rows {
+        let ([program], [answer]) = (&code(&cells[0])[..], &code(&cells[2])[..]) else {
+            panic!("a row shows a program, Hyperon's answer and ours: {cells:?}")
+        };
+        assert_eq!(run(program).1, *answer, "docs/compat.md: {program}");
+    }
+}

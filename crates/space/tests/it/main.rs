@@ -1,0 +1,24 @@
+//! Tests of the knowledge space, against obvious models and against the defects of other engines.
+//!
+//! 1. [`model`] and [`laws`] compare with the naive matcher of [`tree`] on generated atoms.
+//! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
+//! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
+//!    [`regressions`] one for each of our own.
+//! 4. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
+#![forbid(unsafe_code)]
+
+mod atoms;
+mod canonical;
+mod defects;
+mod depth;
+mod generated;
+mod laws;
+mod measure;
+mod model;
+mod numbers;
+mod regressions;
+mod results;
+mod sizes;
+mod spaces;
+mod states;
+mod tree;

@@ -1,0 +1,226 @@
+//! One test for each defect of ours that was found and mended.
+
+use crate::atoms::{Base, atom, expression, nested};
+use crate::measure::{allocations, assert_ratio, time};
+use space::{Atom, Number, StateRef, alpha_equivalent};
+use std::time::Duration;
+
+fn tail_of(text: &str) -> Atom {
+    let Atom::Expression(whole) = atom(text) else { panic!("{text} is an expression") };
+    whole.tail().expect("it has a head").into()
+}
+
+/// The tail of an expression with a variable at its head was stored as if it had a variable itself, and not counted.
+#[test]
+fn a_tail_without_variables_is_an_ordinary_fact() {
+    let mut base = Base::new();
+    base.space.add(&tail_of("($x a b)"));
+    base.space.add(&expression([Atom::symbol("f"), tail_of("($x a b)")]));
+    for fact in ["(a b)", "(f (a b))"] {
+        assert_eq!(base.count(fact), 1, "{fact}");
+        assert_eq!(base.answers(fact, "found"), ["found"], "{fact}");
+        base.add(fact);
+        assert_eq!(base.count(fact), 2, "{fact}");
+        assert!(base.remove(fact) && base.remove(fact) && !base.remove(fact), "{fact}");
+    }
+    assert!(base.space.is_empty());
+}
+
+/// Numbers are compared by value, but rules were counted and removed by kind.
+#[test]
+fn rules_are_counted_and_removed_by_value() {
+    let base = Base::of(&["(p 1 $x)", "(p 1.0 $x)"]);
+    assert_eq!(base.count("(p 1 $y)"), 2);
+    assert_eq!(base.count("(p 1.0 $y)"), 2);
+    assert!(base.remove("(p 1.0 $y)"), "the one of the same kind goes first");
+    assert_eq!(base.count("(p 1.0 $y)"), 1);
+    assert!(base.remove("(p 1.0 $y)") && !base.remove("(p 1.0 $y)"));
+}
+
+/// Which of several equal facts was removed depended on what the dictionary had met before.
+#[test]
+fn removal_takes_the_first_equal_fact_whatever_else_was_interned() {
+    for warm in [false, true] {
+        let mut base = Base::of(&["(p (0.0) (1))", "(p (0) (1))"]);
+        if warm {
+            base.add("(q (1.0))");
+            assert!(base.remove("(q (1.0))"));
+        }
+        assert!(base.remove("(p (0) (1.0))"), "it equals both");
+        assert_eq!(base.contents(), ["(p (0) (1))"], "dictionary warm: {warm}");
+    }
+}
+
+/// Two variables, each bound to something around itself, were compared for ever.
+#[test]
+fn two_loops_are_not_compared_for_ever() {
+    let mut base = Base::of(&["(q $a (f $a) $b (f $b) $b)", "(q $a (f $a $a) $b (f $b $b) $b)", "(q 1 2 3 4 5)"]);
+    assert_eq!(base.answers("(q $x $x $y $y $x)", "found"), [""; 0]);
+    assert_eq!(base.answers("(q $a $b $c $d $e)", "found").len(), 3);
+}
+
+/// A fact that is replaced again and again left a hole in the index each time, and every query walked all holes.
+#[test]
+fn a_counter_among_many_facts_stays_fast() {
+    let with_facts = |facts: usize| {
+        let base = Base::new();
+        (0..facts).for_each(|number| base.add(&format!("(pair {number})")));
+        base.add("(counter 0)");
+        base
+    };
+    let mut small = (with_facts(100), 0);
+    let mut large = (with_facts(30_000), 0);
+    // Long before the measurement ends the large relation has more holes than the small one has rows.
+    let run = |(base, value): &mut (Base, i64)| time(|| (0..400).for_each(|_| count_up(base, value)));
+    for _ in 0..20 {
+        run(&mut large);
+    }
+    assert_ratio(4.0, || run(&mut small), || run(&mut large));
+}
+
+fn count_up(base: &mut Base, value: &mut i64) {
+    let found = base.solutions(&atom("(counter $x)"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0][0].1, Atom::from(*value));
+    assert!(base.remove(&format!("(counter {value})")));
+    *value += 1;
+    base.add(&format!("(counter {value})"));
+}
+
+/// Rules that were removed left their paths in the tree, and queries walked them.
+#[test]
+fn rules_that_are_gone_cost_nothing() {
+    let mut base = Base::of(&["(= (kept $x) $x)"]);
+    let ask = |base: &mut Base| allocations(|| base.solutions(&atom("(= ($f 1) $r)"))).0.bytes_total;
+    let before = ask(&mut base);
+    for number in 0..2_000 {
+        let rule = format!("(= (f{number} $x) (g{number} $x))");
+        base.add(&rule);
+        assert!(base.remove(&rule));
+    }
+    assert_eq!(base.answers("(= ($f 1) $r)", "($f $r)"), ["(kept 1)"]);
+    assert_eq!(ask(&mut base), before);
+}
+
+/// Atoms that differ only in the states they hold lie at one place of the tree, and each was compared with all others.
+#[test]
+fn many_states_at_one_place_are_added_and_removed_fast() {
+    let atoms = |count: usize| -> Vec<Atom> {
+        let state = |number| Atom::from(StateRef::new(number, Atom::from(number as i64), Atom::symbol("T")));
+        (0..count as u64).map(|number| expression([Atom::symbol("cell"), state(number)])).collect()
+    };
+    // The time of a thousand additions and removals, with nothing or ten thousand others around them.
+    let timed = |base: &Base, moving: &[Atom]| {
+        time(|| {
+            moving.iter().for_each(|atom| base.space.add(atom));
+            assert!(moving.iter().all(|atom| base.space.remove(atom)));
+        })
+    };
+    let moving = atoms(1_000);
+    let (alone, among) = (Base::new(), Base::new());
+    atoms(10_000).iter().for_each(|atom| among.space.add(atom));
+    assert_ratio(4.0, || timed(&alone, &moving), || timed(&among, &moving));
+}
+
+/// Each atom was interned from the bottom, so that storing every depth of one list took the square of its length.
+#[test]
+fn every_depth_of_one_list_is_stored_in_linear_time() {
+    let grow = |from: usize| -> Duration {
+        let base = Base::new();
+        let mut list = nested("s", from, Atom::symbol("z"));
+        base.space.add(&list);
+        time(|| {
+            for _ in 0..300 {
+                list = expression([Atom::symbol("s"), list.clone()]);
+                base.space.add(&expression([Atom::symbol("number"), list.clone()]));
+                assert!(base.space.read(|space| space.contains(&list)) == (from == usize::MAX));
+            }
+        })
+    };
+    assert_ratio(4.0, || grow(10), || grow(10_000));
+}
+
+/// … and so did building on what a query found.
+#[test]
+fn every_step_from_what_a_query_found_is_stored_in_linear_time() {
+    let grow = |from: usize| -> Duration {
+        let mut base = Base::new();
+        base.space.add(&expression([Atom::symbol("number"), nested("s", from, Atom::symbol("z"))]));
+        time(|| {
+            for _ in 0..100 {
+                let found = base.solutions(&atom("(number $n)")).pop().and_then(|mut solution| solution.pop());
+                let (_, last) = found.expect("the number was stored");
+                assert!(base.space.remove(&expression([Atom::symbol("number"), last.clone()])));
+                let next = expression([Atom::symbol("s"), last]);
+                base.space.add(&expression([Atom::symbol("number"), next]));
+            }
+        })
+    };
+    assert_ratio(4.0, || grow(10), || grow(10_000));
+}
+
+/// A term remembered in an atom is that of one dictionary and says nothing to another.
+#[test]
+fn an_atom_stored_in_two_dictionaries_is_right_in_both() {
+    let (mut left, mut right) = (Base::new(), Base::new());
+    right.add("(unrelated (atoms (first)))");
+    let shared = atom("(p (q (r 1.0)) (q a))");
+    for _ in 0..2 {
+        left.space.add(&shared);
+        right.space.add(&shared);
+    }
+    for base in [&mut left, &mut right] {
+        assert_eq!(base.answers("(p (q (r 1)) $x)", "$x"), ["(q a)", "(q a)"]);
+        assert_eq!(base.answers("(p $x (q a))", "$x"), ["(q (r 1.0))", "(q (r 1.0))"]);
+        assert!(base.space.remove(&shared) && base.space.remove(&shared) && !base.space.remove(&shared));
+    }
+}
+
+/// Fresh variables were numbered in the order in which a hash table lists the rules.
+#[test]
+fn fresh_variables_are_numbered_in_the_order_of_the_answers() {
+    let mut base = Base::new();
+    for number in 0..50 {
+        base.add(&format!("(= (f{} $x) ($y $x))", number * 7 % 50));
+    }
+    let ids: Vec<u64> = base.solutions(&atom("(= ($f 1) $r)")).iter().flat_map(fresh_ids).collect();
+    assert_eq!(ids.len(), 50);
+    assert!(ids.is_sorted(), "{ids:?}");
+}
+
+fn fresh_ids(solution: &space::Solution) -> Vec<u64> {
+    let values = solution.iter().flat_map(|(_, value)| space::variables(value));
+    values.map(|variable| variable.id()).collect()
+}
+
+/// `1_000` and `+-5` were read as integers, but only when they did not fit a word.
+#[test]
+fn only_digits_are_read_as_an_integer() {
+    let refused = ["", "+", "-", "1_000", "_1", "1_", "+-5", "-+5", "--5", " 5", "5 ", "0x10", "1.0", "٣"];
+    for text in refused {
+        assert_eq!(Number::parse_integer(text), None, "{text:?}");
+        let long = format!("{text}{text}99999999999999999999");
+        assert!(text.is_empty() || text == "+" || text == "-" || Number::parse_integer(&long).is_none(), "{long:?}");
+    }
+    for (text, printed) in [("5", "5"), ("+5", "5"), ("-5", "-5"), ("007", "7"), ("-0", "0")] {
+        assert_eq!(Number::parse_integer(text).map(|number| number.to_string()).as_deref(), Some(printed));
+    }
+    let long = "-123456789012345678901234567890";
+    assert_eq!(Number::parse_integer(long).map(|number| number.to_string()).as_deref(), Some(long));
+}
+
+/// What `collapse-bind` bound was written as if it were an expression.
+#[test]
+fn bindings_and_expressions_are_two_atoms_of_a_space() {
+    let solution = vec![(crate::atoms::variable("x"), atom("1"))];
+    let bindings = Atom::Grounded(space::Grounded::Bindings(std::sync::Arc::new(solution)));
+    let base = Base::new();
+    let (bound, plain) = (expression([Atom::symbol("r"), bindings]), atom("(r ($x 1))"));
+    base.space.add(&bound);
+    base.space.add(&plain);
+    for stored in [&bound, &plain] {
+        assert_eq!(base.space.read(|space| space.count(stored)), 1, "{stored}");
+    }
+    assert!(!alpha_equivalent(&bound, &plain));
+    assert!(base.space.remove(&bound) && base.space.remove(&plain) && base.space.is_empty());
+}

@@ -1,0 +1,145 @@
+//! Sizes around the powers of two where other engines changed their answers, and the sizes of our own types.
+
+use crate::atoms::{Base, atom, expression};
+use space::canonical::{decode, encode};
+use space::{Atom, Bindings, Expression, Grounded, Number, SpaceRef, StateRef, Symbol, Term, Terms, Variable};
+use std::mem::size_of;
+
+const SIZES: [usize; 10] = [63, 64, 255, 256, 1_023, 1_024, 4_095, 4_096, 65_535, 65_536];
+
+fn symbol(number: usize) -> Atom {
+    Atom::symbol(&format!("s{number}"))
+}
+
+fn of_length(length: usize, last: Atom) -> Atom {
+    let mut children: Vec<Atom> = (1..length).map(symbol).collect();
+    children.push(last);
+    Atom::expression(children)
+}
+
+#[test]
+fn expressions_of_every_length_are_told_apart() {
+    let mut base = Base::new();
+    let lengths = || SIZES.into_iter().flat_map(|size| [size, size + 1]);
+    lengths().for_each(|length| base.space.add(&of_length(length, Atom::symbol("end"))));
+    let mut different: Vec<usize> = lengths().collect();
+    different.dedup();
+    for length in different {
+        let copies = lengths().filter(|&other| other == length).count();
+        let found = base.solutions(&of_length(length, Atom::variable("x")));
+        assert_eq!(found.len(), copies, "length {length}");
+        assert_eq!(found[0][0].1, Atom::symbol("end"));
+        assert_eq!(base.solutions(&of_length(length, Atom::symbol("start"))).len(), 0, "length {length}");
+    }
+}
+
+#[test]
+fn rules_of_every_length_are_told_apart() {
+    let mut base = Base::new();
+    SIZES.iter().for_each(|&length| base.space.add(&of_length(length, Atom::variable("any"))));
+    for length in SIZES {
+        assert_eq!(base.solutions(&of_length(length, Atom::symbol("end"))).len(), 1, "length {length}");
+        let stored = of_length(length, Atom::variable("other"));
+        let bytes = encode(&stored);
+        let back = decode(&bytes, |_| None).expect("whole bytes are an atom");
+        assert!(base.space.remove(&back), "length {length}");
+    }
+    assert!(base.space.is_empty());
+}
+
+#[test]
+fn symbols_of_every_length_are_told_apart() {
+    let mut base = Base::new();
+    for length in SIZES {
+        for offset in [0, 1, 2] {
+            base.space.add(&expression([Atom::symbol("p"), Atom::symbol(&"x".repeat(length + offset))]));
+        }
+    }
+    for length in SIZES {
+        let copies = SIZES.iter().filter(|&&size| (size..=size + 2).contains(&length)).count();
+        let query = expression([Atom::symbol("p"), Atom::symbol(&"x".repeat(length))]);
+        assert_eq!(base.solutions(&query).len(), copies, "length {length}");
+    }
+}
+
+/// As many facts and as many different symbols as each size: all are there, each is found, none is confused.
+#[test]
+fn spaces_of_every_size_answer_exactly() {
+    let mut base = Base::new();
+    let mut held = 0;
+    for size in SIZES {
+        while held < size {
+            base.space.add(&expression([Atom::symbol("p"), symbol(held), Atom::from(held as i64)]));
+            held += 1;
+        }
+        assert_eq!(base.space.len(), size);
+        for number in [0, 1, size / 2, size - 2, size - 1] {
+            let found = base.solutions(&expression([Atom::symbol("p"), symbol(number), Atom::variable("n")]));
+            assert_eq!(found.len(), 1, "{number} of {size}");
+            assert_eq!(found[0][0].1, Atom::from(number as i64), "{number} of {size}");
+        }
+        assert_eq!(base.solutions(&expression([Atom::symbol("p"), symbol(size), Atom::variable("n")])).len(), 0);
+    }
+    assert_eq!(base.solutions(&atom("(p $x $n)")).len(), 65_536);
+}
+
+#[test]
+fn copies_of_one_fact_are_counted_beyond_every_size() {
+    let mut base = Base::new();
+    let (fact, rule) = (atom("(p a)"), atom("(p $x)"));
+    for _ in 0..65_537 {
+        base.space.add(&fact);
+        base.space.add(&rule);
+    }
+    assert_eq!(base.count("(p a)"), 65_537);
+    assert_eq!(base.count("(p $y)"), 65_537);
+    assert_eq!(base.solutions(&fact).len(), 2 * 65_537);
+    assert!(base.space.remove(&fact) && base.space.remove(&rule));
+    assert_eq!(base.space.len(), 2 * 65_536);
+}
+
+/// The term dictionary gives each different atom one term, and gives it again.
+#[test]
+fn terms_of_every_number_stand_for_their_atoms() {
+    let mut terms = Terms::default();
+    let given: Vec<Term> = (0..65_537).map(|number| terms.intern(&symbol(number))).collect();
+    assert_eq!(terms.len(), 65_537);
+    for (number, &term) in given.iter().enumerate() {
+        assert_eq!(terms.atom(term), &symbol(number));
+        assert_eq!(terms.find(&symbol(number)), Some(term));
+    }
+    assert_eq!(terms.find(&symbol(65_537)), None);
+}
+
+#[test]
+fn each_kind_has_a_term_of_its_own_and_equal_numbers_one_key() {
+    let mut terms = Terms::default();
+    let kinds = ["1", "1.0", "\"1\"", "True", "(q (r 1))", "(q (r 1.0))", "-0.0", "0.0", "0"].map(atom);
+    let given: Vec<Term> = kinds.iter().map(|kind| terms.intern(kind)).collect();
+    let named = terms.intern(&Atom::symbol("1"));
+    for (left, term) in kinds.iter().zip(&given) {
+        assert_ne!(*term, named);
+        assert_eq!(terms.find(left), Some(*term));
+        for (right, other) in kinds.iter().zip(&given) {
+            assert_eq!(term == other, encode(left) == encode(right), "{left} and {right}");
+            assert_eq!(terms.key(*term) == terms.key(*other), left == right, "{left} and {right}");
+        }
+        assert_eq!(terms.find_key(left), Some(terms.key(*term)));
+    }
+}
+
+/// As they are today, so that growth is a decision. An atom is moved and copied at every step of every evaluation.
+#[test]
+fn type_sizes() {
+    assert_eq!(size_of::<Atom>(), 32);
+    assert_eq!(size_of::<Option<Atom>>(), 32);
+    assert_eq!(size_of::<Expression>(), 16);
+    assert_eq!(size_of::<Symbol>(), 16);
+    assert_eq!(size_of::<Variable>(), 24);
+    assert_eq!(size_of::<Grounded>(), 24);
+    assert_eq!(size_of::<Number>(), 16);
+    assert_eq!(size_of::<Term>(), 4);
+    assert_eq!(size_of::<SpaceRef>(), 8);
+    assert_eq!(size_of::<StateRef>(), 8);
+    assert_eq!(size_of::<Bindings>(), 56);
+}
