@@ -15,6 +15,9 @@ use space::{Atom, Bindings, Expression, Grounded, SpaceRef, Unifier, VariableSou
 /// How many types one expression may have: the product of its children's types grows fast.
 pub const TYPES_PER_ATOM_MAX: usize = 4096;
 
+/// How many steps up `:<` is followed: with a variable, as in `(:< $t (List $t))`, it never ends.
+pub const SUPERTYPE_LEVELS_MAX: usize = 64;
+
 /// One type of an atom.
 #[derive(Clone, Debug)]
 pub struct AtomType {
@@ -135,15 +138,16 @@ fn second_of(space: &SpaceRef, relation: &str, atom: &Atom, source: &mut Variabl
 }
 
 fn add_supertypes(space: &SpaceRef, types: &mut Vec<Atom>, source: &mut VariableSource) {
-    let mut next = 0;
-    while next < types.len() {
-        let supertypes = second_of(space, names::SUBTYPE, &types[next], source);
-        for supertype in supertypes {
-            if !types.contains(&supertype) {
-                types.push(supertype);
+    let mut level = 0..types.len();
+    for _ in 0..SUPERTYPE_LEVELS_MAX {
+        for next in level.clone().take_while(|&next| next < TYPES_PER_ATOM_MAX) {
+            for supertype in second_of(space, names::SUBTYPE, &types[next], source) {
+                if !types.contains(&supertype) {
+                    types.push(supertype);
+                }
             }
         }
-        next += 1;
+        level = level.end..types.len();
     }
 }
 
@@ -241,11 +245,20 @@ pub fn agree(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut Variab
     unify_under(left, right, bindings, source)
 }
 
-/// Like [`agree`], with `%Undefined%` agreeing at any depth.
+/// Like [`agree`], with `%Undefined%` agreeing at any depth. A variable that agrees with `%Undefined%` becomes it.
 fn agree_deeply(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
-    let left = open_undefined(left, source);
-    let right = open_undefined(right, source);
-    unify_under(&left, &right, bindings, source)
+    let mut open = Vec::new();
+    let left = open_undefined(&bindings.resolve(left), &mut open, source);
+    let right = open_undefined(&bindings.resolve(right), &mut open, source);
+    let mut found = unify_under(&left, &right, bindings, source);
+    for bindings in &mut found {
+        for variable in &open {
+            if let Atom::Variable(last) = bindings.walk(variable).clone() {
+                bindings.bind(last, names::undefined());
+            }
+        }
+    }
+    found
 }
 
 fn unify_under(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
@@ -253,8 +266,8 @@ fn unify_under(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut Vari
     if unifier.unify(left, right) { unifier.finish() } else { Vec::new() }
 }
 
-/// The type with a fresh variable in place of each `%Undefined%`.
-fn open_undefined(type_atom: &Atom, source: &mut VariableSource) -> Atom {
+/// The type with a fresh variable, noted in `open`, in place of each `%Undefined%`.
+fn open_undefined(type_atom: &Atom, open: &mut Vec<Atom>, source: &mut VariableSource) -> Atom {
     enum Part<'a> {
         Visit(&'a Atom),
         Close(usize),
@@ -264,7 +277,9 @@ fn open_undefined(type_atom: &Atom, source: &mut VariableSource) -> Atom {
     while let Some(part) = work.pop() {
         match part {
             Part::Visit(atom) if atom.is_symbol(names::UNDEFINED) => {
-                done.push(Atom::Variable(source.fresh(&space::Symbol::new("any"))));
+                let variable = Atom::Variable(source.fresh(names::asked()));
+                open.push(variable.clone());
+                done.push(variable);
             }
             Part::Visit(Atom::Expression(expression)) => {
                 work.push(Part::Close(expression.len()));

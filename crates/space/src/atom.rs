@@ -274,7 +274,8 @@ impl Expression {
         }
     }
 
-    fn shares_storage(&self, other: &Self) -> bool {
+    /// Whether both are one and the same in memory: a look that tells equal for certain, and different not at all.
+    pub fn shares_storage(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.start == other.start
     }
 }

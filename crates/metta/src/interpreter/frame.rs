@@ -27,7 +27,7 @@ pub(super) enum Waiting {
     /// The head and the arguments of a function call, from left to right.
     Arguments(Arguments),
     /// Code that a call was reduced to; its result is evaluated further.
-    Reduct { call: Atom, target: Target },
+    Reduct { call: Call, target: Target },
 }
 
 /// What is asked of an evaluation: a type, in a space.
@@ -39,19 +39,69 @@ pub(super) struct Target {
 
 #[derive(Clone)]
 pub(super) struct Tuple {
-    pub(super) done: List,
-    pub(super) rest: Expression,
+    pub(super) progress: Progress,
     pub(super) target: Target,
 }
 
 #[derive(Clone)]
 pub(super) struct Arguments {
-    pub(super) done: List,
-    /// The child being evaluated, and those after it.
-    pub(super) rest: Expression,
-    /// The types that the child and those after it must have.
+    pub(super) progress: Progress,
+    /// The types that the child being evaluated and those after it must have.
     pub(super) types: Expression,
     pub(super) target: Target,
+}
+
+/// How far the evaluation of an expression's children has come.
+#[derive(Clone)]
+pub(super) struct Progress {
+    original: Expression,
+    done: List,
+    /// Whether a child came to something else than itself.
+    changed: bool,
+    /// Whether the expression is a reduct of another one, whose barrier it shares.
+    is_reduct: bool,
+}
+
+impl Progress {
+    pub(super) fn begin(original: Expression, is_reduct: bool) -> Self {
+        Self { original, done: List::default(), changed: false, is_reduct }
+    }
+
+    pub(super) fn is_at_head(&self) -> bool {
+        self.done.len() == 0
+    }
+
+    /// The child to be evaluated next.
+    pub(super) fn next(&self) -> Option<&Atom> {
+        self.original.children().get(self.done.len())
+    }
+
+    /// Takes the result of that child, `itself` if it came to itself.
+    pub(super) fn with(&self, result: Atom, itself: bool) -> Self {
+        let child = self.next().expect("a child was evaluated");
+        let changed = self.changed || !(itself || child.children().is_none() && *child == result);
+        Self { done: self.done.with(result), changed, ..self.clone() }
+    }
+
+    /// The expression of the results.
+    pub(super) fn call(&self) -> Call {
+        Call { atom: self.done.to_expression(), changed: self.changed, is_reduct: self.is_reduct }
+    }
+
+    /// What is still referred to: the results so far and the children to come.
+    pub(super) fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        self.done.iter().chain(&self.original.children()[self.done.len()..])
+    }
+}
+
+/// An expression whose children are evaluated: a call, unless nothing reduces it.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub(super) atom: Atom,
+    /// Whether it differs from what was to be evaluated.
+    pub(super) changed: bool,
+    /// Whether it is a reduct of another expression, whose barrier it shares.
+    pub(super) is_reduct: bool,
 }
 
 impl Frame {

@@ -12,7 +12,7 @@
 //! 6. *call*: a native function, the rules that match, or the call itself when there are none; what comes out is
 //!    evaluated again with the return type.
 
-use super::frame::{Arguments, List, Target, Tuple, Waiting};
+use super::frame::{Arguments, Call, Progress, Target, Tuple, Waiting};
 use super::minimal::{Reduction, function_body};
 use super::{Alternative, Evaluation, Work};
 use crate::names::{self, error, error_text, is_empty_or_error, is_error};
@@ -31,19 +31,19 @@ impl Evaluation<'_> {
     pub(super) fn metta(&mut self, atom: Atom, target: Target) -> Option<Work> {
         let is_final = atom.is_symbol(names::EMPTY) || names::is_whole_error(&atom);
         if is_final || accepts_raw(&target.type_atom, &atom) {
-            return Some(Work::Return(atom));
+            return Some(Work::Same(atom));
         }
         match &atom {
             Atom::Variable(_) => Some(Work::Return(atom)),
             Atom::Symbol(_) | Atom::Grounded(_) => self.type_cast(atom, &target),
-            Atom::Expression(expression) if expression.is_evaluated() => Some(Work::Return(atom)),
+            Atom::Expression(expression) if expression.is_evaluated() => Some(Work::Same(atom)),
             Atom::Expression(expression) if expression.is_empty() => self.type_cast(atom, &target),
             Atom::Expression(_) if self.is_too_deep() => {
                 Some(Work::Return(error_text(self.store.resolve(&atom), names::STACK_OVERFLOW)))
             }
             Atom::Expression(_) => {
-                self.raise_expression_barrier();
-                self.interpret_expression(&atom, target)
+                let is_reduct = self.raise_expression_barrier();
+                self.interpret_expression(&atom, target, is_reduct)
             }
         }
     }
@@ -82,8 +82,9 @@ impl Evaluation<'_> {
     }
 
     /// Step 2.
-    fn interpret_expression(&mut self, atom: &Atom, target: Target) -> Option<Work> {
+    fn interpret_expression(&mut self, atom: &Atom, target: Target, is_reduct: bool) -> Option<Work> {
         let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
+        let progress = Progress::begin(expression.clone(), is_reduct);
         let head = &expression.children()[0];
         let head_types = types::types_of(&target.space, head, &mut self.runner.variables);
         if let Some(errors) = all_errors(&head_types) {
@@ -93,14 +94,14 @@ impl Evaluation<'_> {
         let mut errors = Vec::new();
         for function in head_types.iter().filter(|found| found.is_valid() && found.is_function()) {
             match self.check_applicable(atom, &function.atom, &target) {
-                Ok(applicable) => return self.call_function(expression, applicable, &target.space),
+                Ok(applicable) => return self.call_function(progress, applicable, &target.space),
                 Err(found) => errors.extend(found),
             }
         }
         let is_tuple = head_types.iter().any(|found| found.is_valid() && !found.is_function());
         let mut alternatives = Vec::new();
         if is_tuple {
-            let tuple = Tuple { done: List::default(), rest: expression.clone(), target };
+            let tuple = Tuple { progress, target };
             alternatives.push(self.tuple_alternative(tuple));
         }
         let errors = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
@@ -136,32 +137,29 @@ impl Evaluation<'_> {
     }
 
     /// Steps 5 and 6 with the function type that applies.
-    fn call_function(&mut self, call: &Expression, applicable: Applicable, space: &SpaceRef) -> Option<Work> {
+    fn call_function(&mut self, progress: Progress, applicable: Applicable, space: &SpaceRef) -> Option<Work> {
         let Applicable { function, return_type, solution } = applicable;
         self.store.bind_all(solution);
         // `Expression` as a return type would otherwise end the evaluation as `Atom` does.
         let is_expression = return_type.is_symbol(names::EXPRESSION);
         let type_atom = if is_expression { names::undefined() } else { return_type };
-        let head_type = Atom::Expression(function.clone());
         let types = function.tail().expect("a function type has a head");
         let target = Target { type_atom, space: space.clone() };
-        let head = call.children()[0].clone();
-        let rest = call.tail().expect("a call has a head");
-        if !matches!(head, Atom::Expression(_)) {
-            // The type was found among the head's own: casting the head to it would change nothing.
-            let arguments = Arguments { done: List::default().with(head), rest, types, target };
-            return self.next_argument(arguments);
+        let head = progress.next().expect("a call has a head").clone();
+        let arguments = Arguments { progress, types, target };
+        if matches!(head, Atom::Expression(_)) {
+            let head_target = Target { type_atom: Atom::Expression(function), space: space.clone() };
+            self.push(Waiting::Arguments(arguments));
+            return Some(Work::Metta(head, head_target));
         }
-        let head_target = Target { type_atom: head_type, space: space.clone() };
-        self.push(Waiting::Arguments(Arguments { done: List::default(), rest, types, target }));
-        Some(Work::Metta(head, head_target))
+        // The type was found among the head's own: casting the head to it would change nothing.
+        self.continue_arguments(&arguments, head, true)
     }
 
     /// Step 5: the next argument, or the call when there is none left.
     fn next_argument(&mut self, arguments: Arguments) -> Option<Work> {
-        let (Some(argument), Some(type_atom)) = (arguments.rest.children().first(), arguments.types.children().first())
-        else {
-            return self.metta_call(arguments.done.to_expression(), arguments.target);
+        let (Some(argument), Some(type_atom)) = (arguments.progress.next(), arguments.types.children().first()) else {
+            return self.metta_call(arguments.progress.call(), arguments.target);
         };
         let type_atom = self.store.resolve(type_atom);
         let work = Work::Metta(argument.clone(), Target { type_atom, space: arguments.target.space.clone() });
@@ -169,70 +167,72 @@ impl Evaluation<'_> {
         Some(work)
     }
 
-    pub(super) fn continue_arguments(&mut self, arguments: &Arguments, result: Atom) -> Option<Work> {
-        let Arguments { done, rest, types, target } = arguments.clone();
-        if done.len() == 0 {
-            // The head of the call.
-            return match is_empty_or_error(&result) {
-                true => Some(Work::Return(result)),
-                false => self.next_argument(Arguments { done: done.with(result), rest, types, target }),
-            };
+    pub(super) fn continue_arguments(&mut self, arguments: &Arguments, result: Atom, itself: bool) -> Option<Work> {
+        let Arguments { progress, types, target } = arguments;
+        let is_final = is_empty_or_error(&result);
+        if progress.is_at_head() {
+            if is_final {
+                return Some(Work::Return(result));
+            }
+            let progress = progress.with(result, itself);
+            return self.next_argument(Arguments { progress, types: types.clone(), target: target.clone() });
         }
-        let argument = &rest.children()[0];
-        if is_empty_or_error(&result) && !alpha_equivalent(&result, &self.store.resolve(argument)) {
+        let argument = progress.next().expect("an argument was evaluated");
+        if is_final && !alpha_equivalent(&result, &self.store.resolve(argument)) {
             return Some(Work::Return(result));
         }
-        let rest = rest.tail().expect("an argument was evaluated");
+        let progress = progress.with(result, itself);
         let types = types.tail().expect("an argument has a type");
-        self.next_argument(Arguments { done: done.with(result), rest, types, target })
+        self.next_argument(Arguments { progress, types, target: target.clone() })
     }
 
     /// Step 4, as an alternative among others.
     fn tuple_alternative(&mut self, tuple: Tuple) -> Alternative {
-        let first = tuple.rest.children()[0].clone();
+        let first = tuple.progress.next().expect("a tuple has a head").clone();
         let work = Work::Metta(first, undefined(&tuple.target.space));
         Alternative { solution: Solution::new(), work, frames: vec![Waiting::Tuple(tuple)] }
     }
 
-    pub(super) fn continue_tuple(&mut self, tuple: &Tuple, result: Atom) -> Option<Work> {
+    pub(super) fn continue_tuple(&mut self, tuple: &Tuple, result: Atom, itself: bool) -> Option<Work> {
         if is_empty_or_error(&result) {
             return Some(Work::Return(result));
         }
-        let Tuple { done, rest, target } = tuple;
-        let done = done.with(result);
-        let rest = rest.tail().expect("a child was evaluated");
-        match rest.children().first().cloned() {
-            None => self.metta_call(done.to_expression(), target.clone()),
+        let progress = tuple.progress.with(result, itself);
+        let target = tuple.target.clone();
+        match progress.next().cloned() {
+            None => self.metta_call(progress.call(), target),
             Some(child) => {
                 let work = Work::Metta(child, undefined(&target.space));
-                self.push(Waiting::Tuple(Tuple { done, rest, target: target.clone() }));
+                self.push(Waiting::Tuple(Tuple { progress, target }));
                 Some(work)
             }
         }
     }
 
     /// Step 6.
-    fn metta_call(&mut self, call: Atom, target: Target) -> Option<Work> {
-        if is_error(&call) {
-            return Some(Work::Return(call));
+    fn metta_call(&mut self, mut call: Call, target: Target) -> Option<Work> {
+        if is_error(&call.atom) {
+            return Some(Work::Return(call.atom));
         }
-        let resolved = self.store.resolve(&call);
-        let alternatives = match self.reduce(&resolved, &target.space) {
-            Reduction::NotReducible => return Some(Work::Return(evaluated(resolved))),
+        let resolved = self.store.resolve(&call.atom);
+        call.changed |= !super::is_one(&resolved, &call.atom);
+        call.atom = resolved;
+        let alternatives = match self.reduce(&call.atom, &target.space) {
+            Reduction::NotReducible => return Some(unreduced(call)),
             Reduction::Instruction(atom) => {
-                self.push(Waiting::Reduct { call: resolved, target });
+                self.push(Waiting::Reduct { call, target });
                 return Some(Work::Minimal(atom));
             }
             Reduction::Alternatives(alternatives) => alternatives,
         };
         let go_on = |(solution, result): (Solution, Atom)| match function_body(&result) {
-            None => Alternative::new(solution, Self::after_reduction(&resolved, result, &target)),
+            None => Alternative::new(solution, Self::after_reduction(&call, result, &target)),
             Some(body) => Alternative {
                 solution,
                 work: Work::Minimal(body),
                 frames: vec![
-                    Waiting::Reduct { call: resolved.clone(), target: target.clone() },
-                    Waiting::Function { call: resolved.clone() },
+                    Waiting::Reduct { call: call.clone(), target: target.clone() },
+                    Waiting::Function { call: call.atom.clone() },
                 ],
             },
         };
@@ -240,13 +240,22 @@ impl Evaluation<'_> {
     }
 
     /// What a call was reduced to is evaluated again, unless it says that nothing was reduced.
-    pub(super) fn after_reduction(call: &Atom, result: Atom, target: &Target) -> Work {
+    pub(super) fn after_reduction(call: &Call, result: Atom, target: &Target) -> Work {
         match () {
-            () if result.is_symbol(names::NOT_REDUCIBLE) => Work::Return(evaluated(call.clone())),
+            () if result.is_symbol(names::NOT_REDUCIBLE) => unreduced(call.clone()),
             () if is_empty_or_error(&result) => Work::Return(result),
-            () => Work::Metta(result, target.clone()),
+            () => Work::Reduct(result, target.clone()),
         }
     }
+}
+
+/// A call that nothing reduces is its own result, and needs no further evaluation if its children came to themselves.
+fn unreduced(call: Call) -> Work {
+    let atom = match call.atom {
+        Atom::Expression(expression) if !call.changed => expression.into_evaluated().into(),
+        atom => atom,
+    };
+    if call.changed || call.is_reduct { Work::Return(atom) } else { Work::Same(atom) }
 }
 
 /// The state of an applicability check: the ways in which the arguments so far agree with their types.
@@ -296,12 +305,4 @@ fn all_errors(types: &[AtomType]) -> Option<Vec<Atom>> {
 
 fn undefined(space: &SpaceRef) -> Target {
     Target { type_atom: names::undefined(), space: space.clone() }
-}
-
-/// The expression marked as needing no further evaluation.
-fn evaluated(atom: Atom) -> Atom {
-    match atom {
-        Atom::Expression(expression) => expression.into_evaluated().into(),
-        other => other,
-    }
 }

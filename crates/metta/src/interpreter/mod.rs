@@ -16,8 +16,7 @@
 //!    as filtering once, so a tail call needs no stack.
 //!
 //! Differences from the specification, none of which a program can see but by its order or its use of memory: rule
-//! variables are substituted at once and not kept as bindings; alternatives have a fixed order; an expression that no
-//! rule reduces is marked as evaluated.
+//! variables are substituted at once and not kept as bindings; alternatives have a fixed order.
 
 mod frame;
 mod metta;
@@ -64,10 +63,14 @@ pub fn evaluate_minimal(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> A
 enum Work {
     /// Evaluate as MeTTa.
     Metta(Atom, Target),
+    /// Evaluate what a call was reduced to: whatever it comes to is not what was asked about.
+    Reduct(Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
     Minimal(Atom),
     /// Hand a result to the frame on top.
     Return(Atom),
+    /// Hand an atom to the frame on top that evaluates to itself.
+    Same(Atom),
 }
 
 /// One way to go on: what it binds, and what to do then.
@@ -110,7 +113,16 @@ struct Barrier {
     choices: usize,
     /// The youngest variable that existed before: younger ones are not seen outside.
     last_visible: u64,
-    results: Vec<(Solution, Atom)>,
+    results: Vec<Collected>,
+}
+
+/// A result that a barrier has collected.
+struct Collected {
+    /// What it bound outside the barrier.
+    solution: Solution,
+    atom: Atom,
+    /// Whether the atom asked about evaluates to itself.
+    itself: bool,
 }
 
 struct Evaluation<'r> {
@@ -168,16 +180,21 @@ impl<'r> Evaluation<'r> {
     fn step(&mut self, work: Work) -> Option<Work> {
         match work {
             Work::Metta(atom, target) => self.metta(atom, target),
+            Work::Reduct(atom, target) => match self.metta(atom, target) {
+                Some(Work::Same(atom)) => Some(Work::Return(atom)),
+                next => next,
+            },
             Work::Minimal(atom) => self.minimal(atom),
-            Work::Return(atom) => self.receive(atom),
+            Work::Return(atom) => self.receive(atom, false),
+            Work::Same(atom) => self.receive(atom, true),
         }
     }
 
-    /// Hands a result to the frame on top.
-    fn receive(&mut self, result: Atom) -> Option<Work> {
+    /// Hands a result to the frame on top; `itself` if the atom asked about evaluates to itself.
+    fn receive(&mut self, result: Atom, itself: bool) -> Option<Work> {
         let frame = self.frame.clone().expect("every stack ends in a barrier");
         if matches!(frame.waiting, Waiting::Barrier) {
-            self.note_result(&result);
+            self.note_result(&result, itself);
             return self.next_alternative();
         }
         self.frame.clone_from(&frame.parent);
@@ -185,8 +202,8 @@ impl<'r> Evaluation<'r> {
             Waiting::Barrier => unreachable!("handled above"),
             Waiting::Chain { variable, template } => self.continue_chain(variable, template, &result),
             Waiting::Function { call } => self.leave_function(call, result),
-            Waiting::Tuple(tuple) => self.continue_tuple(tuple, result),
-            Waiting::Arguments(arguments) => self.continue_arguments(arguments, result),
+            Waiting::Tuple(tuple) => self.continue_tuple(tuple, result, itself),
+            Waiting::Arguments(arguments) => self.continue_arguments(arguments, result, itself),
             Waiting::Reduct { call, target } => Some(Self::after_reduction(call, result, target)),
         }
     }
@@ -242,23 +259,27 @@ impl<'r> Evaluation<'r> {
         self.push(Waiting::Barrier);
     }
 
-    /// Begins the evaluation of an expression; in tail position the barrier there is already serves for it.
-    fn raise_expression_barrier(&mut self) {
+    /// Begins the evaluation of an expression; in tail position the barrier there is already serves for it. Says
+    /// whether it does.
+    fn raise_expression_barrier(&mut self) -> bool {
         let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
         let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        if !(is_tail && innermost.kind == BarrierKind::Expression) {
+        let is_shared = is_tail && innermost.kind == BarrierKind::Expression;
+        if !is_shared {
             self.raise_barrier(BarrierKind::Expression);
         }
+        is_shared
     }
 
-    fn note_result(&mut self, result: &Atom) {
+    fn note_result(&mut self, result: &Atom, itself: bool) {
         let barrier = self.barriers.last_mut().expect("a result has a barrier");
-        let result = self.store.resolve(result);
-        if barrier.kind != BarrierKind::Top && result.is_symbol(names::EMPTY) {
+        let atom = self.store.resolve(result);
+        if barrier.kind != BarrierKind::Top && atom.is_symbol(names::EMPTY) {
             return;
         }
+        let itself = itself && is_one(&atom, result);
         let solution = self.store.since(barrier.mark, barrier.last_visible);
-        barrier.results.push((solution, result));
+        barrier.results.push(Collected { solution, atom, itself });
     }
 
     /// Ends the innermost barrier and goes on with what it collected; `None` when it was the outermost.
@@ -272,8 +293,10 @@ impl<'r> Evaluation<'r> {
         if barrier.kind == BarrierKind::Collapse {
             return Some(Work::Return(pairs(barrier.results)));
         }
-        let results = without_needless_errors(barrier.results);
-        let alternatives = results.into_iter().map(|(solution, atom)| Alternative::new(solution, Work::Return(atom)));
+        let results = without_needless_errors(barrier.results).into_iter();
+        let alternatives = results.map(|Collected { solution, atom, itself }| {
+            Alternative::new(solution, if itself { Work::Same(atom) } else { Work::Return(atom) })
+        });
         self.fork(alternatives.collect())
     }
 
@@ -286,7 +309,7 @@ impl<'r> Evaluation<'r> {
         {
             found.extend(without_needless_errors(std::mem::take(&mut outermost.results)));
         }
-        found.into_iter().map(|(_, atom)| atom).collect()
+        found.into_iter().map(|collected| collected.atom).collect()
     }
 
     /// Forgets bindings that no frame, choice or barrier can reach.
@@ -304,9 +327,9 @@ impl<'r> Evaluation<'r> {
         }
         for barrier in &self.barriers {
             roots.add_frames(&barrier.parent);
-            for (solution, atom) in &barrier.results {
-                roots.add_solution(solution);
-                roots.add(atom);
+            for collected in &barrier.results {
+                roots.add_solution(&collected.solution);
+                roots.add(&collected.atom);
             }
         }
         let choices = self.choices.iter_mut().map(|choice| &mut choice.mark);
@@ -319,11 +342,16 @@ impl<'r> Evaluation<'r> {
 }
 
 /// Errors count only if nothing else was found; that a limit was reached always counts.
-fn without_needless_errors(mut results: Vec<(Solution, Atom)>) -> Vec<(Solution, Atom)> {
-    if results.iter().any(|(_, atom)| !names::is_error(atom)) {
-        results.retain(|(_, atom)| !names::is_error(atom) || is_overflow(atom));
+fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
+    if results.iter().any(|collected| !names::is_error(&collected.atom)) {
+        results.retain(|collected| !names::is_error(&collected.atom) || is_overflow(&collected.atom));
     }
     results
+}
+
+/// Whether two atoms are one expression in memory.
+fn is_one(left: &Atom, right: &Atom) -> bool {
+    matches!((left, right), (Atom::Expression(left), Atom::Expression(right)) if left.shares_storage(right))
 }
 
 fn is_overflow(error: &Atom) -> bool {
@@ -334,8 +362,10 @@ fn is_overflow(error: &Atom) -> bool {
 }
 
 /// The result of `collapse-bind`: a tuple of `(atom bindings)`.
-fn pairs(results: Vec<(Solution, Atom)>) -> Atom {
-    let pair = |(solution, atom)| Atom::expression([atom, Atom::Grounded(Grounded::Bindings(Arc::new(solution)))]);
+fn pairs(results: Vec<Collected>) -> Atom {
+    let pair = |Collected { solution, atom, .. }| {
+        Atom::expression([atom, Atom::Grounded(Grounded::Bindings(Arc::new(solution)))])
+    };
     Atom::expression(results.into_iter().map(pair).collect::<Vec<_>>())
 }
 
@@ -376,11 +406,11 @@ impl Roots {
 
     fn add_work(&mut self, work: &Work) {
         match work {
-            Work::Metta(atom, target) => {
+            Work::Metta(atom, target) | Work::Reduct(atom, target) => {
                 self.add(atom);
                 self.add(&target.type_atom);
             }
-            Work::Minimal(atom) | Work::Return(atom) => self.add(atom),
+            Work::Minimal(atom) | Work::Return(atom) | Work::Same(atom) => self.add(atom),
         }
     }
 
@@ -404,17 +434,15 @@ impl Roots {
             }
             Waiting::Function { call } => self.add(call),
             Waiting::Reduct { call, target } => {
-                self.add(call);
+                self.add(&call.atom);
                 self.add(&target.type_atom);
             }
             Waiting::Tuple(tuple) => {
-                tuple.done.iter().for_each(|atom| self.add(atom));
-                self.add(&Atom::Expression(tuple.rest.clone()));
+                tuple.progress.atoms().for_each(|atom| self.add(atom));
                 self.add(&tuple.target.type_atom);
             }
             Waiting::Arguments(arguments) => {
-                arguments.done.iter().for_each(|atom| self.add(atom));
-                self.add(&Atom::Expression(arguments.rest.clone()));
+                arguments.progress.atoms().for_each(|atom| self.add(atom));
                 self.add(&Atom::Expression(arguments.types.clone()));
                 self.add(&arguments.target.type_atom);
             }
