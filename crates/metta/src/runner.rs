@@ -11,7 +11,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::reader::read_atom;
 use crate::stdlib;
-use crate::syntax::{self, Diagnostic, LineIndex, Parsed, Span};
+use crate::syntax::{self, Diagnostic, LineIndex, Parsed, Severity, Span};
 use crate::tokenizer::Tokenizer;
 use crate::types;
 use crate::world::{World, WorldError};
@@ -389,8 +389,19 @@ impl Runner {
         Err(ModuleError::Circular { cycle: cycle.map(|&id| self.module(id).path.clone()).collect() })
     }
 
-    fn run_module(&mut self, id: ModuleId, file: &str, text: &str) -> Result<(), ModuleError> {
+    /// Parses an imported file and tells the person who watches what there is to warn of.
+    fn parse_import(&mut self, file: &str, text: &str) -> Parsed {
         let parsed = syntax::parse(text);
+        let lines = LineIndex::new(text);
+        for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
+            let position = lines.position(warning.span.start);
+            self.world.trace(&format!("warning: {file}:{}:{}: {}", position.line, position.column, warning.message));
+        }
+        parsed
+    }
+
+    fn run_module(&mut self, id: ModuleId, file: &str, text: &str) -> Result<(), ModuleError> {
+        let parsed = self.parse_import(file, text);
         let mut failure = None;
         let run = self.run_in(id, &parsed, &mut |_, answer| {
             failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
@@ -464,7 +475,7 @@ impl Runner {
         let path = modules::absolute_path(name, &self.module(from).path)?;
         let file = self.find_file(&path, from)?;
         let text = self.read_source(&file)?;
-        let parsed = syntax::parse(&text);
+        let parsed = self.parse_import(&file, &text);
         let mut last = Vec::new();
         let run = self.run_in(from, &parsed, &mut |_, answer| {
             last = answer.results.to_vec();

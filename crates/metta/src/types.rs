@@ -66,6 +66,15 @@ struct Open<'a> {
     types: Vec<Vec<AtomType>>,
 }
 
+impl<'a> Open<'a> {
+    /// The child whose types are still to be found. What a head without types is applied to needs none: large data
+    /// is not looked into.
+    fn next_child(&self) -> Option<&'a Atom> {
+        let head_has_none = self.types.first().is_some_and(Vec::is_empty);
+        if head_has_none { None } else { self.children.get(self.types.len()) }
+    }
+}
+
 /// The types that are known of an atom; empty when none is.
 fn known_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
     let mut open: Vec<Open<'_>> = Vec::new();
@@ -86,7 +95,7 @@ fn known_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Ve
                 }
             }
             let top = open.last().expect("an expression is open");
-            if let Some(child) = top.children.get(top.types.len()) {
+            if let Some(child) = top.next_child() {
                 current = child;
                 break;
             }
@@ -236,16 +245,18 @@ pub fn accepts_raw(formal: &Atom, argument: &Atom) -> bool {
     formal.is_symbol(names::ATOM) || formal.is_symbol(names::metatype(argument))
 }
 
-/// Whether two types agree, and how: either is `%Undefined%` or `Atom`, or they unify.
+/// Whether two types agree, and how: either is `%Undefined%` or `Atom`, or they unify, `%Undefined%` inside them with
+/// anything.
 pub fn agree(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
     let is_open = |side: &Atom| side.is_symbol(names::UNDEFINED) || side.is_symbol(names::ATOM);
     if is_open(left) || is_open(right) {
         return vec![bindings.clone()];
     }
-    unify_under(left, right, bindings, source)
+    let found = unify_under(left, right, bindings, source);
+    if found.is_empty() { agree_deeply(left, right, bindings, source) } else { found }
 }
 
-/// Like [`agree`], with `%Undefined%` agreeing at any depth. A variable that agrees with `%Undefined%` becomes it.
+/// Whether two types unify, with `%Undefined%` agreeing at any depth. A variable that agrees with it becomes it.
 fn agree_deeply(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
     let mut open = Vec::new();
     let left = open_undefined(&bindings.resolve(left), &mut open, source);

@@ -181,7 +181,10 @@ impl Relation {
 
     /// Whether a row may have this key at a path: `false` is certain.
     pub(crate) fn has(&self, path: Path, key: Term, dictionary: &Terms) -> bool {
-        self.rows.len() <= SCAN_MAX || self.with_index(path, dictionary, |index| index.contains_key(&key))
+        if self.rows.len() <= SCAN_MAX {
+            return self.all().any(|row| key_at(path, row.terms, dictionary) == Some(key));
+        }
+        self.with_index(path, dictionary, |index| index.contains_key(&key))
     }
 
     /// Whether there is no row.

@@ -3,6 +3,7 @@
 use crate::atoms::{Base, atom, expression, nested};
 use crate::measure::{allocations, assert_ratio, time};
 use space::{Atom, Number, StateRef, alpha_equivalent};
+use std::ops::Range;
 use std::time::Duration;
 
 fn tail_of(text: &str) -> Atom {
@@ -69,12 +70,10 @@ fn a_counter_among_many_facts_stays_fast() {
         base
     };
     let mut small = (with_facts(100), 0);
-    let mut large = (with_facts(30_000), 0);
-    // Long before the measurement ends the large relation has more holes than the small one has rows.
+    let mut large = (with_facts(60_000), 0);
     let run = |(base, value): &mut (Base, i64)| time(|| (0..400).for_each(|_| count_up(base, value)));
-    for _ in 0..20 {
-        run(&mut large);
-    }
+    // The large relation is given many holes, but not so many that it is packed.
+    (0..100).for_each(|_| drop(run(&mut large)));
     assert_ratio(4.0, || run(&mut small), || run(&mut large));
 }
 
@@ -85,6 +84,27 @@ fn count_up(base: &mut Base, value: &mut i64) {
     assert!(base.remove(&format!("(counter {value})")));
     *value += 1;
     base.add(&format!("(counter {value})"));
+}
+
+/// Taking the holes out of an index leaves what is still there.
+#[test]
+fn an_index_keeps_the_rows_that_are_left() {
+    let mut base = Base::new();
+    (0..200).for_each(|number| base.add(&format!("(pair {number})")));
+    (0..40).for_each(|number| base.add(&format!("(item {number})")));
+    let mut left: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+    while left.len() > 1 {
+        let gone = left.remove(left.len() * 2 / 3);
+        assert!(base.remove(&format!("(item {gone})")));
+        assert_eq!(base.answers("(item $x)", "$x"), left);
+        assert_eq!(base.answers("(item $x)", "$x"), left, "the second look is no different");
+    }
+    base.add("(item new)");
+    assert_eq!(base.answers("(item $x)", "$x"), [left[0].as_str(), "new"]);
+    assert!(base.remove("(item new)") && base.remove(&format!("(item {})", left[0])));
+    assert_eq!(base.answers("(item $x)", "$x"), [""; 0]);
+    base.add("(item again)");
+    assert_eq!(base.answers("(item $x)", "$x"), ["again"]);
 }
 
 /// Rules that were removed left their paths in the tree, and queries walked them.
@@ -105,20 +125,20 @@ fn rules_that_are_gone_cost_nothing() {
 /// Atoms that differ only in the states they hold lie at one place of the tree, and each was compared with all others.
 #[test]
 fn many_states_at_one_place_are_added_and_removed_fast() {
-    let atoms = |count: usize| -> Vec<Atom> {
+    let atoms = |serials: Range<u64>| -> Vec<Atom> {
         let state = |number| Atom::from(StateRef::new(number, Atom::from(number as i64), Atom::symbol("T")));
-        (0..count as u64).map(|number| expression([Atom::symbol("cell"), state(number)])).collect()
+        serials.map(|number| expression([Atom::symbol("cell"), state(number)])).collect()
     };
-    // The time of a thousand additions and removals, with nothing or ten thousand others around them.
+    // The time of a hundred additions and removals, with nothing or thousands of others around them.
     let timed = |base: &Base, moving: &[Atom]| {
         time(|| {
             moving.iter().for_each(|atom| base.space.add(atom));
             assert!(moving.iter().all(|atom| base.space.remove(atom)));
         })
     };
-    let moving = atoms(1_000);
+    let moving = atoms(0..100);
     let (alone, among) = (Base::new(), Base::new());
-    atoms(10_000).iter().for_each(|atom| among.space.add(atom));
+    atoms(1_000..5_000).iter().for_each(|atom| among.space.add(atom));
     assert_ratio(4.0, || timed(&alone, &moving), || timed(&among, &moving));
 }
 
@@ -133,7 +153,7 @@ fn every_depth_of_one_list_is_stored_in_linear_time() {
             for _ in 0..300 {
                 list = expression([Atom::symbol("s"), list.clone()]);
                 base.space.add(&expression([Atom::symbol("number"), list.clone()]));
-                assert!(base.space.read(|space| space.contains(&list)) == (from == usize::MAX));
+                assert!(!base.space.read(|space| space.contains(&list)), "it is only inside");
             }
         })
     };
@@ -157,6 +177,17 @@ fn every_step_from_what_a_query_found_is_stored_in_linear_time() {
         })
     };
     assert_ratio(4.0, || grow(10), || grow(10_000));
+}
+
+/// … and an atom whose parts are shared was walked once for each way to a part: here 2^60 ways.
+#[test]
+fn shared_parts_are_interned_once() {
+    let shared = (0..60).fold(Atom::symbol("z"), |part, _| expression([part.clone(), part]));
+    let mut base = Base::new();
+    base.space.add(&expression([Atom::symbol("holds"), shared.clone()]));
+    assert_eq!(base.solutions(&expression([Atom::symbol("holds"), shared.clone()])).len(), 1);
+    assert_eq!(base.solutions(&atom("(holds ($x $y))")).len(), 1);
+    assert!(base.space.remove(&expression([Atom::symbol("holds"), shared])));
 }
 
 /// A term remembered in an atom is that of one dictionary and says nothing to another.
@@ -199,8 +230,6 @@ fn only_digits_are_read_as_an_integer() {
     let refused = ["", "+", "-", "1_000", "_1", "1_", "+-5", "-+5", "--5", " 5", "5 ", "0x10", "1.0", "٣"];
     for text in refused {
         assert_eq!(Number::parse_integer(text), None, "{text:?}");
-        let long = format!("{text}{text}99999999999999999999");
-        assert!(text.is_empty() || text == "+" || text == "-" || Number::parse_integer(&long).is_none(), "{long:?}");
     }
     for (text, printed) in [("5", "5"), ("+5", "5"), ("-5", "-5"), ("007", "7"), ("-0", "0")] {
         assert_eq!(Number::parse_integer(text).map(|number| number.to_string()).as_deref(), Some(printed));
