@@ -1,0 +1,48 @@
+//! Limits, Ctrl-C and a reader that goes away: the run ends, and what was complete is printed.
+
+use crate::harness::{command, run, signal, wait};
+use std::io::{BufRead, BufReader};
+
+const ENDLESS: &str = "(= (loop $n) (loop (+ $n 1))) !(+ 1 2) !(loop 0)";
+
+#[test]
+fn a_step_limit_is_named() {
+    let ended = run(&["run", "--steps", "1000", "-e", ENDLESS]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[3]\n[(Error (loop 0) (StepLimit 1000))]\n"));
+    assert!(ended.err.contains("1000 steps") && ended.err.contains("--steps"), "{}", ended.err);
+}
+
+#[test]
+fn a_time_limit_ends_an_endless_loop() {
+    let ended = run(&["run", "--timeout", "0.5", "-e", ENDLESS]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[3]\n[(Error (loop 0) TimeLimit)]\n"));
+    assert!(ended.err.contains("--timeout"), "{}", ended.err);
+}
+
+#[test]
+fn an_interrupt_cancels_the_evaluation_and_says_so() {
+    let mut child = command(&["run", "-e", ENDLESS]).spawn().expect("the binary runs");
+    let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line can be read");
+    assert_eq!(line, "[3]\n");
+    signal(child.id(), "INT");
+    let mut rest = String::new();
+    out.read_line(&mut rest).expect("a line can be read");
+    assert_eq!(rest, "[(Error (loop 0) Cancelled)]\n");
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.err.contains("cancelled"), "{}", ended.err);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_an_endless_program_quietly() {
+    let endless = "(= (chatter $n) (let () (println! $n) (chatter (+ $n 1)))) !(chatter 0)";
+    let mut child = command(&["run", "-e", endless]).spawn().expect("the binary runs");
+    let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line can be read");
+    drop(out);
+    let ended = wait(child);
+    assert_eq!((line.as_str(), ended.code, ended.err.as_str()), ("0\n", Some(0), ""));
+}

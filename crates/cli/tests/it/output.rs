@@ -1,0 +1,72 @@
+//! What is printed: answers, JSON lines, counts, help.
+
+use crate::harness::{file, run, run_with_input};
+
+#[test]
+fn an_answer_is_a_line() {
+    let ended = run(&["run", "-e", "!(superpose (1 \"a\" (b c)))"]);
+    assert_eq!((ended.code, ended.out.as_str(), ended.err.as_str()), (Some(0), "[1, \"a\", (b c)]\n", ""));
+}
+
+#[test]
+fn an_error_in_an_answer_ends_the_run_with_code_1() {
+    let ended = run(&["run", "-e", "!(/ 1 0) !(+ 1 2)"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[(Error (/ 1 0) DivisionByZero)]\n"));
+}
+
+#[test]
+fn files_run_in_order_in_one_space_and_texts_after_them() {
+    let first = file("order", "first.metta", "(= (f) 1)\n!(f)");
+    let second = file("order", "second.metta", "(= (f) 2)\n!(f)");
+    let (first, second) = (first.to_string_lossy(), second.to_string_lossy());
+    let ended = run(&["run", &first, &second, "-e", "!(+ 10 (f))"]);
+    assert_eq!(ended.out, "[1]\n[1, 2]\n[11, 12]\n");
+}
+
+#[test]
+fn a_program_may_come_from_the_standard_input() {
+    for arguments in [&["run", "-"][..], &["run"][..]] {
+        assert_eq!(run_with_input(arguments, b"!(+ 1 2)").out, "[3]\n");
+    }
+}
+
+#[test]
+fn json_has_an_object_for_each_result_and_each_end() {
+    let ended = run(&["run", "--json", "-e", "(a)\n!(superpose (1 \"x\"))\n!(superpose ())"]);
+    let expected = r#"{"form":1,"line":2,"result":"1"}
+{"form":1,"line":2,"result":"\"x\""}
+{"form":1,"line":2,"done":true,"results":2,"error":false}
+{"form":2,"line":3,"done":true,"results":0,"error":false}
+"#;
+    assert_eq!(ended.out, expected);
+}
+
+#[test]
+fn printing_and_answers_come_in_program_order() {
+    let ended = run(&["run", "-e", "!(println! first) !(+ 1 1) !(println! second)"]);
+    assert_eq!(ended.out, "first\n[()]\n[2]\nsecond\n[()]\n");
+}
+
+#[test]
+fn counts_go_to_the_standard_error() {
+    let ended = run(&["run", "--stats", "-e", "!(+ 1 2)"]);
+    assert_eq!(ended.out, "[3]\n");
+    assert!(ended.err.contains("evaluations  1\n") && ended.err.contains("steps"), "{}", ended.err);
+}
+
+#[test]
+fn help_and_version_are_there() {
+    assert!(run(&["--version"]).out.starts_with("mnemon "));
+    let help = run(&["run", "--help"]).out;
+    assert!(help.contains("--steps <N>") && help.contains("Exit code"), "{help}");
+    let nothing = run(&[]);
+    assert_eq!(nothing.code, Some(2));
+    assert!(nothing.err.contains("Usage"), "{}", nothing.err);
+}
+
+#[test]
+fn an_unknown_flag_is_named() {
+    let ended = run(&["run", "--stepz", "5"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("--stepz") && ended.err.contains("--steps"), "{}", ended.err);
+}
