@@ -300,14 +300,16 @@ impl<'r> Evaluation<'r> {
         self.fork(alternatives.collect())
     }
 
-    /// The results of the whole evaluation, those included that its outermost expression has found so far.
+    /// The results of the whole evaluation, those included that its outermost expression has found so far; not its
+    /// errors, which a later result might hide.
     fn results_so_far(&mut self) -> Vec<Atom> {
         let mut found = std::mem::take(&mut self.barriers[0].results);
         if let Some(outermost) = self.barriers.get_mut(1)
             && outermost.kind == BarrierKind::Expression
             && frame::depth(&outermost.parent) == 1
         {
-            found.extend(without_needless_errors(std::mem::take(&mut outermost.results)));
+            let results = std::mem::take(&mut outermost.results);
+            found.extend(results.into_iter().filter(|collected| is_certain(&collected.atom)));
         }
         found.into_iter().map(|collected| collected.atom).collect()
     }
@@ -344,9 +346,14 @@ impl<'r> Evaluation<'r> {
 /// Errors count only if nothing else was found; that a limit was reached always counts.
 fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
     if results.iter().any(|collected| !names::is_error(&collected.atom)) {
-        results.retain(|collected| !names::is_error(&collected.atom) || is_overflow(&collected.atom));
+        results.retain(|collected| is_certain(&collected.atom));
     }
     results
+}
+
+/// Whether a result counts whatever else is found.
+fn is_certain(result: &Atom) -> bool {
+    !names::is_error(result) || is_overflow(result)
 }
 
 /// Whether two atoms are one expression in memory.

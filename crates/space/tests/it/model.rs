@@ -58,7 +58,7 @@ impl Pair {
             Step::Again(index, flips) => self.add(&disguised(index.get(&self.seen), flips)),
             Step::Remove(tree) => self.remove(tree)?,
             Step::Take(index, flips) => self.remove(&disguised(index.get(&self.seen), flips))?,
-            Step::Query(tree) => self.query(&[tree.clone()])?,
+            Step::Query(tree) => self.query(std::slice::from_ref(tree))?,
             Step::Like(index, holes) => self.query(&[with_holes(index.get(&self.seen), holes)])?,
             Step::Both(first, holes, second, more) => {
                 self.query(&[with_holes(first.get(&self.seen), holes), with_holes(second.get(&self.seen), more)])?;

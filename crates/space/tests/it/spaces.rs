@@ -127,6 +127,10 @@ fn a_conjunction_reaches_into_a_nested_space() {
     let mut base = base_of(&outer);
     assert_eq!(base.answers("(in (, (edge $x $y) (edge $y $z)))", "($x $z)"), ["(a c)"]);
     assert_eq!(base.answers("(, (in (edge $x $y)) (in (edge $y $z)))", "($x $z)"), ["(a c)"]);
+    inner.add(&atom("(of a d)"));
+    inner.add(&atom("(of a e)"));
+    let in_order = ["(a d)", "(a e)", "(b d)", "(b e)"];
+    assert_eq!(base.answers("(in (, (edge $x $y) (of $u $z)))", "($x $z)"), in_order, "first pattern, then second");
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! A folder of the file system.
+//!
+//! Renaming and removing become durable by syncing the folder itself, creating it by syncing the one around it.
+//! Reads and writes are positioned, so that a file can be read while it is written.
+
+use super::{Access, Disk, DiskFile};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// A folder of the file system.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// A folder that exists. Nothing is written, so this serves for reading where writing is not allowed.
+    ///
+    /// # Errors
+    /// There is no folder of this name.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if !fs::metadata(path)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// A folder, made durably if there is none, with the folders around it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        make_durably(path.as_ref())?;
+        Self::open(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Makes the missing folders from the outermost inwards, each synced into the one around it. One that exists is synced
+/// as well: whoever made it may have ended before doing so.
+fn make_durably(path: &Path) -> io::Result<()> {
+    let around = match path.parent() {
+        Some(around) if !around.as_os_str().is_empty() => around,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        return match sync_folder(around) {
+            // It is somebody else's, and so is the duty.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            outcome => outcome,
+        };
+    }
+    make_durably(around)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    sync_folder(around)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+impl Disk for Directory {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let names = fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        // A name that is not Unicode is not one of ours.
+        names.filter_map(Result::transpose).collect()
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.path.join(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(access == Access::Write).open(self.path.join(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        sync_folder(&self.path)
+    }
+}
+
+impl DiskFile for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        FileExt::read_at(self, into, offset)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

@@ -1,0 +1,134 @@
+//! What a journal asks of a disk: one folder of files, read and written by position.
+//!
+//! [`Directory`] is the real one; [`simulated`](crate::simulated) is one that loses power, fills up and flips bytes on
+//! command. Nothing else in this crate touches a file.
+//!
+//! What every implementation promises:
+//!
+//! 1. Bytes are durable once [`DiskFile::sync`] has returned, and names once [`Disk::sync_names`] has. Neither is
+//!    promised before, and unsynced bytes may reach the disk in any order, whole, torn or not at all.
+//! 2. Writing a range changes no byte outside it, even when the power fails meanwhile.
+//! 3. A read sees every write that has returned.
+
+mod directory;
+pub mod simulated;
+
+pub use directory::Directory;
+
+use std::io;
+
+/// One folder of files.
+pub trait Disk: Send + Sync {
+    /// The names of the files, in any order.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// A new, empty file, open for writing. A file that has the name already is emptied.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+
+    /// A file that exists.
+    ///
+    /// # Errors
+    /// There is none, or it may not be used like that.
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Gives a file another name, in place of any file that has it.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Takes a file away.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes every creation, renaming and removal so far durable.
+    ///
+    /// # Errors
+    /// The disk cannot say that they are.
+    fn sync_names(&self) -> io::Result<()>;
+}
+
+/// An open file.
+pub trait DiskFile: Send + Sync {
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Cuts it, or extends it with zeros.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn set_length(&self, length: u64) -> io::Result<()>;
+
+    /// Reads bytes from `offset` on and says how many; 0 at the end of the file only.
+    ///
+    /// # Errors
+    /// The disk cannot read them.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes the first few of `bytes` at `offset`, extending the file if need be, and says how many.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Makes the contents and the length durable.
+    ///
+    /// # Errors
+    /// The disk cannot say that they are. What was written since the last success is then in doubt for ever: many
+    /// kernels forget which pages failed, so that a second attempt would succeed without having written anything.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Reads until `into` is full or the file ends; says how many bytes there were.
+    ///
+    /// # Errors
+    /// As [`DiskFile::read_at`].
+    fn read_full(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        while done < into.len() {
+            match self.read_at(offset + done as u64, &mut into[done..]) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// As [`DiskFile::write_at`]; some of the bytes may have been written.
+    fn write_full(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match self.write_at(offset + done as u64, &bytes[done..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only; the file may lie where nothing can be written.
+    Read,
+    /// Reading and writing.
+    Write,
+}

@@ -1,0 +1,466 @@
+//! What can go wrong: one enumeration an operation, over two shared parts.
+//!
+//! [`Failure`] is the disk refusing to do something; [`Damage`] is bytes that are not what was written. Every message says
+//! what, where and what next. A failure may pass; damage stays, and nothing here ever cuts it away in silence.
+
+use crate::format::{FRAME_BYTES_MAX, Identity, VERSION};
+use crate::reader::Place;
+use crate::segment::name_of;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// The disk refused to do something.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What was asked of it.
+    pub action: Action,
+    /// The file it was about; empty for the folder.
+    pub file: String,
+    /// What the system said.
+    pub error: Arc<io::Error>,
+}
+
+impl Failure {
+    /// A thread ended in the middle of writing.
+    pub(crate) fn panicked() -> Self {
+        let error = Arc::new(io::Error::other("a thread panicked while it wrote"));
+        Self { action: Action::Write, file: String::new(), error }
+    }
+}
+
+/// What a disk can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// The names in the folder.
+    List,
+    /// A new file.
+    Create,
+    /// A file that exists.
+    Open,
+    /// Another name.
+    Rename,
+    /// The end of a file.
+    Remove,
+    /// A file's length.
+    Measure,
+    /// A shorter file.
+    Cut,
+    /// Bytes.
+    Read,
+    /// Other bytes.
+    Write,
+    /// Durability of a file.
+    Sync,
+    /// Durability of the names in the folder.
+    SyncNames,
+}
+
+impl Action {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+            Self::Measure => "measure",
+            Self::Cut => "cut",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Sync | Self::SyncNames => "sync",
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = if self.file.is_empty() { "the journal's folder" } else { &self.file };
+        write!(f, "cannot {} {file}: {}", self.action.verb(), self.error)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+/// Bytes that are not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The name of the segment's file.
+    pub segment: String,
+    /// Where in it, in bytes from its beginning.
+    pub offset: u64,
+    /// What is wrong there.
+    pub flaw: Flaw,
+}
+
+impl Damage {
+    pub(crate) fn new(segment: u64, offset: u64, flaw: Flaw) -> Self {
+        Self { segment: name_of(segment), offset, flaw }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}: {}; ", self.segment, self.offset, self.flaw)?;
+        match self.flaw {
+            Flaw::Version(_) => f.write_str("use a newer version of this program"),
+            Flaw::Identity => f.write_str("move the files that belong to another journal out of the folder"),
+            _ => f.write_str("restore the file from a copy, or salvage what can be read into a new journal"),
+        }
+    }
+}
+
+/// What is wrong with some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The file ends inside it.
+    Short,
+    /// A segment does not begin as segments do.
+    Magic,
+    /// The checksum of a segment's header does not match.
+    HeaderChecksum,
+    /// A segment is of a version that this program does not know.
+    Version(u32),
+    /// A segment says that it is another one than its name says.
+    Name,
+    /// A segment belongs to another journal.
+    Identity,
+    /// Neither slot of a segment is valid.
+    Slots,
+    /// A slot says something else than the frames.
+    SlotMark,
+    /// The checksum of a frame's header does not match.
+    FrameHeader,
+    /// A frame's header has fields that no frame has.
+    FrameFields,
+    /// The checksum of a frame does not match.
+    FrameChecksum,
+    /// A frame bears another number than the one that is next.
+    Number,
+    /// A frame does not continue the chain: it, or one before it, was exchanged.
+    Chain,
+    /// A segment does not continue the one before it.
+    Seam,
+    /// A segment that must be there is not.
+    Missing,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Short => "the file ends too early",
+            Self::Magic => "this is not a segment of a journal",
+            Self::HeaderChecksum => "the segment's header is damaged",
+            Self::Version(version) => {
+                return write!(f, "format version {version}, but this program knows {VERSION} and before");
+            }
+            Self::Name => "the file has the name of another segment",
+            Self::Identity => "the segment belongs to another journal",
+            Self::Slots => "both notes of how far the segment is synced are damaged",
+            Self::SlotMark => "the note of how far the segment is synced contradicts its frames",
+            Self::FrameHeader => "the header of a synced frame is damaged",
+            Self::FrameFields => "the header of a synced frame has impossible fields",
+            Self::FrameChecksum => "a synced frame is damaged",
+            Self::Number => "a synced frame has the wrong number",
+            Self::Chain => "a synced frame does not continue the chain",
+            Self::Seam => "the segment does not continue the one before it, which is cut, changed or missing",
+            Self::Missing => "the segment is missing",
+        };
+        f.write_str(text)
+    }
+}
+
+/// Something that opening mended and that the owner should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Bytes after the last frame, which was being written when the machine or the program stopped, were cut.
+    TornTail {
+        /// The name of the segment's file.
+        segment: String,
+        /// Where the cut is.
+        offset: u64,
+        /// How many bytes lay behind it.
+        bytes: u64,
+    },
+    /// One of a segment's two slots was damaged; the other served.
+    SlotDamaged {
+        /// The name of the segment's file.
+        segment: String,
+        /// Where the slot lies.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TornTail { segment, offset, bytes } => {
+                write!(f, "{segment}: {bytes} bytes from byte {offset} on are no whole frame and were never synced")
+            }
+            Self::SlotDamaged { segment, offset } => {
+                write!(f, "{segment}: the note at byte {offset} of how far it is synced is damaged; the other serves")
+            }
+        }
+    }
+}
+
+/// Why a journal cannot be opened for writing.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The disk failed. Nothing was lost; try again when it works.
+    Disk(Failure),
+    /// What lies on the disk is not what was written.
+    Damaged(Damage),
+    /// The journal has another identity than the one asked for.
+    WrongIdentity {
+        /// What it has.
+        found: Identity,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => write!(f, "the journal cannot be opened: {failure}"),
+            Self::Damaged(damage) => write!(f, "the journal is damaged: {damage}"),
+            Self::WrongIdentity { found } => {
+                write!(f, "this is another journal, of identity {:?}: open the folder of the right one", found.0)
+            }
+        }
+    }
+}
+
+/// Why a frame was not appended, or not acknowledged.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// The payload is longer than [`FRAME_BYTES_MAX`]. Nothing was appended.
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// The journal failed before and takes no more. Nothing was appended.
+    Refused(Failure),
+    /// The journal failed while this frame was on its way. Whether it is there, only opening the journal again will say.
+    Unknown {
+        /// The number the frame has if it is there.
+        number: u64,
+        /// What failed.
+        failure: Failure,
+    },
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes } => {
+                write!(f, "a frame of {bytes} bytes is too long: {FRAME_BYTES_MAX} is the most; append it in parts")
+            }
+            Self::Refused(failure) => {
+                write!(
+                    f,
+                    "the journal has failed ({failure}) and takes no more frames; mend the cause and open it again"
+                )
+            }
+            Self::Unknown { number, failure } => write!(
+                f,
+                "frame {number} may or may not have been kept ({failure}); mend the cause and open the journal again to see"
+            ),
+        }
+    }
+}
+
+/// Why the journal cannot say that everything appended is as durable as asked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// The journal failed, now or before. What was acknowledged as durable is; the rest is in doubt.
+    Failed(Failure),
+}
+
+impl fmt::Display for SyncError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Failed(failure) = self;
+        write!(f, "unacknowledged frames may be lost ({failure}); mend the cause and open the journal again to see")
+    }
+}
+
+/// Why a frame cannot be read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The disk failed.
+    Disk(Failure),
+    /// What lies on the disk is not what was written.
+    Damaged(Damage),
+    /// There is no journal in the folder.
+    Empty,
+    /// The journal does not reach to this frame.
+    NoSuchFrame {
+        /// What was asked for.
+        number: u64,
+        /// How many frames there are; they are numbered from 0.
+        frames: u64,
+    },
+    /// No frame begins at this place.
+    NoSuchPlace(Place),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => write!(f, "the journal cannot be read: {failure}"),
+            Self::Damaged(damage) => write!(f, "the journal is damaged: {damage}"),
+            Self::Empty => f.write_str("there is no journal in the folder: open one for writing to make it"),
+            Self::NoSuchFrame { number, frames } => {
+                write!(f, "there is no frame {number}: the journal has {frames}, numbered from 0")
+            }
+            Self::NoSuchPlace(place) => write!(
+                f,
+                "frame {} does not begin at byte {} of {}: look it up by its number",
+                place.number,
+                place.offset,
+                name_of(place.segment)
+            ),
+        }
+    }
+}
+
+/// Why a journal cannot be verified. Damage is not among the reasons: finding it is the purpose.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The disk failed.
+    Disk(Failure),
+    /// There is no journal in the folder.
+    Empty,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => write!(f, "the journal cannot be verified: {failure}"),
+            Self::Empty => f.write_str("there is no journal in the folder: nothing to verify"),
+        }
+    }
+}
+
+/// Why a salvage did not end. The damaged journal is never written to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SalvageError {
+    /// The disk of the damaged journal failed.
+    Disk(Failure),
+    /// There is no journal in the folder.
+    Empty,
+    /// There is a journal already where the new one is to be.
+    Occupied,
+    /// The new journal cannot be made.
+    Open(OpenError),
+    /// The new journal cannot be written.
+    Append(AppendError),
+    /// The new journal cannot be made durable.
+    Sync(SyncError),
+}
+
+impl fmt::Display for SalvageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => write!(f, "the damaged journal cannot be read: {failure}"),
+            Self::Empty => f.write_str("there is no journal in the folder: nothing to salvage"),
+            Self::Occupied => f.write_str("there is a journal where the salvaged one is to be: name an empty folder"),
+            Self::Open(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
+            Self::Append(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
+            Self::Sync(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
+        }
+    }
+}
+
+impl Error for Damage {}
+
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk(failure) => Some(failure),
+            Self::Damaged(damage) => Some(damage),
+            Self::WrongIdentity { .. } => None,
+        }
+    }
+}
+
+impl Error for AppendError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::TooLong { .. } => None,
+            Self::Refused(failure) | Self::Unknown { failure, .. } => Some(failure),
+        }
+    }
+}
+
+impl Error for SyncError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let Self::Failed(failure) = self;
+        Some(failure)
+    }
+}
+
+impl Error for ReadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk(failure) => Some(failure),
+            Self::Damaged(damage) => Some(damage),
+            Self::Empty | Self::NoSuchFrame { .. } | Self::NoSuchPlace(_) => None,
+        }
+    }
+}
+
+impl Error for VerifyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk(failure) => Some(failure),
+            Self::Empty => None,
+        }
+    }
+}
+
+impl Error for SalvageError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk(failure) => Some(failure),
+            Self::Open(error) => Some(error),
+            Self::Append(error) => Some(error),
+            Self::Sync(error) => Some(error),
+            Self::Empty | Self::Occupied => None,
+        }
+    }
+}
+
+/// Errors that a failing disk or damage become of themselves.
+macro_rules! becomes {
+    ($($from:ident => $($error:ident :: $variant:ident),+;)+) => {$($(
+        impl From<$from> for $error {
+            fn from(cause: $from) -> Self {
+                Self::$variant(cause)
+            }
+        }
+    )+)+};
+}
+
+becomes! {
+    Failure => OpenError::Disk, ReadError::Disk, VerifyError::Disk, SalvageError::Disk, SyncError::Failed;
+    Damage => OpenError::Damaged, ReadError::Damaged;
+    OpenError => SalvageError::Open;
+    AppendError => SalvageError::Append;
+    SyncError => SalvageError::Sync;
+}

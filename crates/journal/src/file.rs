@@ -1,0 +1,94 @@
+//! Disks and files that say, when they fail, what was asked of them and where.
+
+use crate::disk::{Access, Disk, DiskFile};
+use crate::error::{Action, Failure};
+use std::io;
+use std::sync::Arc;
+
+/// A folder whose failures are explained.
+#[derive(Clone)]
+pub(crate) struct Folder(Arc<dyn Disk>);
+
+/// A file whose failures are explained.
+pub(crate) struct NamedFile {
+    name: String,
+    file: Box<dyn DiskFile>,
+}
+
+impl Folder {
+    pub(crate) fn new(disk: Arc<dyn Disk>) -> Self {
+        Self(disk)
+    }
+
+    pub(crate) fn list(&self) -> Result<Vec<String>, Failure> {
+        self.0.list().map_err(failed(Action::List, ""))
+    }
+
+    pub(crate) fn create(&self, name: &str) -> Result<NamedFile, Failure> {
+        let file = self.0.create(name).map_err(failed(Action::Create, name))?;
+        Ok(NamedFile { name: name.to_owned(), file })
+    }
+
+    pub(crate) fn open(&self, name: &str, access: Access) -> Result<NamedFile, Failure> {
+        let file = self.0.open(name, access).map_err(failed(Action::Open, name))?;
+        Ok(NamedFile { name: name.to_owned(), file })
+    }
+
+    /// Renames an open file, which goes on under the new name.
+    pub(crate) fn rename(&self, file: &mut NamedFile, to: &str) -> Result<(), Failure> {
+        self.0.rename(&file.name, to).map_err(failed(Action::Rename, &file.name))?;
+        to.clone_into(&mut file.name);
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
+        self.0.remove(name).map_err(failed(Action::Remove, name))
+    }
+
+    pub(crate) fn sync_names(&self) -> Result<(), Failure> {
+        self.0.sync_names().map_err(failed(Action::SyncNames, ""))
+    }
+}
+
+impl NamedFile {
+    pub(crate) fn length(&self) -> Result<u64, Failure> {
+        self.file.length().map_err(failed(Action::Measure, &self.name))
+    }
+
+    pub(crate) fn cut(&self, length: u64) -> Result<(), Failure> {
+        self.file.set_length(length).map_err(failed(Action::Cut, &self.name))
+    }
+
+    /// Reads up to `bytes` bytes; fewer if the file ends before.
+    pub(crate) fn read(&self, offset: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
+        let mut read = vec![0; bytes];
+        let count = self.file.read_full(offset, &mut read).map_err(failed(Action::Read, &self.name))?;
+        read.truncate(count);
+        Ok(read)
+    }
+
+    /// Fills `into` as far as the file goes, and cuts it there; empties it if reading fails.
+    pub(crate) fn read_into(&self, offset: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        match self.file.read_full(offset, into) {
+            Ok(count) => into.truncate(count),
+            Err(error) => {
+                // What could not be read must not be taken for zeros.
+                into.clear();
+                return Err(failed(Action::Read, &self.name)(error));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        self.file.write_full(offset, bytes).map_err(failed(Action::Write, &self.name))
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), Failure> {
+        self.file.sync().map_err(failed(Action::Sync, &self.name))
+    }
+}
+
+fn failed(action: Action, file: &str) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure { action, file: file.to_owned(), error: Arc::new(error) }
+}

@@ -1,0 +1,353 @@
+//! The bytes of version 1. `docs/formats.md` draws them; this file is the only one that knows where they lie.
+//!
+//! A segment is three pages and then frames: the header, two slots, and frames end to end.
+//!
+//! Invariants:
+//!
+//! 1. All numbers are little-endian: every platform that Mnemon supports is, and no field is ever compared as bytes.
+//! 2. Every checksum starts from a [`Salt`]: the journal's identity, the segment and the place in it. So a frame is valid
+//!    only where it was written, and a copy of one inside a payload is not mistaken for one.
+//! 3. The 32 bytes before a frame are the chain value that it continues. For the first of a segment they lie in the header.
+//!
+//! Encoding costs one pass of CRC-32C and one of BLAKE3 over the payload.
+
+use crate::chain::Chain;
+use crate::error::Flaw;
+use crc32c::{crc32c, crc32c_append};
+
+/// How every segment begins.
+pub(crate) const MAGIC: [u8; 8] = *b"MNEMONJL";
+/// The version that this crate writes. It reads all versions up to it.
+pub const VERSION: u32 = 1;
+/// The header and each slot lie in a page of their own, so that no torn write harms two of them.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+/// Where the two slots lie.
+pub(crate) const SLOTS_AT: [u64; 2] = [PAGE_BYTES, 2 * PAGE_BYTES];
+/// Where the frames of a segment begin.
+pub const FRAMES_AT: u64 = 3 * PAGE_BYTES;
+/// The longest payload of a frame. Longer things are cut by their owner, who can stream them better than a log can.
+pub const FRAME_BYTES_MAX: usize = 16 << 20;
+/// What a frame takes beside its payload.
+pub const FRAME_OVERHEAD_BYTES: u64 = (FRAME_HEADER_BYTES + Chain::BYTES) as u64;
+
+pub(crate) const FRAME_HEADER_BYTES: usize = 32;
+pub(crate) const HEADER_BYTES: usize = 76;
+pub(crate) const SLOT_BYTES: usize = 64;
+
+/// The only kind of frame in version 1. A byte of it takes part in every chain value.
+pub(crate) const KIND_DATA: u8 = 1;
+
+/// Sixteen bytes that say which journal a segment belongs to.
+///
+/// They are the owner's to choose; a random or counted value keeps the segments of two journals apart. A journal is
+/// created with zeros unless [`Options::identity`](crate::Options::identity) says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity(pub [u8; 16]);
+
+/// A point between two frames: how many come before it, where it lies, and the chain up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// The first frame number of the segment, which is its name.
+    pub(crate) segment: u64,
+    /// Bytes from the beginning of the segment.
+    pub(crate) offset: u64,
+    /// The number of the frame that comes next.
+    pub(crate) frames: u64,
+    pub(crate) chain: Chain,
+}
+
+impl Mark {
+    /// The beginning of a segment.
+    pub(crate) fn beginning(segment: u64, chain: Chain) -> Self {
+        Self { segment, offset: FRAMES_AT, frames: segment, chain }
+    }
+
+    /// The point after a frame that lies here.
+    pub(crate) fn after(self, payload_bytes: usize, chain: Chain) -> Self {
+        let offset = self.offset + frame_bytes(payload_bytes);
+        // Nobody appends 2^64 frames; a forged number must not overflow.
+        Self { segment: self.segment, offset, frames: self.frames.saturating_add(1), chain }
+    }
+}
+
+/// What a frame of this payload takes on disk.
+pub(crate) fn frame_bytes(payload_bytes: usize) -> u64 {
+    FRAME_OVERHEAD_BYTES + payload_bytes as u64
+}
+
+/// What the checksums of a segment start from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Salt(u32);
+
+impl Salt {
+    pub(crate) fn new(identity: Identity, segment: u64) -> Self {
+        Self(crc32c_append(crc32c(&identity.0), &segment.to_le_bytes()))
+    }
+
+    fn at(self, offset: u64) -> u32 {
+        crc32c_append(self.0, &offset.to_le_bytes())
+    }
+}
+
+/// The first page of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) identity: Identity,
+    pub(crate) segment: u64,
+    /// The chain that the first frame continues.
+    pub(crate) chain: Chain,
+}
+
+impl Header {
+    fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        put(&mut bytes, 0, &MAGIC);
+        put(&mut bytes, 8, &VERSION.to_le_bytes());
+        put(&mut bytes, 16, &self.identity.0);
+        put(&mut bytes, 32, &self.segment.to_le_bytes());
+        put(&mut bytes, 40, self.chain.as_bytes());
+        let checksum = crc32c(&bytes[..72]);
+        put(&mut bytes, 72, &checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Magic, checksum and version lie at the same places in every version.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Flaw> {
+        if bytes.len() < HEADER_BYTES {
+            return Err(Flaw::Short);
+        }
+        if bytes[..8] != MAGIC {
+            return Err(Flaw::Magic);
+        }
+        if u32_at(bytes, 72) != crc32c(&bytes[..72]) {
+            return Err(Flaw::HeaderChecksum);
+        }
+        match u32_at(bytes, 8) {
+            VERSION => {}
+            version => return Err(Flaw::Version(version)),
+        }
+        Ok(Self {
+            identity: Identity(array_at(bytes, 16)),
+            segment: u64_at(bytes, 32),
+            chain: Chain::from_bytes(array_at(bytes, 40)),
+        })
+    }
+}
+
+/// A note of how far a segment is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Counts the notes of a segment; the valid slot with the larger number counts.
+    pub(crate) sequence: u64,
+    pub(crate) synced: Mark,
+    /// Whether a segment that follows this one is durable. If it is not there, it was lost.
+    pub(crate) is_continued: bool,
+}
+
+impl Slot {
+    /// The number of the first note after the two that a segment is created with.
+    pub(crate) const FIRST_SEQUENCE: u64 = 2;
+
+    /// Where the note with this number goes.
+    pub(crate) fn place(sequence: u64) -> u64 {
+        SLOTS_AT[(sequence % 2) as usize]
+    }
+
+    pub(crate) fn encode(&self, salt: Salt) -> [u8; SLOT_BYTES] {
+        let mut bytes = [0; SLOT_BYTES];
+        put(&mut bytes, 0, &self.sequence.to_le_bytes());
+        put(&mut bytes, 8, &self.synced.offset.to_le_bytes());
+        put(&mut bytes, 16, &self.synced.frames.to_le_bytes());
+        put(&mut bytes, 24, self.synced.chain.as_bytes());
+        put(&mut bytes, 56, &u32::from(self.is_continued).to_le_bytes());
+        let checksum = crc32c_append(salt.at(Self::place(self.sequence)), &bytes[..60]);
+        put(&mut bytes, 60, &checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The note that lies at `place`, if it is one.
+    pub(crate) fn decode(bytes: &[u8], salt: Salt, place: u64, segment: u64) -> Option<Self> {
+        if bytes.len() < SLOT_BYTES || u32_at(bytes, 60) != crc32c_append(salt.at(place), &bytes[..60]) {
+            return None;
+        }
+        let chain = Chain::from_bytes(array_at(bytes, 24));
+        let synced = Mark { segment, offset: u64_at(bytes, 8), frames: u64_at(bytes, 16), chain };
+        Some(Self { sequence: u64_at(bytes, 0), synced, is_continued: u32_at(bytes, 56) != 0 })
+    }
+}
+
+/// The first three pages of a new segment: both slots say that it is synced as far as it goes.
+pub(crate) fn encode_beginning(header: &Header) -> Vec<u8> {
+    let mut bytes = vec![0; FRAMES_AT as usize];
+    put(&mut bytes, 0, &header.encode());
+    let salt = Salt::new(header.identity, header.segment);
+    for sequence in 0..Slot::FIRST_SEQUENCE {
+        let synced = Mark::beginning(header.segment, header.chain);
+        let slot = Slot { sequence, synced, is_continued: false };
+        put(&mut bytes, Slot::place(sequence) as usize, &slot.encode(salt));
+    }
+    bytes
+}
+
+/// The first 32 bytes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    pub(crate) payload_bytes: usize,
+    pub(crate) number: u64,
+    /// How far the segment was known to be synced when the frame was made.
+    pub(crate) synced: u64,
+    /// The checksum of these fields, from which that of the frame goes on.
+    fields_checksum: u32,
+    frame_checksum: u32,
+}
+
+impl FrameHeader {
+    /// The header that lies at `offset`, if its own checksum says that it is one.
+    pub(crate) fn decode(bytes: &[u8], salt: Salt, offset: u64) -> Result<Self, Flaw> {
+        if bytes.len() < FRAME_HEADER_BYTES {
+            return Err(Flaw::Short);
+        }
+        let fields_checksum = crc32c_append(salt.at(offset), &bytes[..24]);
+        if u32_at(bytes, 24) != fields_checksum {
+            return Err(Flaw::FrameHeader);
+        }
+        let header = Self {
+            payload_bytes: u32_at(bytes, 0) as usize,
+            number: u64_at(bytes, 8),
+            synced: u64_at(bytes, 16),
+            fields_checksum,
+            frame_checksum: u32_at(bytes, 28),
+        };
+        if bytes[4..8] != [KIND_DATA, 0, 0, 0] || header.payload_bytes > FRAME_BYTES_MAX || header.synced > offset {
+            return Err(Flaw::FrameFields);
+        }
+        Ok(header)
+    }
+
+    /// Whether bytes could be the header of some frame, told without a checksum: a quick look for those who search.
+    pub(crate) fn is_plausible(bytes: &[u8], offset: u64) -> bool {
+        bytes[4..8] == [KIND_DATA, 0, 0, 0]
+            && u32_at(bytes, 0) as usize <= FRAME_BYTES_MAX
+            && (FRAMES_AT..=offset).contains(&u64_at(bytes, 16))
+    }
+
+    /// Whether payload and chain value, which follow the header, are those that were written with it.
+    pub(crate) fn covers(&self, payload_and_chain: &[u8]) -> bool {
+        crc32c_append(self.fields_checksum, payload_and_chain) == self.frame_checksum
+    }
+}
+
+/// Appends the bytes of the frame that lies at `at` to `into`; gives the chain value after it.
+pub(crate) fn encode_frame(into: &mut Vec<u8>, salt: Salt, at: &Mark, synced: u64, payload: &[u8]) -> Chain {
+    let chain = at.chain.next(KIND_DATA, payload);
+    let length = u32::try_from(payload.len()).expect("a payload is shorter than FRAME_BYTES_MAX");
+    let mut header = [0; FRAME_HEADER_BYTES];
+    put(&mut header, 0, &length.to_le_bytes());
+    header[4] = KIND_DATA;
+    put(&mut header, 8, &at.frames.to_le_bytes());
+    put(&mut header, 16, &synced.to_le_bytes());
+    // The second checksum goes on from the first but leaves out its bytes: a CRC that reads itself forgets all before.
+    let fields_checksum = crc32c_append(salt.at(at.offset), &header[..24]);
+    let frame_checksum = crc32c_append(crc32c_append(fields_checksum, payload), chain.as_bytes());
+    put(&mut header, 24, &fields_checksum.to_le_bytes());
+    put(&mut header, 28, &frame_checksum.to_le_bytes());
+    into.extend_from_slice(&header);
+    into.extend_from_slice(payload);
+    into.extend_from_slice(chain.as_bytes());
+    chain
+}
+
+fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    bytes[at..at + field.len()].copy_from_slice(field);
+}
+
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..at + N].try_into().expect("a range of N bytes")
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(array_at(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(array_at(bytes, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: u64 = 7;
+
+    fn salt() -> Salt {
+        Salt::new(Identity([1; 16]), SEGMENT)
+    }
+
+    fn frame(at: &Mark, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode_frame(&mut bytes, salt(), at, FRAMES_AT, payload);
+        bytes
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let at = Mark::beginning(SEGMENT, Chain::genesis());
+        for payload in [&b""[..], b"a", &[9; 1000]] {
+            let bytes = frame(&at, payload);
+            assert_eq!(bytes.len() as u64, frame_bytes(payload.len()));
+            let header = FrameHeader::decode(&bytes, salt(), at.offset).unwrap();
+            assert_eq!((header.payload_bytes, header.number, header.synced), (payload.len(), SEGMENT, FRAMES_AT));
+            assert!(header.covers(&bytes[FRAME_HEADER_BYTES..]));
+            assert!(FrameHeader::is_plausible(&bytes, at.offset));
+        }
+    }
+
+    #[test]
+    fn a_frame_is_valid_only_in_its_place() {
+        let at = Mark::beginning(SEGMENT, Chain::genesis());
+        let bytes = frame(&at, b"a");
+        let elsewhere = [Salt::new(Identity([1; 16]), 8), Salt::new(Identity([2; 16]), SEGMENT)];
+        assert_eq!(FrameHeader::decode(&bytes, salt(), at.offset + 1), Err(Flaw::FrameHeader));
+        for salt in elsewhere {
+            assert_eq!(FrameHeader::decode(&bytes, salt, at.offset), Err(Flaw::FrameHeader));
+        }
+    }
+
+    #[test]
+    fn every_bit_of_a_frame_counts() {
+        let at = Mark::beginning(SEGMENT, Chain::genesis());
+        let good = frame(&at, b"payload");
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let header = FrameHeader::decode(&bytes, salt(), at.offset);
+            assert!(header.is_err() || !header.unwrap().covers(&bytes[FRAME_HEADER_BYTES..]), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_header_and_its_slots_are_read_as_they_were_written() {
+        let header = Header { identity: Identity([1; 16]), segment: SEGMENT, chain: Chain::genesis() };
+        let bytes = encode_beginning(&header);
+        assert_eq!(Header::decode(&bytes), Ok(header));
+        for (sequence, place) in [(0, SLOTS_AT[0]), (1, SLOTS_AT[1])] {
+            let slot = Slot::decode(&bytes[place as usize..], salt(), place, SEGMENT).unwrap();
+            let synced = Mark::beginning(SEGMENT, Chain::genesis());
+            assert_eq!(slot, Slot { sequence, synced, is_continued: false });
+            assert_eq!(Slot::decode(&bytes[place as usize..], salt(), place + 1, SEGMENT), None);
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_named() {
+        let mut bytes =
+            encode_beginning(&Header { identity: Identity::default(), segment: 0, chain: Chain::genesis() });
+        bytes[8] = 2;
+        assert_eq!(Header::decode(&bytes), Err(Flaw::HeaderChecksum));
+        let checksum = crc32c(&bytes[..72]).to_le_bytes();
+        bytes[72..76].copy_from_slice(&checksum);
+        assert_eq!(Header::decode(&bytes), Err(Flaw::Version(2)));
+        assert_eq!(Header::decode(b"MNEMON"), Err(Flaw::Short));
+        assert_eq!(Header::decode(&[b'x'; 100]), Err(Flaw::Magic));
+    }
+}

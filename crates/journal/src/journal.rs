@@ -1,0 +1,392 @@
+//! A journal open for writing, shared by any number of threads.
+//!
+//! Group commit, with the threads that append as its only workers:
+//!
+//! 1. Under the lock, a frame gets its number, place and chain value and joins what is pending. This fixes the order.
+//! 2. A thread that wants its frame written or synced looks for the writer. If it is there, the thread leads: it takes the
+//!    writer and everything pending, and lets go of the lock while it writes, and syncs if anybody asked for that.
+//! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, all look again:
+//!    most find themselves served, by one sync; one of the rest leads the next round.
+//!
+//! Invariants:
+//!
+//! 1. An acknowledgement says what its level says, and nothing is acknowledged after a failure: the first failed write or
+//!    sync is kept, every waiting and every later call gets it, nothing is tried again, and the writer is never used again.
+//! 2. Frames lie in the order of their numbers, without gaps; what any crash leaves is a prefix of them.
+//! 3. At most [`Options::buffer_bytes`] are held back, and one frame or batch for each thread that is appending.
+//!
+//! Cost of a frame of 100 bytes: a lock, about 0.3 µs of hashing, a copy.
+
+use crate::chain::Chain;
+use crate::disk::Disk;
+use crate::error::{AppendError, Failure, OpenError, SyncError, Warning};
+use crate::file::Folder;
+use crate::format::{FRAME_BYTES_MAX, Identity, Mark};
+use crate::pending::{Pending, Piece, Receipt};
+use crate::recovery::recover;
+use crate::writer::Writer;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// How long a segment gets before the next one begins.
+pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
+/// How much is held back before it is written unasked.
+pub const BUFFER_BYTES_DEFAULT: usize = 1 << 20;
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The frame has its place. It is gone if the program ends before it is written.
+    None,
+    /// The system has the frame. It is there when the program is killed, and gone if the power fails soon.
+    Os,
+    /// The disk has the frame. It is there after anything but the loss of the disk.
+    Fsync,
+}
+
+/// How a journal is kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) segment_bytes: u64,
+    pub(crate) buffer_bytes: usize,
+    pub(crate) identity: Option<Identity>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, buffer_bytes: BUFFER_BYTES_DEFAULT, identity: None }
+    }
+}
+
+impl Options {
+    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next.
+    #[must_use]
+    pub fn segment_bytes(mut self, bytes: u64) -> Self {
+        self.segment_bytes = bytes;
+        self
+    }
+
+    /// How many bytes of [`Durability::None`] may be held back.
+    #[must_use]
+    pub fn buffer_bytes(mut self, bytes: usize) -> Self {
+        self.buffer_bytes = bytes;
+        self
+    }
+
+    /// Which journal this is: what a new one is created with, and what one that exists must have.
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+}
+
+/// How far a journal is, as numbers of frames: the frames below each number are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Appended.
+    pub appended: u64,
+    /// Written, for readers to see.
+    pub written: u64,
+    /// Durable.
+    pub synced: u64,
+    /// The chain up to the last frame that was appended.
+    pub chain: Chain,
+}
+
+/// An append-only log of frames, open for writing.
+///
+/// Nothing keeps a second program from opening it as well, which would ruin it: whoever owns the folder has the lock file.
+///
+/// ```
+/// use journal::simulated::SimulatedDisk;
+/// use journal::{Durability, Journal, Options};
+/// use std::sync::Arc;
+///
+/// let disk = Arc::new(SimulatedDisk::new());
+/// let (journal, warnings) = Journal::open(disk, Options::default())?;
+/// assert!(warnings.is_empty());
+/// std::thread::scope(|scope| {
+///     for name in ["Anna", "Boris"] {
+///         let journal = &journal;
+///         scope.spawn(move || journal.append(name.as_bytes(), Durability::Fsync).unwrap());
+///     }
+/// });
+/// assert_eq!(journal.progress().synced, 2);
+/// journal.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Journal {
+    state: Mutex<State>,
+    changed: Condvar,
+    identity: Identity,
+    buffer_bytes: usize,
+}
+
+struct State {
+    pending: Pending,
+    /// Away while a thread leads.
+    writer: Option<Writer>,
+    failure: Option<Failure>,
+    written: Mark,
+    synced: Mark,
+    /// Somebody waits for the frames below this number to be durable.
+    sync_wanted: u64,
+    /// How many threads sleep.
+    sleepers: usize,
+}
+
+/// What a leader has to do.
+struct Round {
+    pieces: Vec<Piece>,
+    is_synced: bool,
+}
+
+impl Journal {
+    /// Opens the journal on a disk, or makes one. What it holds is durable then. The warnings say what a crash left behind
+    /// and opening mended.
+    ///
+    /// # Errors
+    /// The disk fails, or what lies on it is not what was written; nothing is cut then.
+    pub fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
+        let recovered = recover(Folder::new(disk), &options)?;
+        let state = State {
+            pending: Pending::new(recovered.identity, options.segment_bytes, recovered.end),
+            writer: Some(recovered.writer),
+            failure: None,
+            written: recovered.end,
+            synced: recovered.end,
+            sync_wanted: 0,
+            sleepers: 0,
+        };
+        let journal = Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            identity: recovered.identity,
+            buffer_bytes: options.buffer_bytes,
+        };
+        Ok((journal, recovered.warnings))
+    }
+
+    /// Which journal this is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Appends a frame and returns when it is as durable as asked.
+    ///
+    /// # Errors
+    /// The frame is too long, or the journal has failed or fails now.
+    pub fn append(&self, payload: &[u8], durability: Durability) -> Result<Receipt, AppendError> {
+        check_length(payload)?;
+        let mut state = self.make_room()?;
+        let receipt = state.push(payload);
+        self.acknowledge(state, receipt.place.number, durability)?;
+        Ok(receipt)
+    }
+
+    /// Appends frames that follow one another without others between them. After a crash a part of them may be there:
+    /// what makes them one is the owner's to mark, in the last.
+    ///
+    /// # Errors
+    /// As [`Journal::append`]; if one frame is too long, none is appended.
+    pub fn append_all<P: AsRef<[u8]>>(
+        &self,
+        payloads: &[P],
+        durability: Durability,
+    ) -> Result<Vec<Receipt>, AppendError> {
+        payloads.iter().try_for_each(|payload| check_length(payload.as_ref()))?;
+        let mut state = self.make_room()?;
+        let receipts: Vec<Receipt> = payloads.iter().map(|payload| state.push(payload.as_ref())).collect();
+        if let Some(last) = receipts.last() {
+            self.acknowledge(state, last.place.number, durability)?;
+        }
+        Ok(receipts)
+    }
+
+    /// Makes everything appended so far as durable as asked. One call serves any number of frames appended with less.
+    ///
+    /// # Errors
+    /// The journal has failed or fails now.
+    pub fn sync(&self, durability: Durability) -> Result<(), SyncError> {
+        let mut state = self.lock();
+        if let Some(failure) = &state.failure {
+            return Err(SyncError::Failed(failure.clone()));
+        }
+        let frames = state.pending.end().frames;
+        state.want(frames, durability);
+        self.wait(state, frames, durability).map_err(SyncError::Failed)
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let state = self.lock();
+        let end = state.pending.end();
+        let (written, synced) = (state.written.frames, state.synced.frames);
+        Progress { appended: end.frames, written, synced, chain: end.chain }
+    }
+
+    /// Makes everything durable, the note of how far that is as well, and ends.
+    ///
+    /// # Errors
+    /// The journal has failed or fails now.
+    pub fn close(self) -> Result<(), SyncError> {
+        self.sync(Durability::Fsync)?;
+        let writer = self.lock().writer.take();
+        match writer {
+            Some(mut writer) => writer.finish().map_err(SyncError::Failed),
+            None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while it holds the state of a journal")
+    }
+
+    /// The state, once little enough is held back; an error if the journal has failed.
+    fn make_room(&self) -> Result<MutexGuard<'_, State>, AppendError> {
+        let mut state = self.lock();
+        while state.failure.is_none() && state.pending.bytes() > self.buffer_bytes {
+            state = self.take_turn(state);
+        }
+        match &state.failure {
+            None => Ok(state),
+            Some(failure) => Err(AppendError::Refused(failure.clone())),
+        }
+    }
+
+    fn acknowledge<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        number: u64,
+        durability: Durability,
+    ) -> Result<(), AppendError> {
+        state.want(number + 1, durability);
+        self.wait(state, number + 1, durability).map_err(|failure| AppendError::Unknown { number, failure })
+    }
+
+    /// Returns when all frames below a number are as durable as wanted.
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        frames: u64,
+        durability: Durability,
+    ) -> Result<(), Failure> {
+        while !state.is_reached(frames, durability) {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            state = self.take_turn(state);
+        }
+        Ok(())
+    }
+
+    /// Leads a round, or sleeps until whoever leads has ended.
+    fn take_turn<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        match state.writer.take() {
+            None => self.sleep(state),
+            Some(writer) => {
+                let round = state.round();
+                drop(state);
+                self.lead(writer, round)
+            }
+        }
+    }
+
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.sleepers += 1;
+        let mut state = self.changed.wait(state).expect("no thread panics while it holds the state of a journal");
+        state.sleepers -= 1;
+        state
+    }
+
+    fn lead(&self, mut writer: Writer, round: Round) -> MutexGuard<'_, State> {
+        let watch = Watch { journal: self };
+        let outcome = round.carry_out(&mut writer);
+        std::mem::forget(watch);
+        let mut state = self.lock();
+        match outcome {
+            Ok(()) => state.take_back(writer, round),
+            Err(failure) => state.failure = Some(failure),
+        }
+        if state.sleepers > 0 {
+            self.changed.notify_all();
+        }
+        state
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").field("identity", &self.identity).field("progress", &self.progress()).finish()
+    }
+}
+
+/// Writes what is held back, without making it durable and without saying whether that worked; [`Journal::close`] does.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let Ok(state) = self.state.get_mut() else { return };
+        if let Some(writer) = &mut state.writer {
+            let _ = writer.write(&state.pending.take());
+        }
+    }
+}
+
+/// Tells those who wait when a leader panics, so that they do not wait for ever.
+struct Watch<'a> {
+    journal: &'a Journal,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.journal.state.lock() {
+            state.failure = Some(Failure::panicked());
+        }
+        self.journal.changed.notify_all();
+    }
+}
+
+impl State {
+    fn push(&mut self, payload: &[u8]) -> Receipt {
+        let synced = self.synced;
+        self.pending.push(payload, &synced)
+    }
+
+    fn want(&mut self, frames: u64, durability: Durability) {
+        if durability == Durability::Fsync {
+            self.sync_wanted = self.sync_wanted.max(frames);
+        }
+    }
+
+    fn is_reached(&self, frames: u64, durability: Durability) -> bool {
+        match durability {
+            Durability::None => true,
+            Durability::Os => self.written.frames >= frames,
+            Durability::Fsync => self.synced.frames >= frames,
+        }
+    }
+
+    fn round(&mut self) -> Round {
+        Round { pieces: self.pending.take(), is_synced: self.sync_wanted > self.synced.frames }
+    }
+
+    fn take_back(&mut self, writer: Writer, round: Round) {
+        self.pending.recycle(round.pieces);
+        self.written = writer.written();
+        self.synced = writer.synced();
+        self.writer = Some(writer);
+    }
+}
+
+impl Round {
+    fn carry_out(&self, writer: &mut Writer) -> Result<(), Failure> {
+        writer.write(&self.pieces)?;
+        if self.is_synced { writer.sync() } else { Ok(()) }
+    }
+}
+
+fn check_length(payload: &[u8]) -> Result<(), AppendError> {
+    let bytes = payload.len();
+    if bytes > FRAME_BYTES_MAX { Err(AppendError::TooLong { bytes }) } else { Ok(()) }
+}

@@ -1,0 +1,258 @@
+//! Reading a journal from some frame on, also while somebody writes it.
+//!
+//! What a reader gives is always a prefix of what the writer appended, checked frame by frame, chain included. Telling the
+//! end of a live journal from damage needs care, since the file changes while it is read:
+//!
+//! 1. Before any frame, the reader notes what is certain: how far the newest slot says the segment is synced, and
+//!    whether another segment follows (then all of this one is).
+//! 2. What is no frame, at a place that was certain *before* it was read, is damage.
+//! 3. At any other place the reader notes again what is certain, forgets what it read ahead, and looks once more.
+//! 4. If nothing new is certain there, the journal ends there for now: [`Reader::read_next`] gives `None`, and may give
+//!    more later.
+//!
+//! Frames that the writer still holds back ([`Durability::None`](crate::Durability::None)) are not to be seen. A frame that
+//! is not synced yet is: after a power loss it may be gone, and whoever derives durable things from frames should stop
+//! at [`Journal::progress`](crate::Journal::progress).
+
+use crate::chain::Chain;
+use crate::disk::{Access, Disk};
+use crate::error::{Damage, Flaw, ReadError};
+use crate::file::Folder;
+use crate::format::{FRAMES_AT, Mark, SLOTS_AT};
+use crate::scan::{Scan, Step};
+use crate::segment::{self, Segment, Trouble};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a frame lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Place {
+    /// The frame's number, counted from 0.
+    pub number: u64,
+    /// The number of the first frame of its segment.
+    pub segment: u64,
+    /// Where it begins, in bytes from the beginning of the segment.
+    pub offset: u64,
+}
+
+impl Place {
+    pub(crate) fn of(mark: &Mark) -> Self {
+        Self { number: mark.frames, segment: mark.segment, offset: mark.offset }
+    }
+}
+
+/// A frame as it was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame<'a> {
+    /// Where it lies.
+    pub place: Place,
+    /// What was appended.
+    pub payload: &'a [u8],
+    /// The chain up to and including it.
+    pub chain: Chain,
+}
+
+/// Gives the frames of a journal in order.
+///
+/// ```
+/// use journal::simulated::SimulatedDisk;
+/// use journal::{Durability, Journal, Options, Reader};
+/// use std::sync::Arc;
+///
+/// let disk = Arc::new(SimulatedDisk::new());
+/// let (journal, _) = Journal::open(disk.clone(), Options::default())?;
+/// let mut reader = Reader::from_frame(disk, 0)?;
+/// assert!(reader.read_next()?.is_none());
+/// journal.append(b"one", Durability::Os)?;
+/// journal.append(b"two", Durability::Os)?;
+/// while let Some(frame) = reader.read_next()? {
+///     println!("{} {:?}", frame.place.number, frame.payload);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Reader {
+    folder: Folder,
+    segment: Segment,
+    scan: Scan,
+    known: Known,
+}
+
+/// What is certain about the segment a reader is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    /// Bytes up to here were synced.
+    synced: u64,
+    /// How many frames there are up to there.
+    frames: u64,
+    /// The segment that follows, which makes all of this one synced.
+    next: Option<u64>,
+}
+
+impl Known {
+    fn nothing(first: u64) -> Self {
+        Self { synced: FRAMES_AT, frames: first, next: None }
+    }
+
+    fn makes_damage(&self, offset: u64) -> bool {
+        self.next.is_some() || offset < self.synced
+    }
+}
+
+impl Reader {
+    /// A reader that gives this frame next, found by walking its segment from the beginning. The number that comes after
+    /// the last frame is allowed.
+    ///
+    /// # Errors
+    /// The journal does not reach that far, or cannot be read up to there.
+    pub fn from_frame(disk: Arc<dyn Disk>, number: u64) -> Result<Self, ReadError> {
+        let folder = Folder::new(disk);
+        let segments = segment::list(&folder)?;
+        let Some(&first) = segments.iter().rev().find(|&&first| first <= number).or(segments.first()) else {
+            return Err(ReadError::Empty);
+        };
+        let mut reader = Self::at_segment(folder, first)?;
+        while reader.scan.at().frames < number {
+            if reader.read_next()?.is_none() {
+                return Err(ReadError::NoSuchFrame { number, frames: reader.scan.at().frames });
+            }
+        }
+        if reader.scan.at().frames > number {
+            return Err(segment_missing(0));
+        }
+        Ok(reader)
+    }
+
+    /// A reader that gives the frame at this place next, found at once. The place behind the last frame, which
+    /// [`Reader::place`] gave, is allowed, and found by a walk through its segment.
+    ///
+    /// # Errors
+    /// No frame begins there, or the journal cannot be read there.
+    pub fn from_place(disk: Arc<dyn Disk>, place: Place) -> Result<Self, ReadError> {
+        let mut reader = Self::at_segment(Folder::new(disk), place.segment)?;
+        let chain = reader.segment.chain_before(place.offset)?;
+        let Some(chain) = chain.filter(|_| place.offset >= FRAMES_AT) else {
+            return Err(ReadError::NoSuchPlace(place));
+        };
+        let at = Mark { segment: place.segment, offset: place.offset, frames: place.number, chain };
+        let beginning = std::mem::replace(&mut reader.scan, Scan::new(reader.segment.salt, at));
+        match reader.scan.step(&reader.segment.file)? {
+            Step::Frame => reader.scan = Scan::new(reader.segment.salt, at),
+            // Nothing there tells the number, so it takes a walk.
+            Step::End | Step::Bad(_) => reader.walk(beginning, at)?,
+        }
+        Ok(reader)
+    }
+
+    /// Goes on from the beginning of the segment to a place that must be between two frames.
+    fn walk(&mut self, beginning: Scan, to: Mark) -> Result<(), ReadError> {
+        self.scan = beginning;
+        while self.scan.at().frames < to.frames && self.scan.step(&self.segment.file)? == Step::Frame {}
+        if self.scan.at() == to { Ok(()) } else { Err(ReadError::NoSuchPlace(Place::of(&to))) }
+    }
+
+    fn at_segment(folder: Folder, first: u64) -> Result<Self, ReadError> {
+        let segment = Segment::open(&folder, first, Access::Read)?;
+        let scan = Scan::new(segment.salt, Mark::beginning(first, segment.header.chain));
+        let known = Known::nothing(first);
+        let mut reader = Self { folder, segment, scan, known };
+        reader.refresh()?;
+        Ok(reader)
+    }
+
+    /// The place of the frame that comes next.
+    pub fn place(&self) -> Place {
+        Place::of(&self.scan.at())
+    }
+
+    /// The chain up to the frame that comes next.
+    pub fn chain(&self) -> Chain {
+        self.scan.at().chain
+    }
+
+    /// The next frame; `None` where the journal ends for now.
+    ///
+    /// # Errors
+    /// The disk fails, or there is damage. The reader stays where it is.
+    pub fn read_next(&mut self) -> Result<Option<Frame<'_>>, ReadError> {
+        if self.advance()? { Ok(Some(self.scan.frame())) } else { Ok(None) }
+    }
+
+    fn advance(&mut self) -> Result<bool, ReadError> {
+        loop {
+            let offset = self.scan.at().offset;
+            let flaw = match (self.scan.step(&self.segment.file)?, self.known.next) {
+                (Step::Frame, _) => return Ok(true),
+                (Step::End, Some(next)) if next == self.scan.at().frames => {
+                    self.enter(next)?;
+                    continue;
+                }
+                (Step::End, Some(_)) if self.known.frames == self.scan.at().frames => {
+                    return Err(segment_missing(self.known.frames));
+                }
+                (Step::End, _) => Flaw::Short,
+                (Step::Bad(flaw), _) => flaw,
+            };
+            if self.known.makes_damage(offset) {
+                return Err(self.segment.damage(offset, flaw).into());
+            }
+            self.scan.forget();
+            if !self.refresh()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Notes what is certain by now; whether that is more than before.
+    fn refresh(&mut self) -> Result<bool, ReadError> {
+        let first = self.segment.first();
+        // The slots before the names: they speak of a next segment only when its name is there to be listed.
+        let slots = self.segment.slots()?;
+        let next = segment::list(&self.folder)?.into_iter().find(|&other| other > first);
+        let Some(slot) = slots.newest() else {
+            return Err(self.segment.damage(SLOTS_AT[0], Flaw::Slots).into());
+        };
+        if slot.is_continued && next.is_none() {
+            return Err(segment_missing(slot.synced.frames));
+        }
+        let known = Known { synced: slot.synced.offset, frames: slot.synced.frames, next };
+        let is_news = known != self.known;
+        self.known = known;
+        Ok(is_news)
+    }
+
+    /// Goes on in the segment that follows.
+    fn enter(&mut self, next: u64) -> Result<(), ReadError> {
+        let segment = Segment::open(&self.folder, next, Access::Read)?;
+        segment.check_seam(&self.segment)?;
+        let at = Mark::beginning(next, self.scan.at().chain);
+        if segment.header.chain != at.chain {
+            return Err(segment.damage(0, Flaw::Seam).into());
+        }
+        self.scan = Scan::new(segment.salt, at);
+        self.segment = segment;
+        self.known = Known::nothing(next);
+        self.refresh()?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("place", &self.place()).field("chain", &self.chain()).finish()
+    }
+}
+
+fn segment_missing(first: u64) -> ReadError {
+    ReadError::Damaged(Damage::new(first, 0, Flaw::Missing))
+}
+
+impl From<Trouble> for ReadError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Disk(failure) => Self::Disk(failure),
+            Trouble::Damaged(damage) => Self::Damaged(damage),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Opening: finding out where the journal ends, and making that true.
+//!
+//! 1. Every segment but the last is sealed: its header must be sound, and the next must continue the chain value that it
+//!    ends with. Its frames are checked when they are read or verified, so opening takes time for one segment, not for all.
+//! 2. All frames of the last segment are read. What is certain to have been synced is the most that a slot or a frame says.
+//! 3. The first bytes that are no frame are judged: if they, or anything behind them, were synced, they are damage, and
+//!    nothing is changed. Otherwise they are a torn tail.
+//! 4. The tail is cut. What lies before it and was not certain to be synced is written once more and synced: after a
+//!    sync that failed, the system may show bytes that the disk never got, and would not write them for another sync.
+//! 5. The names are synced, since whoever created the last segment may have ended before doing so.
+//!
+//! Invariants: a journal that opens holds every acknowledged frame; what it holds is durable when opening returns; opening
+//! again finds the same. A crash at any point leaves something that opens to the same frames.
+
+use crate::chain::Chain;
+use crate::disk::Access;
+use crate::error::{Damage, Failure, Flaw, OpenError, Warning};
+use crate::file::{Folder, NamedFile};
+use crate::format::{FRAMES_AT, Header, Identity, Mark, SLOTS_AT, Slot};
+use crate::journal::Options;
+use crate::scan::{Scan, Step};
+use crate::segment::{self, Segment, SlotCheck, Slots, Trouble, name_of};
+use crate::writer::Writer;
+
+/// How much is written again at once.
+const COPY_BYTES: usize = 1 << 20;
+
+/// A journal that is ready to be written.
+pub(crate) struct Recovered {
+    pub(crate) writer: Writer,
+    pub(crate) identity: Identity,
+    pub(crate) end: Mark,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Opens the journal in a folder, or makes one.
+pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
+    let segments = segment::list(&folder)?;
+    let Some(&last) = segments.last() else { return create(folder, options) };
+    check_sealed(&folder, &segments)?;
+    let segment = Segment::open(&folder, last, Access::Write)?;
+    let identity = segment.header.identity;
+    if options.identity.is_some_and(|wanted| wanted != identity) {
+        return Err(OpenError::WrongIdentity { found: identity });
+    }
+    let tail = examine(&segment)?;
+    mend(&folder, &segments, &segment, &tail)?;
+    let warnings = tail.warnings(&segment);
+    let mut writer = Writer::new(folder, &segment.header, segment.file, (tail.newest, tail.slots.agree()), tail.end);
+    if tail.end != tail.newest.synced || tail.slots.damaged().next().is_some() {
+        writer.note(false)?;
+    }
+    Ok(Recovered { writer, identity, end: tail.end, warnings })
+}
+
+fn create(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
+    segment::remove_unfinished(&folder)?;
+    let identity = options.identity.unwrap_or_default();
+    let end = Mark::beginning(0, Chain::genesis());
+    let header = Header { identity, segment: 0, chain: end.chain };
+    let file = segment::create(&folder, &header)?;
+    let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, is_continued: false };
+    let writer = Writer::new(folder, &header, file, (newest, true), end);
+    Ok(Recovered { writer, identity, end, warnings: Vec::new() })
+}
+
+/// Every segment has a sound header and continues the one before it; the first begins with frame 0.
+fn check_sealed(folder: &Folder, segments: &[u64]) -> Result<(), OpenError> {
+    if segments[0] != 0 {
+        return Err(Damage::new(0, 0, Flaw::Missing).into());
+    }
+    let mut before: Option<Segment> = None;
+    for &first in segments {
+        let segment = Segment::open(folder, first, Access::Read)?;
+        match &before {
+            Some(before) => segment.check_seam(before)?,
+            None if segment.header.chain != Chain::genesis() => return Err(segment.damage(0, Flaw::Seam).into()),
+            None => {}
+        }
+        before = Some(segment);
+    }
+    Ok(())
+}
+
+/// How the last segment ends.
+struct Tail {
+    /// The end of its last frame.
+    end: Mark,
+    /// How far it is certain to be synced.
+    synced: u64,
+    /// The length of the file.
+    length: u64,
+    slots: Slots,
+    newest: Slot,
+}
+
+impl Tail {
+    fn warnings(&self, segment: &Segment) -> Vec<Warning> {
+        let name = name_of(segment.first());
+        let mut warnings: Vec<Warning> =
+            self.slots.damaged().map(|offset| Warning::SlotDamaged { segment: name.clone(), offset }).collect();
+        let bytes = self.length - self.end.offset;
+        if bytes > 0 {
+            warnings.push(Warning::TornTail { segment: name, offset: self.end.offset, bytes });
+        }
+        warnings
+    }
+}
+
+/// Reads all frames of the last segment and judges what follows them.
+fn examine(segment: &Segment) -> Result<Tail, Trouble> {
+    let slots = segment.slots()?;
+    let Some(newest) = slots.newest() else { return Err(segment.damage(SLOTS_AT[0], Flaw::Slots).into()) };
+    if newest.is_continued {
+        return Err(Damage::new(newest.synced.frames, 0, Flaw::Missing).into());
+    }
+    let mut scan = Scan::new(segment.salt, Mark::beginning(segment.first(), segment.header.chain));
+    let (flaw, noted) = walk(segment, &mut scan, &slots)?;
+    let (end, synced) = (scan.at(), noted.max(newest.synced.offset));
+    if end.offset < synced || scan.is_synced_beyond(&segment.file)? {
+        return Err(segment.damage(end.offset, flaw).into());
+    }
+    Ok(Tail { end, synced, length: segment.file.length()?, slots, newest })
+}
+
+/// Steps from frame to frame; gives what is wrong behind the last, and how far frames say that the segment is synced.
+fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64), Trouble> {
+    let mut check = SlotCheck::new(slots);
+    let mut synced = FRAMES_AT;
+    loop {
+        if !check.agrees(&scan.at()) {
+            return Err(segment.damage(scan.at().offset, Flaw::SlotMark).into());
+        }
+        match scan.step(&segment.file)? {
+            Step::Frame => synced = synced.max(scan.synced_by_frame()),
+            Step::End => return Ok((Flaw::Short, synced)),
+            Step::Bad(flaw) => return Ok((flaw, synced)),
+        }
+    }
+}
+
+/// Makes the folder what it was found to be, durably.
+fn mend(folder: &Folder, segments: &[u64], segment: &Segment, tail: &Tail) -> Result<(), OpenError> {
+    let is_torn = tail.length > tail.end.offset;
+    if is_torn {
+        segment.file.cut(tail.end.offset)?;
+    }
+    let is_unsure = tail.end.offset > tail.synced;
+    if is_unsure {
+        write_again(&segment.file, tail.synced, tail.end.offset)?;
+    }
+    if is_torn || is_unsure {
+        segment.file.sync()?;
+    }
+    segment::remove_unfinished(folder)?;
+    folder.sync_names()?;
+    match segments {
+        [.., before, _] => note_continued(folder, *before, &segment.header),
+        _ => Ok(()),
+    }
+}
+
+/// Has the system write bytes that it may take for written.
+fn write_again(file: &NamedFile, from: u64, to: u64) -> Result<(), Failure> {
+    let mut at = from;
+    while at < to {
+        let bytes = file.read(at, usize::try_from(to - at).map_or(COPY_BYTES, |left| left.min(COPY_BYTES)))?;
+        file.write(at, &bytes)?;
+        at += bytes.len().max(1) as u64;
+    }
+    Ok(())
+}
+
+/// Completes a roll-over that ended before its last step: both slots are to say that the segment is continued.
+fn note_continued(folder: &Folder, before: u64, next: &Header) -> Result<(), OpenError> {
+    let segment = Segment::open(folder, before, Access::Write)?;
+    let slots = segment.slots()?;
+    let Some(newest) = slots.newest().filter(|slot| !slot.is_continued || !slots.agree()) else { return Ok(()) };
+    let synced = Mark { segment: before, offset: segment.file.length()?, frames: next.segment, chain: next.chain };
+    let note = |ahead| Slot { sequence: newest.sequence.wrapping_add(ahead), synced, is_continued: true };
+    for slot in [note(1), note(2)] {
+        slot.write(&segment.file, segment.salt)?;
+        segment.file.sync()?;
+    }
+    Ok(())
+}
+
+impl From<Trouble> for OpenError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Disk(failure) => Self::Disk(failure),
+            Trouble::Damaged(damage) => Self::Damaged(damage),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Reading the frames of one segment, one after the other.
+//!
+//! 1. Bytes are read in windows of [`WINDOW_BYTES`]; a longer frame gets a window of its own length, but only once the
+//!    checksum of its header vouches for that length.
+//! 2. A frame counts if its header's checksum, its number, its own checksum and its chain value are right, in this order.
+//! 3. What is not a frame is reported with its flaw, and the scan stays where it is: judging it (torn tail or damage) is
+//!    for whoever knows how far the segment is synced.
+//! 4. [`Scan::find`] looks for the next frame behind bytes that are none, at every byte: a frame's checksums depend on
+//!    its place, so what they accept was written there.
+//!
+//! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, about 10 ns a byte.
+
+use crate::chain::Chain;
+use crate::error::{Failure, Flaw};
+use crate::file::NamedFile;
+use crate::format::{FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, FrameHeader, KIND_DATA, Mark, Salt, frame_bytes};
+use crate::reader::{Frame, Place};
+
+/// How much is read at once.
+const WINDOW_BYTES: usize = 256 << 10;
+
+/// What lies at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A frame; the scan has passed it.
+    Frame,
+    /// The end of the file.
+    End,
+    /// Something else.
+    Bad(Flaw),
+}
+
+/// A place between two frames of a segment, with what is needed to go on from there.
+pub(crate) struct Scan {
+    window: Window,
+    salt: Salt,
+    at: Mark,
+    /// Whether `at.chain` is what the next frame has to continue. It is not behind damage.
+    is_linked: bool,
+    /// The frame that was passed last.
+    last: Mark,
+    last_header: Option<FrameHeader>,
+}
+
+/// A frame found behind damage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) offset: u64,
+    pub(crate) number: u64,
+    pub(crate) synced: u64,
+}
+
+impl Scan {
+    pub(crate) fn new(salt: Salt, at: Mark) -> Self {
+        Self { window: Window::default(), salt, at, is_linked: true, last: at, last_header: None }
+    }
+
+    /// Where it is.
+    pub(crate) fn at(&self) -> Mark {
+        self.at
+    }
+
+    /// Goes past the next frame, if there is one.
+    pub(crate) fn step(&mut self, file: &NamedFile) -> Result<Step, Failure> {
+        let Self { window, salt, at, .. } = self;
+        let bytes = window.bytes(file, at.offset, FRAME_HEADER_BYTES)?;
+        if bytes.is_empty() {
+            return Ok(Step::End);
+        }
+        let header = match FrameHeader::decode(bytes, *salt, at.offset) {
+            Ok(header) if header.number == at.frames => header,
+            Ok(_) => return Ok(Step::Bad(Flaw::Number)),
+            Err(flaw) => return Ok(Step::Bad(flaw)),
+        };
+        let bytes = window.frame(file, at.offset, &header)?;
+        let Some((payload, chain)) = parts(bytes, &header) else { return Ok(Step::Bad(Flaw::Short)) };
+        if !header.covers(&bytes[FRAME_HEADER_BYTES..]) {
+            return Ok(Step::Bad(Flaw::FrameChecksum));
+        }
+        if self.is_linked && at.chain.next(KIND_DATA, payload) != chain {
+            return Ok(Step::Bad(Flaw::Chain));
+        }
+        self.pass(header, chain);
+        Ok(Step::Frame)
+    }
+
+    fn pass(&mut self, header: FrameHeader, chain: Chain) {
+        self.last = self.at;
+        self.last_header = Some(header);
+        self.at = self.at.after(header.payload_bytes, chain);
+        self.is_linked = true;
+    }
+
+    /// The frame that was passed last.
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        let from = self.last.offset + FRAME_HEADER_BYTES as u64;
+        let payload = self.window.held(from, self.last_header.map_or(0, |header| header.payload_bytes));
+        Frame { place: Place::of(&self.last), payload, chain: self.at.chain }
+    }
+
+    /// How far the segment was synced, as the frame that was passed last says.
+    pub(crate) fn synced_by_frame(&self) -> u64 {
+        self.last_header.map_or(0, |header| header.synced)
+    }
+
+    /// Forgets what was read ahead, since the file may have changed there.
+    pub(crate) fn forget(&mut self) {
+        self.window = Window::default();
+    }
+
+    /// Takes the next frame's chain value for granted.
+    pub(crate) fn unlink(&mut self) {
+        self.is_linked = false;
+    }
+
+    /// Goes on at a frame behind damage.
+    pub(crate) fn jump(&mut self, found: Found) {
+        self.at.offset = found.offset;
+        self.at.frames = found.number;
+        self.unlink();
+    }
+
+    /// The first whole frame that begins at `from` or later and has a number that is still to come.
+    pub(crate) fn find(&mut self, file: &NamedFile, from: u64) -> Result<Option<Found>, Failure> {
+        let end = file.length()?;
+        for offset in from..(end + 1).saturating_sub(FRAME_OVERHEAD_BYTES) {
+            if let Some(header) = self.header_at(file, offset)? {
+                let bytes = self.window.frame(file, offset, &header)?;
+                if parts(bytes, &header).is_some() && header.covers(&bytes[FRAME_HEADER_BYTES..]) {
+                    return Ok(Some(Found { offset, number: header.number, synced: header.synced }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn header_at(&mut self, file: &NamedFile, offset: u64) -> Result<Option<FrameHeader>, Failure> {
+        let bytes = self.window.bytes(file, offset, FRAME_HEADER_BYTES)?;
+        if bytes.len() < FRAME_HEADER_BYTES || !FrameHeader::is_plausible(bytes, offset) {
+            return Ok(None);
+        }
+        let header = FrameHeader::decode(bytes, self.salt, offset).ok();
+        Ok(header.filter(|header| header.number >= self.at.frames))
+    }
+
+    /// Whether a frame behind this place says that the segment was synced beyond it.
+    pub(crate) fn is_synced_beyond(&mut self, file: &NamedFile) -> Result<bool, Failure> {
+        let mut from = self.at.offset + 1;
+        while let Some(found) = self.find(file, from)? {
+            if found.synced > self.at.offset {
+                return Ok(true);
+            }
+            from = found.offset + 1;
+        }
+        Ok(false)
+    }
+}
+
+/// Payload and chain value of a frame, if all of it is there.
+fn parts<'a>(bytes: &'a [u8], header: &FrameHeader) -> Option<(&'a [u8], Chain)> {
+    let rest = bytes.get(FRAME_HEADER_BYTES..)?;
+    let (payload, chain) = rest.split_at_checked(header.payload_bytes)?;
+    Some((payload, Chain::from_bytes(chain.try_into().ok()?)))
+}
+
+/// A part of a file, held in memory.
+#[derive(Default)]
+struct Window {
+    from: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// All of a frame, or what there is of it.
+    fn frame(&mut self, file: &NamedFile, offset: u64, header: &FrameHeader) -> Result<&[u8], Failure> {
+        let length = usize::try_from(frame_bytes(header.payload_bytes)).expect("FRAME_BYTES_MAX bounds it");
+        self.bytes(file, offset, length)
+    }
+
+    /// Some bytes; fewer than asked for only where the file ends.
+    fn bytes(&mut self, file: &NamedFile, offset: u64, length: usize) -> Result<&[u8], Failure> {
+        if !self.holds(offset, length) {
+            self.fill(file, offset, length.max(WINDOW_BYTES))?;
+        }
+        let from = usize::try_from(offset - self.from).expect("a window is short");
+        let to = self.bytes.len().min(from + length);
+        Ok(&self.bytes[from..to])
+    }
+
+    fn fill(&mut self, file: &NamedFile, offset: u64, length: usize) -> Result<(), Failure> {
+        self.from = offset;
+        self.bytes.resize(length, 0);
+        file.read_into(offset, &mut self.bytes)
+    }
+
+    fn holds(&self, offset: u64, length: usize) -> bool {
+        offset >= self.from && offset + length as u64 <= self.from + self.bytes.len() as u64
+    }
+
+    /// Bytes that were read just now.
+    fn held(&self, offset: u64, length: usize) -> &[u8] {
+        let from = usize::try_from(offset - self.from).expect("a window is short");
+        &self.bytes[from..from + length]
+    }
+}

@@ -1,0 +1,123 @@
+//! The only one who writes: takes what is pending to the disk, in order.
+//!
+//! 1. Each piece is written at its place. A piece of a new segment first rolls over:
+//!    a. sync the old segment; b. create the new one durably; c. note in the old one that it is continued, in one slot and
+//!    then the other, syncing after each. So everything but the last segment is always synced, and a missing last segment
+//!    is noticed, even if one slot is damaged.
+//! 2. If asked, the segment is synced, and a slot then says how far. The slots take turns. The note itself becomes durable
+//!    with the next sync, so it lags by one: it is a lower bound, and so are the notes in frames.
+//! 3. At the end both slots are made to say the same, durably: then nothing lags, and one of them may be lost.
+//!
+//! Never are both slots unsynced, so no crash can harm both.
+//!
+//! After any error the writer must not be used again: what is on the disk is in doubt.
+
+use crate::error::Failure;
+use crate::file::{Folder, NamedFile};
+use crate::format::{Header, Identity, Mark, SLOTS_AT, Salt, Slot};
+use crate::pending::Piece;
+use crate::segment;
+
+/// The end of a journal, open for writing.
+pub(crate) struct Writer {
+    folder: Folder,
+    identity: Identity,
+    file: NamedFile,
+    salt: Salt,
+    /// The number of the next note.
+    sequence: u64,
+    written: Mark,
+    synced: Mark,
+    /// How far the newest note says that it is synced.
+    noted: Mark,
+    /// Whether both slots durably say that.
+    is_settled: bool,
+}
+
+impl Writer {
+    /// Goes on at `end`, up to which everything is durable and behind which the file has nothing. `newest` is the note that
+    /// counts; it is settled if the other says the same.
+    pub(crate) fn new(folder: Folder, header: &Header, file: NamedFile, notes: (Slot, bool), end: Mark) -> Self {
+        let (newest, is_settled) = notes;
+        let (identity, salt) = (header.identity, Salt::new(header.identity, header.segment));
+        let (sequence, noted) = (newest.sequence.wrapping_add(1), newest.synced);
+        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled }
+    }
+
+    /// How far the journal is written.
+    pub(crate) fn written(&self) -> Mark {
+        self.written
+    }
+
+    /// How far the journal is synced.
+    pub(crate) fn synced(&self) -> Mark {
+        self.synced
+    }
+
+    pub(crate) fn write(&mut self, pieces: &[Piece]) -> Result<(), Failure> {
+        for piece in pieces {
+            if piece.from.segment != self.written.segment {
+                self.roll_over(piece.from)?;
+            }
+            debug_assert_eq!(piece.from, self.written, "pieces lie end to end");
+            self.file.write(piece.from.offset, &piece.bytes)?;
+            self.written = piece.to;
+        }
+        Ok(())
+    }
+
+    /// Makes everything written durable and notes it.
+    pub(crate) fn sync(&mut self) -> Result<(), Failure> {
+        if self.synced != self.written {
+            self.file.sync()?;
+            self.synced = self.written;
+        }
+        if self.noted != self.synced { self.note(false) } else { Ok(()) }
+    }
+
+    /// Makes everything durable, the notes as well: nothing will be in doubt when the journal is opened again.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        self.sync()?;
+        if self.is_settled {
+            return Ok(());
+        }
+        self.file.sync()?;
+        self.note(false)?;
+        self.file.sync()?;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// Writes how far the segment is synced into the slot whose turn it is.
+    pub(crate) fn note(&mut self, is_continued: bool) -> Result<(), Failure> {
+        let slot = Slot { sequence: self.sequence, synced: self.synced, is_continued };
+        slot.write(&self.file, self.salt)?;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.noted = self.synced;
+        self.is_settled = false;
+        Ok(())
+    }
+
+    fn roll_over(&mut self, to: Mark) -> Result<(), Failure> {
+        if self.synced != self.written {
+            self.file.sync()?;
+            self.synced = self.written;
+        }
+        let header = Header { identity: self.identity, segment: to.segment, chain: to.chain };
+        let file = segment::create(&self.folder, &header)?;
+        for _ in 0..SLOTS_AT.len() {
+            self.note(true)?;
+            self.file.sync()?;
+        }
+        self.enter(file, to);
+        Ok(())
+    }
+
+    fn enter(&mut self, file: NamedFile, beginning: Mark) {
+        self.file = file;
+        self.salt = Salt::new(self.identity, beginning.segment);
+        self.sequence = Slot::FIRST_SEQUENCE;
+        (self.written, self.synced, self.noted) = (beginning, beginning, beginning);
+        self.is_settled = true;
+    }
+}

@@ -1,0 +1,96 @@
+//! Group commit: many threads, one order, few syncs.
+
+use crate::history::{open_clean, shared};
+use journal::simulated::{Fate, SimulatedDisk};
+use journal::{Durability, FRAMES_AT, Options, Reader, Receipt};
+use std::time::Duration;
+
+const THREADS: u64 = 64;
+const EACH: u64 = 25;
+
+fn frame(thread: u64, index: u64) -> Vec<u8> {
+    format!("{thread} {index}").into_bytes()
+}
+
+/// All threads append with a sync for each frame; what each got back.
+fn commit(disk: &SimulatedDisk, options: &Options) -> Vec<Vec<Receipt>> {
+    let journal = open_clean(disk, options);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let journal = &journal;
+                let append = move |index| journal.append(&frame(thread, index), Durability::Fsync).unwrap();
+                scope.spawn(move || (0..EACH).map(append).collect())
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Every acknowledged frame is where its receipt says, and numbers have no gaps.
+fn check(disk: &SimulatedDisk, receipts: &[Vec<Receipt>]) {
+    let mut expected: Vec<(Receipt, Vec<u8>)> = Vec::new();
+    for (thread, receipts) in receipts.iter().enumerate() {
+        assert!(receipts.is_sorted_by_key(|receipt| receipt.place.number), "each thread's frames come in its order");
+        expected.extend((0..).zip(receipts).map(|(index, receipt)| (*receipt, frame(thread as u64, index))));
+    }
+    expected.sort_by_key(|(receipt, _)| receipt.place.number);
+    let mut reader = Reader::from_frame(shared(disk), 0).unwrap();
+    for (receipt, payload) in &expected {
+        let frame = reader.read_next().unwrap().unwrap();
+        assert_eq!((frame.place, frame.chain, frame.payload), (receipt.place, receipt.chain, payload.as_slice()));
+    }
+    assert!(reader.read_next().unwrap().is_none());
+}
+
+#[test]
+fn one_sync_serves_all_who_wait() {
+    let disk = SimulatedDisk::new();
+    disk.delay_syncs(Duration::from_millis(2));
+    let receipts = commit(&disk, &Options::default());
+    let commits = THREADS * EACH;
+    assert!(disk.syncs() <= commits / 8, "{} syncs for {commits} commits", disk.syncs());
+    check(&disk.power_loss(Fate::Drop, 0), &receipts);
+}
+
+#[test]
+fn commits_have_one_order_across_segments() {
+    let disk = SimulatedDisk::new();
+    let receipts = commit(&disk, &Options::default().segment_bytes(FRAMES_AT + 5000));
+    assert!(disk.names().len() > 10);
+    check(&disk.power_loss(Fate::Drop, 0), &receipts);
+}
+
+#[test]
+fn batches_are_not_mixed() {
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &Options::default());
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let journal = &journal;
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let batch: Vec<Vec<u8>> = (0..5).map(|index| frame(thread, index)).collect();
+                    let receipts = journal.append_all(&batch, Durability::Fsync).unwrap();
+                    let first = receipts[0].place.number;
+                    assert!((first..).zip(&receipts).all(|(number, receipt)| receipt.place.number == number));
+                }
+            });
+        }
+    });
+    assert_eq!(journal.progress().synced, 8 * 20 * 5);
+}
+
+/// One sync for everything appended without: the way for one thread to commit many frames.
+#[test]
+fn a_sync_serves_any_number_of_frames() {
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &Options::default());
+    let before = disk.syncs();
+    for index in 0..1000 {
+        journal.append(&frame(0, index), Durability::None).unwrap();
+    }
+    journal.sync(Durability::Fsync).unwrap();
+    assert_eq!(disk.syncs() - before, 1);
+    assert_eq!(journal.progress().synced, 1000);
+}

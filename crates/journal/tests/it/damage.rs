@@ -1,0 +1,363 @@
+//! Every byte is flipped, every length tried. What was synced is never lost in silence: each change is an error with the
+//! right place, a warning, or provably harmless, and no reader ever gets a frame that was not written.
+//!
+//! Which is which, byte for byte:
+//!
+//! | where | on opening | reading | verifying |
+//! |---|---|---|---|
+//! | header fields, any segment | error | error | damage |
+//! | a slot of the last segment | warning | nothing | warning |
+//! | a slot of another | nothing (all of it is synced) | nothing | warning |
+//! | padding of the three pages | nothing (never read) | nothing | nothing |
+//! | a frame of the last segment | error | error there | damage there |
+//! | a frame of another | error if in the last 32 bytes, else nothing | error there | damage there |
+
+use crate::history::{
+    append, open, open_clean, payload, payloads, read, read_all, segment, shared, short_segments, written,
+};
+use journal::simulated::{Fate, SimulatedDisk};
+use journal::{
+    Access, Damage, Disk, Durability, FRAME_OVERHEAD_BYTES, FRAMES_AT, Flaw, Journal, OpenError, Options, ReadError,
+    Warning, salvage, verify,
+};
+
+const FRAMES: u64 = 8;
+const HEADER_BYTES: u64 = 76;
+const SLOTS: [std::ops::Range<u64>; 2] = [4096..4160, 8192..8256];
+
+fn opened(disk: &SimulatedDisk) -> Result<Vec<Warning>, OpenError> {
+    Journal::open(shared(disk), short_segments()).map(|(_, warnings)| warnings)
+}
+
+fn damage_of(error: &OpenError) -> &Damage {
+    match error {
+        OpenError::Damaged(damage) => damage,
+        other => panic!("{other}"),
+    }
+}
+
+/// Where each frame lies: its segment, its first byte and the first behind it.
+fn places(segments: &[u64]) -> Vec<(u64, std::ops::Range<u64>)> {
+    let mut offset = FRAMES_AT;
+    let mut place = |number| {
+        if segments.contains(&number) {
+            offset = FRAMES_AT;
+        }
+        let from = offset;
+        offset += FRAME_OVERHEAD_BYTES + payload(number).len() as u64;
+        let within = segments.iter().rev().find(|&&first| first <= number).copied().unwrap_or(0);
+        (within, from..offset)
+    };
+    (0..FRAMES).map(&mut place).collect()
+}
+
+/// Reading gives the true frames up to some point and then, unless that is the end, an error.
+fn read_prefix(disk: &SimulatedDisk) -> (usize, Result<(), ReadError>) {
+    let (found, ended) = read(disk);
+    assert!(payloads(FRAMES).starts_with(&found), "a frame that was never written");
+    assert!(ended.is_err() || found.len() as u64 == FRAMES, "a silent cut");
+    (found.len(), ended)
+}
+
+/// Nothing changed as far as anybody can see.
+fn assert_harmless(disk: &SimulatedDisk, context: &str) {
+    assert_eq!(opened(&disk.duplicate()).unwrap(), [], "{context}");
+    assert_eq!(read_prefix(disk).0 as u64, FRAMES, "{context}");
+    let report = verify(shared(disk)).unwrap();
+    assert!(report.is_sound() && report.warnings.is_empty(), "{context}: {report:?}");
+}
+
+fn assert_header_damaged(disk: &SimulatedDisk, name: &str, context: &str) {
+    let error = opened(disk).unwrap_err();
+    assert_eq!((damage_of(&error).segment.as_str(), damage_of(&error).offset), (name, 0), "{context}");
+    assert!(read_prefix(disk).1.is_err(), "{context}");
+    assert_eq!(verify(shared(disk)).unwrap().damage[0].damage.segment, name, "{context}");
+}
+
+fn assert_slot_damaged(disk: &SimulatedDisk, name: &str, slot: u64, is_last: bool, context: &str) {
+    let expected = [Warning::SlotDamaged { segment: name.to_owned(), offset: slot }];
+    let warnings = verify(shared(disk)).unwrap().warnings;
+    assert_eq!(format!("{warnings:?}"), format!("{expected:?}"), "{context}");
+    assert_eq!(read_prefix(disk).0 as u64, FRAMES, "{context}");
+    let warnings = opened(&disk.duplicate()).unwrap();
+    assert_eq!(warnings.as_slice(), if is_last { &expected[..] } else { &[] }, "{context}");
+}
+
+fn assert_frame_damaged(disk: &SimulatedDisk, name: &str, number: usize, frame: &std::ops::Range<u64>, context: &str) {
+    let (found, ended) = read_prefix(disk);
+    assert_eq!(found, number, "{context}");
+    let Err(ReadError::Damaged(damage)) = ended else { panic!("{context}: {ended:?}") };
+    assert_eq!((damage.segment.as_str(), damage.offset), (name, frame.start), "{context}");
+    let report = verify(shared(disk)).unwrap();
+    assert_eq!(report.damage[0].damage, damage, "{context}");
+    assert_eq!(
+        (report.frames, &report.damage[0].frames),
+        (FRAMES - 1, &(number as u64..number as u64 + 1)),
+        "{context}"
+    );
+}
+
+#[test]
+fn every_flipped_byte_is_found_or_harmless() {
+    let disk = written(FRAMES, &short_segments());
+    let firsts: Vec<u64> = disk.names().iter().map(|name| name[..20].parse().unwrap()).collect();
+    assert!(firsts.len() > 2);
+    let places = places(&firsts);
+    for &first in &firsts {
+        let name = segment(first);
+        let is_last = first == *firsts.last().unwrap();
+        let length = disk.contents(&name).unwrap().len() as u64;
+        for offset in 0..length {
+            let mask = 1 << (offset % 8);
+            assert!(disk.flip(&name, offset, mask));
+            let context = format!("byte {offset} of {name}");
+            let frame = places.iter().position(|(within, frame)| *within == first && frame.contains(&offset));
+            let slot = SLOTS.iter().find(|slot| slot.contains(&offset));
+            match (frame, slot) {
+                (Some(number), _) => {
+                    let frame = &places[number].1;
+                    assert_frame_damaged(&disk, &name, number, frame, &context);
+                    let outcome = opened(&disk.duplicate());
+                    if is_last {
+                        assert_eq!(damage_of(&outcome.unwrap_err()).offset, frame.start, "{context}");
+                    } else {
+                        assert_eq!(outcome.is_err(), offset >= length - 32, "{context}");
+                    }
+                }
+                (None, Some(slot)) => assert_slot_damaged(&disk, &name, slot.start, is_last, &context),
+                (None, None) if offset < HEADER_BYTES => assert_header_damaged(&disk, &name, &context),
+                // Padding is alike everywhere; a look at some of it is enough.
+                (None, None) if offset % 61 == 0 => assert_harmless(&disk, &context),
+                (None, None) => {}
+            }
+            disk.flip(&name, offset, mask);
+        }
+    }
+}
+
+#[test]
+fn every_bit_of_the_last_segment_that_matters_is_found() {
+    let disk = written(3, &Options::default());
+    let length = disk.contents(&segment(0)).unwrap().len() as u64;
+    for (offset, bit) in (FRAMES_AT..length).flat_map(|offset| (0..8).map(move |bit| (offset, bit))) {
+        disk.flip(&segment(0), offset, 1 << bit);
+        let error = opened(&disk).unwrap_err();
+        assert!(damage_of(&error).offset <= offset);
+        disk.flip(&segment(0), offset, 1 << bit);
+    }
+}
+
+/// The same disk with one file cut.
+fn cut(disk: &SimulatedDisk, name: &str, length: u64) -> SimulatedDisk {
+    let disk = disk.duplicate();
+    disk.open(name, Access::Write).unwrap().set_length(length).unwrap();
+    disk
+}
+
+#[test]
+fn a_synced_journal_cut_at_any_byte_is_an_error() {
+    let disk = written(FRAMES, &short_segments());
+    let names = disk.names();
+    for (index, name) in names.iter().enumerate() {
+        for length in 0..disk.contents(name).unwrap().len() as u64 {
+            if (HEADER_BYTES + 1..4000).contains(&length) || (4200..8000).contains(&length) {
+                continue;
+            }
+            let cut = cut(&disk, name, length);
+            let error = opened(&cut.duplicate()).unwrap_err();
+            // A cut in the middle shows where the next segment does not continue it.
+            let mut suspects = names[index..].iter().take(2);
+            assert!(suspects.any(|suspect| *suspect == damage_of(&error).segment), "{length} of {name}: {error}");
+            assert!(read_prefix(&cut).1.is_err(), "{length} of {name}");
+            assert!(!verify(shared(&cut)).unwrap().is_sound(), "{length} of {name}");
+        }
+    }
+}
+
+/// A journal of three synced frames and three that were written only.
+fn half_synced() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &Options::default());
+    append(&journal, 0..3, Durability::Os);
+    journal.sync(Durability::Fsync).unwrap();
+    append(&journal, 3..6, Durability::Os);
+    drop(journal);
+    disk
+}
+
+#[test]
+fn a_torn_tail_is_cut_with_a_warning_that_counts_its_bytes() {
+    let disk = half_synced();
+    let places = places(&[0]);
+    let (synced, end) = (places[2].1.end, places[5].1.end);
+    for length in 0..=end {
+        let cut = cut(&disk, &segment(0), length);
+        if length < synced {
+            assert!(opened(&cut).is_err(), "{length}");
+            continue;
+        }
+        let frames = places[..6].iter().filter(|(_, frame)| frame.end <= length).count();
+        let kept = places[frames - 1].1.end;
+        let expected = Warning::TornTail { segment: segment(0), offset: kept, bytes: length - kept };
+        let expected = if length > kept { vec![expected] } else { vec![] };
+        assert_eq!(verify(shared(&cut)).unwrap().warnings, expected, "{length}");
+        assert_eq!(opened(&cut).unwrap(), expected, "{length}");
+        assert_eq!(read_all(&cut), payloads(frames as u64), "{length}");
+        assert_eq!(cut.contents(&segment(0)).unwrap().len() as u64, kept, "{length}");
+    }
+}
+
+#[test]
+fn a_flip_in_what_was_never_synced_cuts_there() {
+    let disk = half_synced();
+    let places = places(&[0]);
+    for (number, offset) in (3..6).flat_map(|number| places[number].1.clone().map(move |offset| (number, offset))) {
+        let flipped = disk.duplicate();
+        flipped.flip(&segment(0), offset, 0x10);
+        let (from, to) = (places[number].1.start, places[5].1.end);
+        let expected = Warning::TornTail { segment: segment(0), offset: from, bytes: to - from };
+        assert_eq!(opened(&flipped).unwrap(), [expected], "{offset}");
+        assert_eq!(read_all(&flipped), payloads(number as u64));
+    }
+}
+
+#[test]
+fn anything_behind_the_end_is_a_torn_tail() {
+    for (bytes, tail) in [(1, 0xff), (31, 0), (32, 0), (1000, 0), (1000, 1), (300_000, 0xee)] {
+        let disk = written(3, &Options::default());
+        let end = disk.contents(&segment(0)).unwrap().len() as u64;
+        disk.open(&segment(0), Access::Write).unwrap().write_full(end, &vec![tail; bytes]).unwrap();
+        let expected = Warning::TornTail { segment: segment(0), offset: end, bytes: bytes as u64 };
+        assert_eq!(opened(&disk).unwrap(), [expected]);
+        assert_eq!(read_all(&disk), payloads(3));
+    }
+}
+
+#[test]
+fn a_copy_of_frames_inside_a_payload_is_no_frame() {
+    let disk = written(3, &Options::default());
+    let frames = disk.contents(&segment(0)).unwrap()[FRAMES_AT as usize..].to_vec();
+    let journal = open_clean(&disk, &Options::default());
+    journal.append(&frames.repeat(3), Durability::Os).unwrap();
+    drop(journal);
+    let end = disk.contents(&segment(0)).unwrap().len() as u64;
+    let torn = cut(&disk, &segment(0), end - 1);
+    assert_eq!(opened(&torn).unwrap().len(), 1);
+    assert_eq!(read_all(&torn), payloads(3));
+}
+
+#[test]
+fn both_slots_damaged_is_an_error_that_says_so() {
+    let disk = written(3, &Options::default());
+    disk.flip(&segment(0), SLOTS[0].start, 1);
+    disk.flip(&segment(0), SLOTS[1].start, 1);
+    let error = opened(&disk).unwrap_err();
+    assert_eq!((damage_of(&error).offset, damage_of(&error).flaw), (4096, Flaw::Slots));
+    assert!(matches!(read(&disk).1, Err(ReadError::Damaged(damage)) if damage.flaw == Flaw::Slots));
+    let saved = SimulatedDisk::new();
+    assert_eq!(salvage(shared(&disk), shared(&saved), Options::default()).unwrap().frames, 3);
+    assert_eq!(read_all(&saved), payloads(3));
+}
+
+#[test]
+fn a_damaged_slot_is_written_anew() {
+    for slot in &SLOTS {
+        let disk = written(3, &Options::default());
+        disk.flip(&segment(0), slot.start + 9, 0x80);
+        let (journal, warnings) = open(&disk, &Options::default());
+        assert_eq!(warnings.len(), 1);
+        journal.append(b"x", Durability::Fsync).unwrap();
+        journal.append(b"x", Durability::Fsync).unwrap();
+        journal.close().unwrap();
+        assert_eq!(opened(&disk).unwrap(), []);
+    }
+}
+
+/// The last note was lost by a crash, as an unsynced note may be; but a later frame tells that more was synced.
+#[test]
+fn frames_tell_how_far_the_journal_was_synced_when_slots_do_not() {
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &Options::default());
+    append(&journal, 0..3, Durability::Fsync);
+    let notes = disk.contents(&segment(0)).unwrap()[4096..12288].to_vec();
+    append(&journal, 3..4, Durability::Fsync);
+    append(&journal, 4..6, Durability::Os);
+    drop(journal);
+    disk.open(&segment(0), Access::Write).unwrap().write_full(4096, &notes).unwrap();
+    let places = places(&[0]);
+    let flipped = |number: usize| {
+        let disk = disk.duplicate();
+        disk.flip(&segment(0), places[number].1.start + 40, 1);
+        disk
+    };
+    let error = opened(&flipped(3)).unwrap_err();
+    assert_eq!(damage_of(&error).offset, places[3].1.start);
+    assert_eq!(verify(shared(&flipped(3))).unwrap().damage.len(), 1);
+    assert_eq!(opened(&flipped(4)).unwrap().len(), 1, "never synced, as far as anybody knows");
+    assert_eq!(opened(&disk).unwrap(), []);
+}
+
+#[test]
+fn a_segment_that_is_gone_is_missed() {
+    let disk = written(12, &short_segments());
+    let names = disk.names();
+    for (index, name) in names.iter().enumerate() {
+        let disk = disk.duplicate();
+        disk.remove(name).unwrap();
+        let error = opened(&disk).unwrap_err();
+        assert_eq!((damage_of(&error).flaw, &damage_of(&error).segment), (Flaw::Missing, name), "{index}");
+        let Err(ReadError::Damaged(damage)) = read(&disk).1 else { panic!("{name} is not missed") };
+        assert_eq!(&damage, damage_of(&error));
+        assert!(!verify(shared(&disk)).unwrap().is_sound(), "{name}");
+    }
+}
+
+#[test]
+fn segments_of_another_journal_are_refused() {
+    let (mine, other) =
+        (written(12, &short_segments()), written(12, &short_segments().identity(journal::Identity([1; 16]))));
+    let name = mine.names()[1].clone();
+    mine.put(&name, &other.contents(&name).unwrap());
+    assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Identity);
+    let names = mine.names();
+    mine.put(&name, &mine.contents(&names[2]).unwrap());
+    assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Name);
+    mine.put(&name, b"");
+    assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Short);
+    mine.put(&name, &[b'x'; 20_000]);
+    assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Magic);
+}
+
+/// Whoever exchanges a frame and mends its checksum is found by the chain.
+#[test]
+fn an_exchanged_frame_is_found() {
+    let (mine, forged) = (SimulatedDisk::new(), SimulatedDisk::new());
+    for (disk, second) in [(&mine, b"paid 10"), (&forged, b"paid 99")] {
+        let journal = open_clean(disk, &Options::default());
+        journal.append_all(&[b"a______", second, b"c______"], Durability::Os).unwrap();
+        journal.close().unwrap();
+    }
+    let frame = FRAME_OVERHEAD_BYTES + 7;
+    let (from, to) = (FRAMES_AT + frame, FRAMES_AT + 2 * frame);
+    let bytes = forged.contents(&segment(0)).unwrap()[from as usize..to as usize].to_vec();
+    mine.open(&segment(0), Access::Write).unwrap().write_full(from, &bytes).unwrap();
+    let error = opened(&mine).unwrap_err();
+    assert_eq!((damage_of(&error).offset, damage_of(&error).flaw), (to, Flaw::Chain));
+    let report = verify(shared(&mine)).unwrap();
+    assert_eq!((report.frames, report.damage.len()), (3, 1));
+}
+
+#[test]
+fn a_power_loss_is_never_taken_for_damage() {
+    for seed in 0..300 {
+        let disk = SimulatedDisk::new();
+        let journal = open_clean(&disk, &Options::default());
+        for number in 0..20 {
+            let durability = if number % 5 == 0 { Durability::Fsync } else { Durability::Os };
+            journal.append(&[number as u8; 300], durability).unwrap();
+        }
+        let survivor = disk.power_loss(if seed % 2 == 0 { Fate::Reordered } else { Fate::Torn }, seed);
+        assert!(verify(shared(&survivor)).unwrap().is_sound(), "seed {seed}");
+        assert!(read_all(&survivor).len() >= 16, "seed {seed}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Tests of the journal: against a list of frames, against crashes, against damage, against other threads.
+//!
+//! 1. [`model`] compares any sequence of calls with a list; [`limits`] and [`rollover`] go to the edges of it.
+//! 2. [`crash`] lets the power fail at every operation, [`faults`] lets every operation fail, [`kill`] ends a real process;
+//!    [`protocol`] pins what is written and synced in which order.
+//! 3. [`damage`] flips and cuts every byte; [`salvaging`] saves the rest; [`fixture`] reads what version 1 wrote.
+//!    [`hostile`] does both at random, and forges.
+//! 4. [`commit`] and [`reading`] have many threads at work.
+//! 5. [`directory`] is on real files; [`messages`] pins what people get to read.
+//!
+//! [`history`] makes the frames and reads them back.
+#![forbid(unsafe_code)]
+
+mod commit;
+mod crash;
+mod damage;
+mod directory;
+mod faults;
+mod fixture;
+mod folder;
+mod history;
+mod hostile;
+mod kill;
+mod limits;
+mod messages;
+mod model;
+mod protocol;
+mod reading;
+mod rollover;
+mod salvaging;

@@ -1,0 +1,156 @@
+//! Programs run in memory, and what came of them.
+//!
+//! A [`Program`] is a text, the files it may import and the limits it runs under. Running it gives everything that can
+//! be seen from outside: the lines in the order in which they were printed, the answers among them, and how it ended.
+
+use metta::syntax::Diagnostic;
+use metta::{FormAnswer, Limits, RunEnd, Runner, Statistics, World, WorldError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// A program on its way to be run.
+pub(crate) struct Program {
+    text: String,
+    world: MemoryWorld,
+    limits: Limits,
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// One line an answer, as the command prints it: `[a, b]`.
+    pub(crate) answers: Vec<String>,
+    /// Those lines and what the program printed itself, in order.
+    pub(crate) lines: Vec<String>,
+    /// What it wrote for the person who watches.
+    pub(crate) traced: Vec<String>,
+    pub(crate) end: RunEnd,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) statistics: Statistics,
+}
+
+impl Program {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), world: MemoryWorld::default(), limits: Limits::default() }
+    }
+
+    /// The same with one more file that it may import.
+    pub(crate) fn with_file(mut self, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        self.world.files.insert(path.to_owned(), bytes.into());
+        self
+    }
+
+    pub(crate) fn with_steps(mut self, most: u64) -> Self {
+        self.limits.steps_max = Some(most);
+        self
+    }
+
+    pub(crate) fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The same on an output that is closed after some lines.
+    pub(crate) fn with_lines_taken(mut self, most: usize) -> Self {
+        self.world.lines_taken = Some(most);
+        self
+    }
+
+    pub(crate) fn run(self) -> Ran {
+        let Self { text, world, limits } = self;
+        let output = Arc::clone(&world.output);
+        let mut runner = Runner::new(Box::new(world));
+        *runner.limits_mut() = limits;
+        let mut answers = Vec::new();
+        let run = runner.run(&text, &mut |world, answer| {
+            let line = line_of(answer);
+            answers.push(line.clone());
+            world.print(&line)
+        });
+        let statistics = runner.statistics();
+        drop(runner);
+        let Output { lines, traced } = std::mem::take(&mut *output.lock().expect("no panic while output is locked"));
+        Ran { answers, lines, traced, end: run.end, diagnostics: run.diagnostics, statistics }
+    }
+}
+
+fn line_of(answer: &FormAnswer<'_>) -> String {
+    let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
+    format!("[{}]", results.join(", "))
+}
+
+/// Runs a text.
+pub(crate) fn run(text: &str) -> Ran {
+    Program::new(text).run()
+}
+
+/// The answers of a text.
+pub(crate) fn answers(text: &str) -> Vec<String> {
+    run(text).answers
+}
+
+/// A line without the numbers of fresh variables: `$x#12` as `$x#`.
+pub(crate) fn unnumbered(line: &str) -> String {
+    let mut pieces = line.split('#');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |line, piece| line + "#" + piece.trim_start_matches(|digit: char| digit.is_ascii_digit()))
+}
+
+/// Each program gives these answers, in this order. The numbers of fresh variables are left out.
+#[track_caller]
+pub(crate) fn check(cases: &[(&str, &[&str])]) {
+    let mut failures = Vec::new();
+    for (program, expected) in cases {
+        let actual: Vec<String> = answers(program).iter().map(|line| unnumbered(line)).collect();
+        if actual != *expected {
+            failures.push(format!("{program}\n  expected {expected:?}\n  got      {actual:?}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {} programs differ:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+/// Runs something on a thread with a native stack of this many bytes.
+pub(crate) fn on_stack<T: Send>(stack_bytes: usize, run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(stack_bytes).spawn_scoped(scope, run);
+        let ended = thread.expect("a thread can be started").join();
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[derive(Default)]
+struct Output {
+    lines: Vec<String>,
+    traced: Vec<String>,
+}
+
+/// A world of files and output in memory.
+#[derive(Default)]
+struct MemoryWorld {
+    files: BTreeMap<String, Vec<u8>>,
+    output: Arc<Mutex<Output>>,
+    lines_taken: Option<usize>,
+}
+
+impl World for MemoryWorld {
+    fn print(&mut self, line: &str) -> Result<(), WorldError> {
+        let mut output = self.output.lock().expect("no panic while output is locked");
+        if self.lines_taken.is_some_and(|most| output.lines.len() >= most) {
+            return Err(WorldError::OutputClosed);
+        }
+        output.lines.push(line.to_owned());
+        Ok(())
+    }
+
+    fn trace(&mut self, line: &str) {
+        self.output.lock().expect("no panic while output is locked").traced.push(line.to_owned());
+    }
+
+    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
+        self.files.get(path).cloned().ok_or_else(|| WorldError::NotFound { path: path.to_owned() })
+    }
+
+    fn has_source(&mut self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+}

@@ -1,0 +1,172 @@
+//! Limits: what ends an evaluation early, what is kept of it, and that nothing else is lost.
+
+use crate::harness::{Program, Ran, on_stack, run};
+use metta::{Interrupt, LimitReached, Limits, RunEnd};
+use std::time::{Duration, Instant};
+
+const LOOP: &str = "(= (loop $n) (loop (+ $n 1))) ";
+
+fn with_depth(text: &str, depth_max: usize) -> Ran {
+    Program::new(text).with_limits(Limits { depth_max, ..Limits::default() }).run()
+}
+
+#[test]
+fn a_step_limit_keeps_the_results_found_and_comes_last() {
+    let ran = Program::new(format!("{LOOP} ! (superpose (1 2 (loop 1) 3)) ! unreached")).with_steps(500).run();
+    assert_eq!(ran.answers, ["[1, 2, (Error (superpose (1 2 (loop 1) 3)) (StepLimit 500))]"]);
+    assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(500))), "{:?}", ran.end);
+    assert_eq!(ran.statistics.steps, 500);
+}
+
+#[test]
+fn a_limit_is_not_hidden_by_alternatives_that_succeeded() {
+    let ran = Program::new(format!("{LOOP} (= (f) 1) (= (f) (loop 1)) ! (f)")).with_steps(300).run();
+    assert_eq!(ran.answers, ["[1, (Error (f) (StepLimit 300))]"]);
+}
+
+#[test]
+fn each_form_may_take_as_many_steps() {
+    let text = "(= (f $n) (if (== $n 0) done (f (- $n 1)))) ! (f 20) ! (f 20) ! (f 20)";
+    let free = run(text);
+    let each = free.statistics.steps / 3;
+    let enough = Program::new(text).with_steps(each).run();
+    assert_eq!(enough.answers, ["[done]"; 3]);
+    let too_few = Program::new(text).with_steps(each - 1).run();
+    assert_eq!(too_few.answers, [format!("[(Error (f 20) (StepLimit {}))]", each - 1)]);
+}
+
+#[test]
+fn a_limit_inside_collapse_leaves_no_half_of_a_tuple() {
+    for goal in
+        ["(collapse (superpose (1 2 (loop 1))))", "(let $all (collapse (superpose (1 (loop 1)))) (size-atom $all))"]
+    {
+        let ran = Program::new(format!("{LOOP} ! {goal}")).with_steps(1_000).run();
+        assert_eq!(ran.answers, [format!("[(Error {goal} (StepLimit 1000))]")]);
+    }
+}
+
+#[test]
+fn the_depth_limit_ends_the_form() {
+    let text = "(= (f $n) (if (== $n 0) 0 (+ 1 (f (- $n 1))))) ! (f 20) ! (superpose (1 (f 1000))) ! unreached";
+    let ran = with_depth(text, 200);
+    assert_eq!(ran.answers, ["[20]", "[1, (Error (superpose (1 (f 1000))) StackOverflow)]"]);
+    assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Depth(200))), "{:?}", ran.end);
+}
+
+#[test]
+fn runaway_recursion_ends_by_itself() {
+    let limits = Limits { depth_max: 300_000, ..Limits::default() };
+    let ran = on_stack(256 << 10, || Program::new("(= (f $n) (+ 1 (f $n))) ! (f 1)").with_limits(limits).run());
+    assert_eq!(ran.answers, ["[(Error (f 1) StackOverflow)]"]);
+}
+
+/// Runs an endless program that another thread interrupts after a moment.
+fn interrupted(interrupt_it: fn(&Interrupt)) -> Ran {
+    let limits = Limits::default();
+    let interrupt = limits.interrupt.clone();
+    let started = Instant::now();
+    let watcher = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        interrupt_it(&interrupt);
+    });
+    let ran = Program::new(format!("{LOOP} ! ready ! (superpose (1 (loop 1))) ! unreached")).with_limits(limits).run();
+    watcher.join().expect("the watcher ends");
+    assert!(started.elapsed() < Duration::from_secs(20), "an interrupt is heard soon");
+    ran
+}
+
+#[test]
+fn another_thread_can_say_that_time_is_up() {
+    let ran = interrupted(Interrupt::time_is_up);
+    assert_eq!(ran.answers, ["[ready]", "[1, (Error (superpose (1 (loop 1))) TimeLimit)]"]);
+    assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Time)), "{:?}", ran.end);
+}
+
+#[test]
+fn another_thread_can_cancel() {
+    let ran = interrupted(Interrupt::cancel);
+    assert_eq!(ran.answers, ["[ready]", "[1, (Error (superpose (1 (loop 1))) Cancelled)]"]);
+    assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Cancelled)), "{:?}", ran.end);
+}
+
+#[test]
+fn an_interrupt_is_heard_within_a_few_hundred_steps() {
+    let limits = Limits::default();
+    limits.interrupt.cancel();
+    let ran = Program::new(format!("{LOOP} ! (loop 1)")).with_limits(limits).run();
+    assert_eq!(ran.answers, ["[(Error (loop 1) Cancelled)]"]);
+    assert!(ran.statistics.steps <= 256, "{} steps", ran.statistics.steps);
+}
+
+/// Programs with several results, errors among them, found one after the other.
+const FOUND_IN_TURN: &[&str] = &[
+    "(p 1) (p 2) (p 3) ! (match &self (p $x) (+ $x 1))",
+    "! (superpose ((/ 1 0) 2 (/ 3 0) 4))",
+    "! (superpose ((/ 1 0) (/ 3 0)))",
+    "(= (f) 1) (= (f) (g)) (= (g) 2) (= (g) 3) ! ((f) (f))",
+    "! (let* (($x (superpose (1 2 3))) ($y (superpose (a b)))) ($x $y))",
+    "! (case (superpose (1 2 3)) ((2 two) ($x (other $x))))",
+    "! (collapse (superpose (1 2))) ! (superpose (3 4))",
+    "(= (t Z) z) (= (t (S $n)) (t $n)) (= (t (S $n)) (s (t $n))) ! (t (S (S (S Z))))",
+    "! (pragma! max-stack-depth 20) (= (inf) (+ 1 (inf))) ! (superpose (1 (inf) 2))",
+];
+
+#[test]
+fn an_evaluation_with_a_limit_is_a_prefix_of_the_one_without() {
+    for text in FOUND_IN_TURN {
+        let whole = run(text);
+        let all: Vec<&str> = whole.answers.iter().map(|answer| answer.trim_matches(['[', ']'])).collect();
+        for steps in 1..whole.statistics.steps {
+            let part = Program::new(*text).with_steps(steps).run();
+            let RunEnd::Limit(LimitReached::Steps(_)) = part.end else { continue };
+            let (last, before) = part.answers.split_last().expect("a limit is an answer");
+            assert_eq!(before, &whole.answers[..before.len()], "{text} with {steps} steps");
+            let found = last.trim_matches(['[', ']']).rsplit_once("(Error ").expect("the limit is an error").0;
+            let found = found.trim_end_matches(", ");
+            assert!(
+                all[before.len()].starts_with(found),
+                "{text} with {steps} steps: {found} of {}",
+                all[before.len()]
+            );
+        }
+    }
+}
+
+#[test]
+fn whatever_was_interrupted_the_next_evaluation_is_whole() {
+    let text = "(= (f $n) (if (== $n 0) (superpose (a b)) (let $x (f (- $n 1)) (c $x)))) ! (collapse (f 3))";
+    let whole = run(text);
+    for steps in (1..whole.statistics.steps).step_by(7) {
+        let mut runner = metta::Runner::new(Box::new(crate::scale::NoWorld));
+        let mut answers = Vec::new();
+        for limit in [Some(steps), None] {
+            runner.limits_mut().steps_max = limit;
+            let text = if limit.is_some() { text } else { "! (collapse (f 3))" };
+            runner.run(text, &mut |_, answer| {
+                answers.push(format!("{:?}", answer.results));
+                Ok(())
+            });
+        }
+        assert_eq!(answers[1..], whole.answers, "after {steps} steps");
+    }
+}
+
+#[test]
+fn a_limit_reached_in_an_imported_file_ends_the_run() {
+    let program = Program::new("! (import! &self slow) ! unreached").with_steps(1_000);
+    let ran = program.with_file("slow.metta", format!("{LOOP} ! (loop 1)")).run();
+    assert_eq!(ran.answers.len(), 1, "{:?}", ran.answers);
+    assert!(
+        ran.answers[0].contains("module top:slow ended in an error: (Error (loop 1) (StepLimit 1000))"),
+        "{:?}",
+        ran.answers
+    );
+}
+
+#[test]
+fn an_output_that_takes_no_more_ends_the_run() {
+    let program = "(= (shout $n) (let $_ (println! $n) (shout (+ $n 1)))) ! ready ! (shout 1) ! unreached";
+    let ran = Program::new(program).with_lines_taken(3).run();
+    assert_eq!(ran.lines, ["[ready]", "1", "2"]);
+    assert!(matches!(ran.end, RunEnd::World(metta::WorldError::OutputClosed)), "{:?}", ran.end);
+}

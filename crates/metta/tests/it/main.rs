@@ -1,0 +1,19 @@
+//! Tests of the language: what programs mean, seen from outside.
+#![forbid(unsafe_code)]
+
+mod choosing;
+mod determinism;
+mod evaluation;
+mod generated;
+mod harness;
+mod instructions;
+mod limits;
+mod measure;
+mod printing;
+mod regressions;
+mod robustness;
+mod scale;
+mod scopes;
+mod settings;
+mod spaces;
+mod types;

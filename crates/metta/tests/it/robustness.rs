@@ -1,0 +1,59 @@
+//! Whatever the text, a run ends: no panic, no more steps than allowed, and no more time than they take.
+
+use crate::generated::{Dice, damaged, rule_set, sentence, soup};
+use crate::harness::{Program, Ran};
+use metta::RunEnd;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// The most steps a generated program may take in one `!`.
+const STEPS_MAX: u64 = 20_000;
+
+/// No generated program needs as long as this.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Runs a program on a thread of its own, under the step limit; panics if it does not come back.
+fn run_bounded(text: &str) -> Ran {
+    let (sender, receiver) = channel();
+    let program = Program::new(text).with_steps(STEPS_MAX);
+    let thread = std::thread::spawn(move || drop(sender.send(program.run())));
+    match receiver.recv_timeout(TIME_MAX) {
+        Ok(ran) => ran,
+        Err(RecvTimeoutError::Timeout) => panic!("this program does not end:\n{text}"),
+        Err(RecvTimeoutError::Disconnected) => {
+            panic!("this program panics: {:?}\n{text}", thread.join().err().is_some())
+        }
+    }
+}
+
+/// Runs that many programs of a kind; gives the number that parsed and ran to their end.
+fn run_many(first_seed: u64, programs: u64, make: fn(&mut Dice) -> String) -> usize {
+    let mut finished = 0;
+    for seed in first_seed..first_seed + programs {
+        let text = make(&mut Dice::new(seed));
+        let ran = run_bounded(&text);
+        finished += usize::from(matches!(ran.end, RunEnd::Finished));
+        assert!(ran.statistics.steps <= STEPS_MAX * (1 + ran.statistics.evaluations), "{text}");
+    }
+    finished
+}
+
+#[test]
+fn random_token_soups_never_panic() {
+    run_many(1, 1_000, soup);
+}
+
+#[test]
+fn random_well_formed_programs_never_panic() {
+    run_many(10_001, 1_000, sentence);
+}
+
+#[test]
+fn damaged_programs_never_panic() {
+    run_many(20_001, 1_000, damaged);
+}
+
+#[test]
+fn generated_rules_end_within_their_fuel() {
+    run_many(30_001, 300, rule_set);
+}

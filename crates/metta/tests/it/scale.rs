@@ -1,0 +1,236 @@
+//! Named defects of other implementations that show only at some size: long loops, deep recursion, large spaces.
+
+use crate::harness::{answers, on_stack, run};
+use crate::measure::{Clock, assert_linear, cost};
+use metta::{Runner, World, WorldError};
+use std::fmt::Write;
+
+/// A stack on which a walk that recursed a hundred thousand levels would overflow ten times over.
+const SMALL_STACK_BYTES: usize = 256 << 10;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+fn fill_loop(times: usize) -> String {
+    format!(
+        "! (bind! &s (new-space))
+         (= (fill $n) (if (== $n 0) done (let $_ (add-atom &s (item $n)) (fill (- $n 1)))))
+         ! (fill {times})"
+    )
+}
+
+fn state_loop(times: usize) -> String {
+    format!(
+        "! (bind! &st (new-state 0))
+         (= (loop $n) (if (== $n 0) (get-state &st)
+            (let $_ (change-state! &st (+ 1 (get-state &st))) (loop (- $n 1)))))
+         ! (loop {times})"
+    )
+}
+
+fn filling_a_space_is_linear() {
+    let (small, large) = (cost(&fill_loop(20_000)), cost(&fill_loop(100_000)));
+    assert_eq!(large.ran.answers, ["[()]", "[done]"]);
+    assert_eq!(large.ran.statistics.depth_max, small.ran.statistics.depth_max, "the loop is in tail position");
+    assert!(large.bytes_max < 64 * MEBIBYTE, "{} bytes for 100,000 atoms", large.bytes_max);
+    assert_linear(&small, &large);
+}
+
+fn changing_a_state_is_linear() {
+    let (small, large) = (cost(&state_loop(20_000)), cost(&state_loop(100_000)));
+    assert_eq!(large.ran.answers, ["[()]", "[100000]"]);
+    assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes for one state", large.bytes_max);
+    assert_linear(&small, &large);
+}
+
+#[test]
+fn effect_loop_linear() {
+    std::thread::scope(|scope| {
+        scope.spawn(filling_a_space_is_linear);
+        scope.spawn(changing_a_state_is_linear);
+    });
+}
+
+#[test]
+fn deep_recursion_linear() {
+    let recursion = |depth: usize| format!("(= (f $n) (if (== $n 0) 0 (+ 1 (f (- $n 1))))) ! (f {depth})");
+    on_stack(SMALL_STACK_BYTES, || {
+        let (small, large) = (cost(&recursion(20_000)), cost(&recursion(100_000)));
+        assert_eq!(large.ran.answers, ["[100000]"]);
+        assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 100,000 calls inside each other", large.bytes_max);
+        assert_linear(&small, &large);
+    });
+}
+
+#[test]
+fn a_tail_call_takes_no_memory() {
+    let count = |times: usize| format!("(= (f $n $a) (if (== $n 0) $a (f (- $n 1) (+ $a 1)))) ! (f {times} 0)");
+    on_stack(SMALL_STACK_BYTES, || {
+        let (small, large) = (cost(&count(40_000)), cost(&count(200_000)));
+        assert_eq!(large.ran.answers, ["[200000]"]);
+        assert!(large.ran.statistics.depth_max < 10, "{} frames", large.ran.statistics.depth_max);
+        assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes", large.bytes_max);
+        assert_linear(&small, &large);
+    });
+}
+
+/// `(s (s … leaf))`, this many levels deep.
+fn nested(levels: usize, leaf: &str) -> String {
+    "(s ".repeat(levels) + leaf + &")".repeat(levels)
+}
+
+#[test]
+fn no_host_stack_overflow() {
+    const LEVELS: usize = 30_000;
+    let [a, x, y] = ["a", "$x", "$y"].map(|leaf| nested(LEVELS, leaf));
+    let program = format!(
+        "(fact {a}) (rule {x}) (= (deep {x}) $x)
+         ! (deep {a})
+         ! (let {x} {a} $x)
+         ! (let $all (collapse {a}) (size-atom $all))
+         ! (collapse (match &self (fact {y}) $y))
+         ! (collapse (match &self (rule {a}) found))
+         ! (case (quote {a}) (((quote {y}) $y)))
+         ! (unify ({x} $x) ($x $x) loops no)
+         ! (get-type {a})
+         ! (== {a} {a})
+         ! (=alpha {x} {y})
+         ! (assertAlphaEqual (quote {x}) (quote {y}))
+         ! (let $st (new-state (quote {a})) (let (quote $now) (get-state $st) (size-atom $now)))
+         ! (remove-atom &self (fact {a}))
+         ! (match &self (fact $any) $any)
+         ! (sealed (quote {x}) ok)"
+    );
+    let ran = on_stack(SMALL_STACK_BYTES, || run(&program));
+    let expected = [
+        "[a]",
+        "[a]",
+        "[1]",
+        "[(a)]",
+        "[(found)]",
+        "[a]",
+        "[no]",
+        "[%Undefined%]",
+        "[True]",
+        "[True]",
+        "[()]",
+        "[2]",
+        "[()]",
+        "[]",
+        "[ok]",
+    ];
+    assert_eq!(ran.answers, expected, "{:?}", ran.diagnostics);
+}
+
+#[test]
+fn a_million_levels_are_read_added_and_printed() {
+    let program = format!("{} ! (quote {})", nested(1_000_000, "a"), nested(1_000_000, "$x"));
+    let ran = on_stack(SMALL_STACK_BYTES, || run(&program));
+    assert_eq!(ran.statistics.atoms_added, 1);
+    assert_eq!(ran.answers[0].len(), "[(quote )]".len() + 4 * 1_000_000 + "$x".len());
+}
+
+#[test]
+fn ten_thousand_symbols_exact() {
+    let mut program = String::new();
+    for i in 0..10_000 {
+        let _ = writeln!(program, "(edge a{i} b{})", i % 1000);
+    }
+    let asked: Vec<usize> = (0..10_000).step_by(97).chain([1022, 1023, 1024, 1025, 9_999]).collect();
+    for i in &asked {
+        let _ = writeln!(program, "! (match &self (edge a{i} $x) $x)\n! (match &self (edge $x b{}) $x)", i % 1000);
+    }
+    let actual = answers(&program);
+    assert_eq!(actual.len(), 2 * asked.len());
+    for (i, pair) in asked.iter().zip(actual.chunks(2)) {
+        let sources: Vec<String> = (i % 1000..10_000).step_by(1000).map(|source| format!("a{source}")).collect();
+        assert_eq!(pair, [format!("[b{}]", i % 1000), format!("[{}]", sources.join(", "))]);
+    }
+}
+
+#[test]
+fn wide_expression_5000() {
+    for width in [1_022, 1_023, 1_024, 1_025, 4_096, 5_000] {
+        let children: Vec<String> = (2..=width).map(|i| format!("c{i}")).collect();
+        let (all, most) = (children.join(" "), children[..width - 2].join(" "));
+        let program = format!(
+            "(wide {all})
+             (= (last {most} $x) $x)
+             ! (match &self (wide {most} $x) $x)
+             ! (last {all})
+             ! (size-atom (wide {all}))
+             ! (data {all})"
+        );
+        let expected = [format!("[c{width}]"), format!("[c{width}]"), format!("[{width}]"), format!("[(data {all})]")];
+        assert_eq!(answers(&program), expected, "{width} children");
+    }
+}
+
+#[test]
+fn many_variables_200() {
+    let list = |prefix: &str| (0..200).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>().join(" ");
+    let backwards = |prefix: &str| (0..200).rev().map(|i| format!("{prefix}{i}")).collect::<Vec<_>>().join(" ");
+    let program = format!(
+        "(fact {variables})
+         (= (turn {variables}) (turned {turned}))
+         ! (match &self (fact {values}) found)
+         ! (turn {values})
+         ! (let ({variables}) ({values}) ({turned}))
+         ! (assertAlphaEqual (turn {variables}) (turned {turned}))",
+        variables = list("$v"),
+        values = list("c"),
+        turned = backwards("$v"),
+    );
+    let turned = backwards("c");
+    assert_eq!(
+        answers(&program),
+        ["[found]".to_owned(), format!("[(turned {turned})]"), format!("[({turned})]"), "[()]".into()]
+    );
+}
+
+/// A space of facts about numbers, floats and texts, and the time that asking for single ones takes.
+fn time_to_ask(facts: usize) -> std::time::Duration {
+    let mut runner = Runner::new(Box::new(NoWorld));
+    let mut known = String::new();
+    for i in 0..facts {
+        let _ = writeln!(known, "(int {i} v) (float {i}.5 v) (text \"t{i}\" v)");
+    }
+    runner.run(&known, &mut |_, _| Ok(()));
+    let asked: String = (0..300).map(|i| i * facts / 300).fold(String::new(), |mut text, i| {
+        let _ = write!(
+            text,
+            "! (match &self (int {i} $x) $x) ! (match &self (float {i}.5 $x) $x) ! (match &self (text \"t{i}\" $x) $x)"
+        );
+        text
+    });
+    let clock = Clock::start();
+    runner.run(&asked, &mut |_, answer| {
+        assert_eq!(answer.results.len(), 1);
+        Ok(())
+    });
+    clock.elapsed()
+}
+
+#[test]
+fn he_706() {
+    let (few, many) = (time_to_ask(600), time_to_ask(18_000));
+    assert!(many < 5 * few, "{few:?} among 600 facts, {many:?} among 18,000");
+}
+
+/// A world without files that hears nothing.
+pub(crate) struct NoWorld;
+
+impl World for NoWorld {
+    fn print(&mut self, _line: &str) -> Result<(), WorldError> {
+        Ok(())
+    }
+
+    fn trace(&mut self, _line: &str) {}
+
+    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
+        Err(WorldError::NotFound { path: path.to_owned() })
+    }
+
+    fn has_source(&mut self, _path: &str) -> bool {
+        false
+    }
+}

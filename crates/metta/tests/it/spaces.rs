@@ -1,0 +1,120 @@
+//! Spaces and states: what programs put into them and find again.
+
+use crate::harness::{check, run};
+
+#[test]
+fn a_space_is_a_multiset() {
+    check(&[
+        (
+            "(e a b) (e a b) ! (match &self (e a $x) $x) ! (remove-atom &self (e a b)) ! (match &self (e a $x) $x)",
+            &["[b, b]", "[()]", "[b]"],
+        ),
+        ("! (remove-atom &self nothing) ! (get-atoms &self)", &["[()]", "[]"]),
+        ("(r $x $y) ! (remove-atom &self (r $a $b)) ! (get-atoms &self)", &["[()]", "[]"]),
+    ]);
+}
+
+#[test]
+fn atoms_are_added_raw_or_evaluated() {
+    check(&[
+        (
+            "! (bind! &s (new-space)) ! (add-atom &s (+ 1 2)) ! (add-reduct &s (+ 1 2)) ! (add-atoms &s (a (+ 1 1)))
+             ! (add-reducts &s (b (+ 1 1))) ! (get-atoms &s)",
+            &["[()]", "[()]", "[()]", "[()]", "[()]", "[(+ 1 2), 3, a, (+ 1 1), b, 2]"],
+        ),
+        ("! (add-atom &self (= (f) 1)) ! (f) ! (remove-atom &self (= (f) 1)) ! (f)", &["[()]", "[1]", "[()]", "[(f)]"]),
+        ("! (let $s (new-space) (let $_ (add-atom $s x) (collapse (get-atoms $s))))", &["[(x)]"]),
+    ]);
+}
+
+#[test]
+fn match_binds_and_fills_its_template() {
+    let facts = "(p 1) (p 2) (q 2) (q 3) (r $x $x) ";
+    check(&[
+        (
+            &format!("{facts} ! (match &self (p $x) (+ $x 1)) ! (match &self (p $x) (quote (+ $x 1)))"),
+            &["[2, 3]", "[(quote (+ 1 1)), (quote (+ 2 1))]"],
+        ),
+        (
+            &format!("{facts} ! (match &self (, (p $x) (q $x)) $x) ! (match &self (, (p $x) (q $y)) ($x $y))"),
+            &["[2]", "[(1 2), (1 3), (2 2), (2 3)]"],
+        ),
+        (&format!("{facts} ! (match &self (,) once) ! (match &self (p 5) yes)"), &["[once]", "[]"]),
+        (&format!("{facts} ! (match &self ($h 2) $h)"), &["[p, q]"]),
+        (&format!("{facts} ! (match &self (r a $y) $y) ! (match &self (r a b) no)"), &["[a]", "[]"]),
+        (&format!("{facts} ! (match &self (p 1.0) yes)"), &["[yes]"]),
+        ("! (match foo $x $x)", &["[(Error (match foo $x $x) match expects a space as the first argument)]"]),
+    ]);
+}
+
+#[test]
+fn a_change_is_seen_by_what_comes_after_it() {
+    check(&[
+        ("! (match &self (p $x) $x) (p 1) ! (match &self (p $x) $x)", &["[]", "[1]"]),
+        ("(p 1) ! (let $_ (add-atom &self (p 2)) (match &self (p $x) $x))", &["[1, 2]"]),
+        // What a match found stays found, whatever its template does.
+        (
+            "(p 1) (p 2) ! (match &self (p $x) (add-atom &self (p (s $x)))) ! (match &self (p $x) $x)",
+            &["[(), ()]", "[1, 2, (s 1), (s 2)]"],
+        ),
+        (
+            "(p 1) (p 2) ! (match &self (p $x) (remove-atom &self (p 2))) ! (match &self (p $x) $x)",
+            &["[(), ()]", "[1]"],
+        ),
+    ]);
+}
+
+#[test]
+fn a_state_is_one_cell_however_it_is_reached() {
+    check(&[
+        (
+            "! (bind! &st (new-state 5)) (holds &st) ! (get-state &st) ! (change-state! &st 6) ! (get-state &st)
+             ! (match &self (holds $s) (get-state $s)) ! (match &self (holds $s) (change-state! $s 7)) ! &st",
+            &["[()]", "[5]", "[(State 6)]", "[6]", "[6]", "[(State 7)]", "[(State 7)]"],
+        ),
+        ("! (new-state (+ 1 2)) ! (get-state (new-state (superpose (1 2))))", &["[(State 3)]", "[1, 2]"]),
+        ("! (== (new-state 1) (new-state 1)) ! (== (new-state 1) (new-state 2))", &["[True]", "[False]"]),
+        ("! (get-metatype (new-state 1))", &["[Expression]"]),
+    ]);
+}
+
+#[test]
+fn the_type_of_a_state_is_fixed_when_it_is_made() {
+    check(&[
+        ("! (bind! &st (new-state 5)) ! (get-type &st)", &["[()]", "[(StateMonad Number)]"]),
+        (
+            "! (bind! &st (new-state 5)) ! (change-state! &st \"s\")",
+            &["[()]", "[(Error (change-state! (State 5) \"s\") (BadArgType 2 Number String))]"],
+        ),
+        (
+            "(: x X) ! (get-type (new-state x)) ! (get-state (change-state! (new-state x) undeclared))",
+            &["[(StateMonad X)]", "[undeclared]"],
+        ),
+        ("! (get-state foo)", &["[(Error (get-state foo) get-state expects single state atom as an argument)]"]),
+    ]);
+}
+
+#[test]
+fn states_and_spaces_that_hold_each_other_do_no_harm() {
+    let ran = run("! (bind! &st (new-state ())) ! (change-state! &st (in (in &st))) ! (get-state &st) ! (== &st &st)
+         ! (bind! &s (new-space)) ! (add-atom &s (me &s)) ! (collapse (match &s (me $x) $x)) ! (get-atoms &s)");
+    assert_eq!(
+        ran.answers[1..4],
+        ["[(State (in (in (State ...))))]", "[(in (in (State (in (in (State ...))))))]", "[True]"]
+    );
+    assert_eq!(ran.answers.len(), 8, "{:?}", ran.answers);
+}
+
+#[test]
+fn effects_of_a_failed_alternative_stay() {
+    check(&[
+        (
+            "! (superpose ((add-atom &self (p 1)) (let $_ (add-atom &self (p 2)) (empty)))) ! (match &self (p $x) $x)",
+            &["[()]", "[1, 2]"],
+        ),
+        (
+            "! (bind! &n (new-state 0)) ! (let $_ (change-state! &n 1) (/ 1 0))",
+            &["[()]", "[(Error (/ 1 0) DivisionByZero)]"],
+        ),
+    ]);
+}

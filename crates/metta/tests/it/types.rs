@@ -1,0 +1,122 @@
+//! Types: what is declared, what follows, and the texts of type errors.
+
+use crate::harness::{answers, check};
+use metta::types::SUPERTYPE_LEVELS_MAX;
+
+#[test]
+fn an_atom_has_its_declared_types_and_their_supertypes() {
+    check(&[
+        ("(: a A) (: a B) ! (get-type a) ! (get-type undeclared)", &["[A, B]", "[%Undefined%]"]),
+        ("(:< Cat Animal) (:< Animal Thing) (: tom Cat) ! (get-type tom)", &["[Cat, Animal, Thing]"]),
+        ("(:< A B) (:< B A) (: x A) ! (get-type x)", &["[A, B]"]),
+        ("(:< A B) (:< A C) (:< B D) (:< C D) (: x A) ! (get-type x)", &["[A, B, C, D]"]),
+        (
+            "! (get-type 5) ! (get-type \"s\") ! (get-type True) ! (get-type &self)",
+            &["[Number]", "[String]", "[Bool]", "[SpaceType]"],
+        ),
+        ("! (get-type $x) ! (get-type ())", &["[%Undefined%]", "[%Undefined%]"]),
+        ("! (get-type +) ! (get-type if)", &["[(-> Number Number Number)]", "[(-> Bool Atom Atom $t#)]"]),
+    ]);
+}
+
+#[test]
+fn an_expression_has_the_types_of_what_it_may_be() {
+    check(&[
+        ("! (get-type (+ 1 2)) ! (get-type (+ 1 \"a\"))", &["[Number]", "[]"]),
+        ("(: a A) (: b B) ! (get-type (a b)) ! (get-type (a undeclared))", &["[(A B)]", "[%Undefined%]"]),
+        ("(: (pair a b) Pair) ! (get-type (pair a b)) ! (get-type (pair a c))", &["[Pair]", "[%Undefined%]"]),
+        ("(: f (-> A B)) (: f (-> B A)) (: a A) ! (get-type (f a)) ! (get-type (f a b))", &["[B]", "[]"]),
+        ("(: nil (List $t)) (: cons (-> $t (List $t) (List $t))) ! (get-type (cons 1 nil))", &["[(List Number)]"]),
+        (
+            "(: v (-> $n (Vec $n))) (: z Z) ! (get-type (v z)) ! (get-type-space &self (v z))",
+            &["[(Vec Z)]", "[(Vec Z)]"],
+        ),
+        (
+            "! (get-metatype a) ! (get-metatype 5) ! (get-metatype (a)) ! (get-metatype $x)",
+            &["[Symbol]", "[Grounded]", "[Expression]", "[Variable]"],
+        ),
+        ("! (is-function (-> A B)) ! (is-function A)", &["[True]", "[False]"]),
+    ]);
+}
+
+#[test]
+fn a_supertype_is_accepted_where_a_subtype_stands() {
+    let animals =
+        "(:< Cat Animal) (:< Animal Thing) (: tom Cat) (: rex Dog) (: feed (-> Animal String)) (= (feed $a) \"fed\") ";
+    check(&[
+        (&format!("{animals} ! (feed tom)"), &["[\"fed\"]"]),
+        (&format!("{animals} ! (feed rex)"), &["[(Error (feed rex) (BadArgType 1 Animal Dog))]"]),
+        (&format!("{animals} (: weigh (-> Thing Number)) (= (weigh $a) 3) ! (weigh tom)"), &["[3]"]),
+        (
+            &format!("{animals} (: only (-> Cat Bool)) (: some Animal) ! (only some)"),
+            &["[(Error (only some) (BadArgType 1 Cat Animal)), (Error (only some) (BadArgType 1 Cat Thing))]"],
+        ),
+    ]);
+}
+
+#[test]
+fn a_supertype_of_every_type_ends_somewhere() {
+    let all = answers("(:< $t (List $t)) (: a A) ! (get-type a) ! (foo a)");
+    assert!(all[0].starts_with("[A, (List A), (List (List A)), "), "{all:?}");
+    assert_eq!(all[0].split(", ").count(), 1 + SUPERTYPE_LEVELS_MAX);
+    assert_eq!(all[1], "[(foo a)]");
+}
+
+#[test]
+fn type_errors_name_the_position_and_both_types() {
+    check(&[
+        ("! (+ 1 \"a\")", &["[(Error (+ 1 \"a\") (BadArgType 2 Number String))]"]),
+        ("! (== 1 \"a\")", &["[(Error (== 1 \"a\") (BadArgType 2 Number String))]"]),
+        ("(: a A) ! (and True a)", &["[(Error (and True a) (BadArgType 2 Bool A))]"]),
+        ("! (get-atoms 5)", &["[(Error (get-atoms 5) (BadArgType 1 SpaceType Number))]"]),
+        ("! (new-space 1)", &["[(Error (new-space 1) IncorrectNumberOfArguments)]"]),
+        ("! (metta 5 (List $t) &self)", &["[(Error 5 (BadType (List $t) Number))]"]),
+        ("(: Z Nat) (: S (-> Nat Nat)) ! (S S)", &["[(Error (S S) (BadArgType 1 Nat (-> Nat Nat)))]"]),
+        ("! (println! \"a\" \"b\")", &["[(Error (println! \"a\" \"b\") IncorrectNumberOfArguments)]"]),
+    ]);
+}
+
+#[test]
+fn what_is_not_known_of_a_type_agrees_with_anything() {
+    check(&[
+        (
+            "! (get-type (new-state (superpose (1 2)))) ! (get-state (new-state (superpose (1 2))))",
+            &["[(StateMonad %Undefined%)]", "[1, 2]"],
+        ),
+        (
+            "(: list (-> $t (List $t))) (: first (-> (List $t) $t)) (= (first (list $x)) $x) ! (first (list (superpose (1 2))))",
+            &["[1, 2]"],
+        ),
+        (
+            "(: list (-> $t (List $t))) (: f (-> (List Number) Number)) (= (f (list $x)) $x) ! (f (list (superpose (1 2))))",
+            &["[1, 2]"],
+        ),
+        ("(: list (-> $t (List $t))) ! (get-type (list (list (superpose ()))))", &["[(List (List %Undefined%))]"]),
+    ]);
+}
+
+#[test]
+fn type_functions_answer_for_any_atom() {
+    check(&[
+        ("(: a A) ! (type-cast a A &self) ! (type-cast a Symbol &self)", &["[a]", "[a]"]),
+        ("(: a A) ! (type-cast a B &self)", &["[(Error a BadType)]"]),
+        (
+            "! (match-types A A yes no) ! (match-types A B yes no) ! (match-types %Undefined% B yes no)",
+            &["[yes]", "[no]", "[yes]"],
+        ),
+        ("! (match-types (-> $a B) (-> A $b) ($a $b) no)", &["[(A B)]"]),
+        (
+            "! (match-type-or False A A) ! (match-type-or True A B) ! (match-type-or False A B)",
+            &["[True]", "[True]", "[False]"],
+        ),
+    ]);
+}
+
+#[test]
+fn dependent_types_are_computed_from_arguments() {
+    check(&[(
+        "(: nil (Vec Z)) (: cons (-> $t (Vec $n) (Vec (S $n)))) (: head (-> (Vec (S $n)) Number)) (= (head (cons $x $rest)) $x)
+         ! (get-type (cons 1 (cons 2 nil))) ! (head (cons 1 nil)) ! (head nil)",
+        &["[(Vec (S (S Z)))]", "[1]", "[(Error (head nil) (BadArgType 1 (Vec (S $n#)) (Vec Z)))]"],
+    )]);
+}
