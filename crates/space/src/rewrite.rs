@@ -106,6 +106,47 @@ fn next_child(frames: &mut Vec<Frame>) -> Result<Atom, (Atom, bool)> {
     }
 }
 
+/// The atom without the evaluator's marks, on itself and on its parts.
+pub(crate) fn unmarked(atom: &Atom) -> Atom {
+    if !has_mark(atom) {
+        return atom.clone();
+    }
+    let mut open: Vec<(&Expression, Vec<Atom>)> = Vec::new();
+    let mut current = atom;
+    loop {
+        match current {
+            Atom::Expression(expression) => open.push((expression, Vec::with_capacity(expression.len()))),
+            leaf => open.last_mut().expect("a leaf has no mark").1.push(leaf.clone()),
+        }
+        loop {
+            let (expression, built) = open.last_mut().expect("an expression is open");
+            if let Some(next) = expression.children().get(built.len()) {
+                current = next;
+                break;
+            }
+            let made = Atom::expression(std::mem::take(built));
+            open.pop();
+            match open.last_mut() {
+                Some((_, siblings)) => siblings.push(made),
+                None => return made,
+            }
+        }
+    }
+}
+
+fn has_mark(atom: &Atom) -> bool {
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        if let Atom::Expression(expression) = atom {
+            if expression.is_evaluated() {
+                return true;
+            }
+            work.extend(expression.children());
+        }
+    }
+    false
+}
+
 /// The atom with one variable replaced.
 pub fn substitute(atom: &Atom, variable: &Variable, value: &Atom) -> Atom {
     let replaced =

@@ -9,7 +9,7 @@ use crate::bindings::Bindings;
 use crate::grounded::Grounded;
 use crate::pattern_tree::PatternTree;
 use crate::relation::{Found, Path, Relation};
-use crate::rewrite::{Rewrite, instantiate, rewrite};
+use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
 use crate::term::{SharedTerms, Term, Terms};
 use crate::unify::{Deferred, Unifier};
 use rustc_hash::FxHashMap;
@@ -27,8 +27,9 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Numbers the variables of an atom.
+    /// Numbers the variables of an atom, and takes away the evaluator's marks: what is looked up later is evaluated then.
     pub fn new(atom: &Atom) -> Self {
+        let atom = &unmarked(atom);
         let mut slots: FxHashMap<Variable, u64> = FxHashMap::default();
         let mut names = Vec::new();
         let numbered = rewrite(atom, |variable| {
@@ -140,7 +141,10 @@ impl Space {
 
     fn remove_row(&mut self, atom: &Atom, terms: &Terms) -> bool {
         let exact: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
-        let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
+        let keys: Option<Vec<Term>> = match &exact {
+            Some(row) => Some(row.iter().map(|&term| terms.key(term)).collect()),
+            None => columns(atom).iter().map(|column| terms.find_key(column)).collect(),
+        };
         keys.is_some_and(|keys| self.relation_mut(atom).remove(exact.as_deref(), &keys, terms))
     }
 

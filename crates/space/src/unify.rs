@@ -114,7 +114,7 @@ impl<'a> Unifier<'a> {
             }
             return true;
         }
-        if stored.is_ground() {
+        if stored.is_ground() || matches!(stored, Atom::Grounded(_)) {
             return self.step_same(query, stored, pairs);
         }
         match self.bindings.walk(&query).clone() {

@@ -5,6 +5,7 @@
 
 use metta::syntax::Diagnostic;
 use metta::{FormAnswer, Limits, RunEnd, Runner, Statistics, World, WorldError};
+use space::Atom;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +21,8 @@ pub(crate) struct Program {
 pub(crate) struct Ran {
     /// One line an answer, as the command prints it: `[a, b]`.
     pub(crate) answers: Vec<String>,
+    /// The results of the last answer.
+    pub(crate) last: Vec<Atom>,
     /// Those lines and what the program printed itself, in order.
     pub(crate) lines: Vec<String>,
     /// What it wrote for the person who watches.
@@ -61,8 +64,9 @@ impl Program {
         let output = Arc::clone(&world.output);
         let mut runner = Runner::new(Box::new(world));
         *runner.limits_mut() = limits;
-        let mut answers = Vec::new();
+        let (mut answers, mut last) = (Vec::new(), Vec::new());
         let run = runner.run(&text, &mut |world, answer| {
+            last = answer.results.to_vec();
             let line = line_of(answer);
             answers.push(line.clone());
             world.print(&line)
@@ -70,7 +74,7 @@ impl Program {
         let statistics = runner.statistics();
         drop(runner);
         let Output { lines, traced } = std::mem::take(&mut *output.lock().expect("no panic while output is locked"));
-        Ran { answers, lines, traced, end: run.end, diagnostics: run.diagnostics, statistics }
+        Ran { answers, last, lines, traced, end: run.end, diagnostics: run.diagnostics, statistics }
     }
 }
 

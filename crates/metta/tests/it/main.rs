@@ -9,6 +9,7 @@ mod harness;
 mod instructions;
 mod limits;
 mod measure;
+mod modules;
 mod printing;
 mod regressions;
 mod robustness;

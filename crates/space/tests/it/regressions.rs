@@ -240,12 +240,35 @@ fn only_digits_are_read_as_an_integer() {
     assert_eq!(Number::parse_integer(long).map(|number| number.to_string()).as_deref(), Some(long));
 }
 
+/// A part of a rule that was evaluated before the rule was stored was never evaluated again.
+#[test]
+fn the_evaluated_mark_is_not_stored() {
+    let Atom::Expression(part) = atom("(f (g 1))") else { panic!("an expression was written") };
+    let inner = expression([Atom::symbol("h"), part.clone().into_evaluated().into()]);
+    let Atom::Expression(outer) = expression([inner, Atom::unit()]) else { panic!("an expression was made") };
+    let marked = Atom::from(outer.into_evaluated());
+    let mut base = Base::new();
+    base.space.add(&expression([Atom::symbol("fact"), marked.clone()]));
+    base.space.add(&expression([Atom::symbol("rule"), Atom::variable("x"), marked.clone()]));
+    for query in ["(fact $r)", "(rule 1 $r)"] {
+        let found = base.solutions(&atom(query)).pop().and_then(|mut solution| solution.pop());
+        let (_, value) = found.expect("one atom matches");
+        assert_eq!(value, marked);
+        assert!(!has_mark(&value), "{query}");
+    }
+}
+
+fn has_mark(atom: &Atom) -> bool {
+    let Atom::Expression(expression) = atom else { return false };
+    expression.is_evaluated() || expression.children().iter().any(has_mark)
+}
+
 /// What `collapse-bind` bound was written as if it were an expression.
 #[test]
 fn bindings_and_expressions_are_two_atoms_of_a_space() {
     let solution = vec![(crate::atoms::variable("x"), atom("1"))];
     let bindings = Atom::Grounded(space::Grounded::Bindings(std::sync::Arc::new(solution)));
-    let base = Base::new();
+    let mut base = Base::new();
     let (bound, plain) = (expression([Atom::symbol("r"), bindings]), atom("(r ($x 1))"));
     base.space.add(&bound);
     base.space.add(&plain);
@@ -253,5 +276,6 @@ fn bindings_and_expressions_are_two_atoms_of_a_space() {
         assert_eq!(base.space.read(|space| space.count(stored)), 1, "{stored}");
     }
     assert!(!alpha_equivalent(&bound, &plain));
+    assert_eq!(base.solutions(&bound).len(), 1, "it matches itself");
     assert!(base.space.remove(&bound) && base.space.remove(&plain) && base.space.is_empty());
 }
