@@ -20,7 +20,8 @@ pub(crate) fn diagnostic(origin: &str, text: &str, diagnostic: &Diagnostic) {
 
 fn uses_color() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !no_color && std::io::stderr().is_terminal()
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    !no_color && !is_dumb && std::io::stderr().is_terminal()
 }
 
 /// A message without a place in a source.
@@ -81,7 +82,7 @@ impl<'a> Window<'a> {
         let start = text[..low.min(text.len())].rfind('\n').map_or(0, |newline| newline + 1);
         let high = high.clamp(start, text.len());
         let end = text[high..].find('\n').map_or(text.len(), |newline| high + newline);
-        let shown = &text[start..end];
+        let shown = text[start..end].trim_end_matches('\r');
         if shown.lines().any(|line| line.len() > LINE_SHOWN_BYTES_MAX) {
             return None;
         }

@@ -149,7 +149,10 @@ fn second_of(space: &SpaceRef, relation: &str, atom: &Atom, source: &mut Variabl
 fn add_supertypes(space: &SpaceRef, types: &mut Vec<Atom>, source: &mut VariableSource) {
     let mut level = 0..types.len();
     for _ in 0..SUPERTYPE_LEVELS_MAX {
-        for next in level.clone().take_while(|&next| next < TYPES_PER_ATOM_MAX) {
+        for next in level.clone() {
+            if types.len() >= TYPES_PER_ATOM_MAX {
+                return;
+            }
             for supertype in second_of(space, names::SUBTYPE, &types[next], source) {
                 if !types.contains(&supertype) {
                     types.push(supertype);

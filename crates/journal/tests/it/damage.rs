@@ -233,15 +233,19 @@ fn anything_behind_the_end_is_a_torn_tail() {
     }
 }
 
+/// A payload holds frames of a longer journal, which say that more was synced; then it is torn.
 #[test]
 fn a_copy_of_frames_inside_a_payload_is_no_frame() {
+    let other = SimulatedDisk::new();
+    append(&open_clean(&other, &Options::default()), 0..20, Durability::Fsync);
+    let frames = other.contents(&segment(0)).unwrap()[FRAMES_AT as usize..].to_vec();
     let disk = written(3, &Options::default());
-    let frames = disk.contents(&segment(0)).unwrap()[FRAMES_AT as usize..].to_vec();
     let journal = open_clean(&disk, &Options::default());
-    journal.append(&frames.repeat(3), Durability::Os).unwrap();
+    journal.append(&[vec![0; 5000], frames].concat(), Durability::Os).unwrap();
     drop(journal);
     let end = disk.contents(&segment(0)).unwrap().len() as u64;
     let torn = cut(&disk, &segment(0), end - 1);
+    torn.flip(&segment(0), places(&[0])[2].1.end, 1);
     assert_eq!(opened(&torn).unwrap().len(), 1);
     assert_eq!(read_all(&torn), payloads(3));
 }

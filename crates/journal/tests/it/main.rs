@@ -5,7 +5,7 @@
 //!    [`protocol`] pins what is written and synced in which order.
 //! 3. [`damage`] flips and cuts every byte; [`salvaging`] saves the rest; [`fixture`] reads what version 1 wrote.
 //!    [`hostile`] does both at random, and forges.
-//! 4. [`commit`] and [`reading`] have many threads at work.
+//! 4. [`commit`] and [`reading`] have many threads at work; [`film`] tries every phase of one against the other.
 //! 5. [`directory`] is on real files; [`messages`] pins what people get to read.
 //!
 //! [`history`] makes the frames and reads them back.
@@ -16,6 +16,7 @@ mod crash;
 mod damage;
 mod directory;
 mod faults;
+mod film;
 mod fixture;
 mod folder;
 mod history;

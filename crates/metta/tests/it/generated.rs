@@ -19,116 +19,30 @@ impl Dice {
         ((mixed ^ (mixed >> 31)) % limit as u64) as usize
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
     }
 }
 
 /// Words that mean something, in any position.
-const WORDS: &[&str] = &[
-    "a",
-    "b",
-    "foo",
-    "bar",
-    "$x",
-    "$y",
-    "$_",
-    "$",
-    "0",
-    "1",
-    "-3",
-    "2.5",
-    "1e400",
-    "99999999999999999999",
-    "True",
-    "False",
-    "\"text\"",
-    "\"\"",
-    "\"\\u{0}\"",
-    "&self",
-    "&s",
-    "=",
-    ":",
-    ":<",
-    "->",
-    ",",
-    "Error",
-    "Empty",
-    "NotReducible",
-    "Type",
-    "Atom",
-    "Symbol",
-    "Variable",
-    "Expression",
-    "Grounded",
-    "Number",
-    "%Undefined%",
-    "return",
-    "PI",
-    "()",
-    "é",
-    "@doc",
-    "StateMonad",
-    "SpaceType",
-    "top",
-    "corelib",
-    "max-stack-depth",
-    "type-check",
-    "auto",
-    "interpreter",
-    "bare-minimal",
-    "!",
-    "eval",
-    "evalc",
-    "chain",
-    "function",
-    "unify",
-    "cons-atom",
-    "decons-atom",
-    "collapse-bind",
-    "superpose-bind",
-    "metta",
-    "context-space",
-    "call-native",
-    "id",
-    "noeval",
-    "quote",
-    "unquote",
-    "empty",
-    "atom-subst",
-    "if",
-    "let",
-    "case",
-    "switch",
-    "switch-minimal",
-    "switch-internal",
-    "if-decons-expr",
-    "if-error",
-    "return-on-error",
-    "collapse",
-    "unique",
-    "union",
-    "intersection",
-    "subtraction",
-    "car-atom",
-    "cdr-atom",
-    "map-atom",
-    "filter-atom",
-    "foldl-atom",
-    "for-each-in-atom",
-    "first-from-pair",
-    "noreduce-eq",
-    "assert",
-    "assertEqual",
-    "assertEqualToResult",
-    "assertAlphaEqual",
-    "assertIncludes",
-];
+const WORDS: &str = r#"
+    a b foo bar é $x $y $_ $ 0 1 -3 2.5 1e400 99999999999999999999 True False "text" "" "\u{0}" PI () ! top corelib &self &s
+    = : :< -> , Error Empty NotReducible return Type Atom Symbol Variable Expression Grounded Number %Undefined% StateMonad
+    SpaceType @doc max-stack-depth type-check auto interpreter bare-minimal
+    eval evalc chain function unify cons-atom decons-atom collapse-bind superpose-bind metta context-space call-native
+    id noeval quote unquote empty atom-subst if let case switch switch-minimal switch-internal if-decons-expr if-error
+    return-on-error collapse unique union intersection subtraction car-atom cdr-atom map-atom filter-atom foldl-atom
+    for-each-in-atom first-from-pair noreduce-eq
+    assert assertEqual assertEqualToResult assertAlphaEqual assertIncludes
+"#;
 
 /// A word of the language: one of [`WORDS`], or a native function.
-fn word(dice: &mut Dice) -> String {
-    let natives: Vec<&str> = metta::stdlib::operations().map(|spec| spec.name).collect();
-    if dice.below(2) == 0 { (*dice.pick(WORDS)).to_owned() } else { (*dice.pick(&natives)).to_owned() }
+fn word(dice: &mut Dice) -> &'static str {
+    let words: Vec<&str> = match dice.below(2) {
+        0 => WORDS.split_whitespace().collect(),
+        _ => metta::stdlib::operations().map(|spec| spec.name).collect(),
+    };
+    dice.pick(&words)
 }
 
 /// Words and brackets in any order.
@@ -138,7 +52,7 @@ pub(crate) fn soup(dice: &mut Dice) -> String {
         0..3 => "(".to_owned(),
         3..6 => ")".to_owned(),
         6 => "! (".to_owned(),
-        _ => word(dice),
+        _ => word(dice).to_owned(),
     };
     (0..length).map(|_| token(dice)).collect::<Vec<_>>().join(" ")
 }
@@ -146,7 +60,7 @@ pub(crate) fn soup(dice: &mut Dice) -> String {
 /// A well-formed expression, at most this deep.
 fn expression(dice: &mut Dice, depth: usize) -> String {
     if depth == 0 || dice.below(4) == 0 {
-        return word(dice);
+        return word(dice).to_owned();
     }
     let children: Vec<String> = (0..=dice.below(5)).map(|_| expression(dice, depth - 1)).collect();
     format!("({})", children.join(" "))
@@ -190,7 +104,7 @@ pub(crate) fn damaged(dice: &mut Dice) -> String {
             0 => drop(tokens.remove(at)),
             1 => tokens.insert(at, tokens[other].clone()),
             2 => tokens.swap(at, other),
-            _ => tokens[at] = word(dice),
+            _ => word(dice).clone_into(&mut tokens[at]),
         }
     }
     tokens.join(" ")

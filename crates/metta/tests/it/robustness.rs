@@ -16,44 +16,46 @@ const TIME_MAX: Duration = Duration::from_secs(60);
 fn run_bounded(text: &str) -> Ran {
     let (sender, receiver) = channel();
     let program = Program::new(text).with_steps(STEPS_MAX);
-    let thread = std::thread::spawn(move || drop(sender.send(program.run())));
+    std::thread::spawn(move || drop(sender.send(program.run())));
     match receiver.recv_timeout(TIME_MAX) {
         Ok(ran) => ran,
         Err(RecvTimeoutError::Timeout) => panic!("this program does not end:\n{text}"),
-        Err(RecvTimeoutError::Disconnected) => {
-            panic!("this program panics: {:?}\n{text}", thread.join().err().is_some())
-        }
+        Err(RecvTimeoutError::Disconnected) => panic!("this program panics:\n{text}"),
     }
 }
 
-/// Runs that many programs of a kind; gives the number that parsed and ran to their end.
-fn run_many(first_seed: u64, programs: u64, make: fn(&mut Dice) -> String) -> usize {
+/// Runs that many programs of a kind; gives how many of them ran to their end.
+fn run_many(programs: u64, make: fn(&mut Dice) -> String) -> usize {
     let mut finished = 0;
-    for seed in first_seed..first_seed + programs {
+    for seed in 0..programs {
         let text = make(&mut Dice::new(seed));
         let ran = run_bounded(&text);
         finished += usize::from(matches!(ran.end, RunEnd::Finished));
-        assert!(ran.statistics.steps <= STEPS_MAX * (1 + ran.statistics.evaluations), "{text}");
+        assert!(ran.statistics.steps <= STEPS_MAX * ran.statistics.evaluations, "{text}");
     }
     finished
 }
 
 #[test]
 fn random_token_soups_never_panic() {
-    run_many(1, 1_000, soup);
+    let finished = run_many(1_000, soup);
+    assert!((5..500).contains(&finished), "{finished} of 1,000 parse and end");
 }
 
 #[test]
 fn random_well_formed_programs_never_panic() {
-    run_many(10_001, 1_000, sentence);
+    let finished = run_many(1_000, sentence);
+    assert!((5..500).contains(&finished), "{finished} of 1,000 end without an error");
 }
 
 #[test]
 fn damaged_programs_never_panic() {
-    run_many(20_001, 1_000, damaged);
+    let finished = run_many(1_000, damaged);
+    assert!((100..900).contains(&finished), "{finished} of 1,000 parse and end without an error");
 }
 
 #[test]
 fn generated_rules_end_within_their_fuel() {
-    run_many(30_001, 300, rule_set);
+    let finished = run_many(300, rule_set);
+    assert!((30..270).contains(&finished), "{finished} of 300 end before their fuel");
 }
