@@ -4,7 +4,7 @@ use crate::arguments::RunArguments;
 use crate::render;
 use mnemon::syntax::{self, LineIndex};
 use mnemon::{Engine, FormAnswer, LimitReached, RunEnd, SourceError, SystemWorld, World, WorldError};
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ struct Source {
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {
     let started = std::time::Instant::now();
-    let mut engine = Engine::new(SystemWorld);
+    let mut engine = Engine::new(SystemWorld::default());
     engine.limits_mut().steps_max = arguments.steps;
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, arguments, &heard);
@@ -85,7 +85,7 @@ fn run_all(engine: &mut Engine, arguments: &RunArguments, heard: &Heard) -> End 
 
 fn load(engine: &mut Engine, file: &str) -> Result<Source, End> {
     if file == "-" {
-        return load_standard_input();
+        return load_standard_input(engine);
     }
     let directory =
         file.rsplit_once('/').map_or("", |(directory, _)| if directory.is_empty() { "/" } else { directory });
@@ -99,12 +99,11 @@ fn load(engine: &mut Engine, file: &str) -> Result<Source, End> {
     }
 }
 
-fn load_standard_input() -> Result<Source, End> {
-    let mut bytes = Vec::new();
-    if let Err(error) = std::io::stdin().lock().read_to_end(&mut bytes) {
-        render::error(&format!("cannot read the standard input: {error}"), None);
-        return Err(End::Usage);
-    }
+fn load_standard_input(engine: &mut Engine) -> Result<Source, End> {
+    let bytes = engine.world().read_standard_input().map_err(|error| {
+        render::error(&error.to_string(), None);
+        End::Usage
+    })?;
     let origin = "standard input";
     match syntax::decode(&bytes) {
         Ok(text) => Ok(Source { origin: origin.to_owned(), directory: String::new(), text: text.to_owned() }),

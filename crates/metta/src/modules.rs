@@ -99,9 +99,6 @@ impl fmt::Display for ModuleError {
 
 impl std::error::Error for ModuleError {}
 
-/// The modules that come with Hyperon and not yet with Mnemon.
-pub(crate) const BUNDLED: [&str; 6] = ["random", "json", "fileio", "catalog", "das", "skel"];
-
 /// A module name as a path from the top.
 ///
 /// # Errors

@@ -4,11 +4,12 @@
 //! answer handed out before the next form is read, because it may change what the words of that form mean. An answer
 //! with an error in it ends the run; so does the first form that does not parse, after everything before it has run.
 
+use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{LimitReached, Limits};
-use crate::modules::{self, BUNDLED, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
+use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
-use crate::operation::Stop;
+use crate::operation::{Outcome, Stop};
 use crate::reader::read_atom;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, LineIndex, Parsed, Severity, Span};
@@ -85,6 +86,7 @@ pub struct Runner {
     pub(crate) limits: Limits,
     pub(crate) world: Box<dyn World>,
     pub(crate) modules: Vec<Module>,
+    pub(crate) bundled: bundled::State,
     terms: SharedTerms,
     base_tokens: Arc<Tokenizer>,
     names: FxHashMap<String, ModuleId>,
@@ -116,6 +118,7 @@ impl Runner {
             limits: Limits::default(),
             world,
             modules: Vec::new(),
+            bundled: bundled::State::without(missing),
             terms: Terms::shared(),
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
@@ -322,7 +325,7 @@ impl Runner {
         self.running.last().copied().unwrap_or(ModuleId(1))
     }
 
-    fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
+    pub(crate) fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
         let id = ModuleId(self.modules.len() as u32);
         let serial = (self.modules.len() + self.spaces.len()) as u64;
         let name = format!("ModuleSpace(GroundingSpace-{path})");
@@ -352,10 +355,11 @@ impl Runner {
         if let Some(&known) = self.names.get(&path) {
             return self.check_loaded(known);
         }
+        if let Some(bundled) = self.bundled_before_files(&path) {
+            return Ok(bundled);
+        }
         let file = match self.find_file(&path, from) {
-            Err(ModuleError::NotFound { .. }) if BUNDLED.contains(&name) => {
-                return Err(ModuleError::NotSupported { name: name.to_owned() });
-            }
+            Err(error @ ModuleError::NotFound { .. }) => return self.bundled_after_files(name, error),
             found => found?,
         };
         self.load_file(path, file)
@@ -444,6 +448,12 @@ impl Runner {
             Some(file) => Ok(file.clone()),
             None => Err(ModuleError::NotFound { path: path.to_owned(), tried }),
         }
+    }
+
+    /// To be called before an effect that is seen outside and cannot be taken back.
+    #[expect(clippy::unnecessary_wraps, reason = "transactions will refuse")]
+    pub(crate) fn before_outward_effect(&mut self) -> Result<(), Outcome> {
+        Ok(())
     }
 
     /// The text of a source file.

@@ -1,7 +1,14 @@
 //! The world outside an evaluation. All input and output of a program goes through it, so that another world can
 //! record, replay or forbid it.
+//!
+//! What a program asks and what it is answered is plain data: paths, bytes, numbers, [`OpenMode`], [`FileId`],
+//! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The most bytes one [`World::read_file`] may ask for.
+pub const READ_BYTES_MAX: u64 = 1 << 20;
 
 /// What a program can ask of the world.
 pub trait World {
@@ -22,10 +29,119 @@ pub trait World {
 
     /// Whether there is a source file of that name.
     fn has_source(&mut self, path: &str) -> bool;
+
+    /// Reads the standard input to its end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError>;
+
+    /// The path from the root on, without `.` and `..`; links are not followed.
+    ///
+    /// # Errors
+    /// When the path is relative and the working directory is gone or has no name in UTF-8.
+    fn absolute_path(&mut self, path: &str) -> Result<String, WorldError>;
+
+    /// The time, in nanoseconds since the beginning of 1970 in UTC.
+    ///
+    /// # Errors
+    /// When the clock cannot be read, or shows a year before 1678 or after 2262.
+    fn now(&mut self) -> Result<i64, WorldError>;
+
+    /// 64 random bits that nobody has seen before.
+    ///
+    /// # Errors
+    /// When the system has none.
+    fn random(&mut self) -> Result<u64, WorldError>;
+
+    /// The value of an environment variable; `None` when it is not set.
+    ///
+    /// # Errors
+    /// When the value is not UTF-8.
+    fn environment(&mut self, name: &str) -> Result<Option<String>, WorldError>;
+
+    /// Opens a file. Ids are given in the order of opening, from 1 on, and never twice.
+    ///
+    /// # Errors
+    /// When the mode makes no sense, there is no such file, it is a directory, or the system refuses.
+    fn open_file(&mut self, path: &str, mode: OpenMode) -> Result<FileId, WorldError>;
+
+    /// Reads at most this many bytes from where the file stands; none at its end.
+    ///
+    /// # Errors
+    /// When the file is not open or not for reading, or `bytes_max` is above [`READ_BYTES_MAX`].
+    fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError>;
+
+    /// Writes all these bytes where the file stands, or at its end if it was opened to append.
+    ///
+    /// # Errors
+    /// When the file is not open or not for writing, or the disk is full.
+    fn write_file(&mut self, file: FileId, bytes: &[u8]) -> Result<(), WorldError>;
+
+    /// Goes to a position, counted in bytes from the beginning. It may lie beyond the end: nothing is read there, and
+    /// what is written there leaves zeros before it.
+    ///
+    /// # Errors
+    /// When the file is not open or has no positions.
+    fn seek_file(&mut self, file: FileId, position: u64) -> Result<(), WorldError>;
+
+    /// How many bytes a file holds.
+    ///
+    /// # Errors
+    /// When the file is not open.
+    fn file_size(&mut self, file: FileId) -> Result<u64, WorldError>;
+
+    /// Closes a file; its id means nothing from then on.
+    ///
+    /// # Errors
+    /// When the file is not open.
+    fn close_file(&mut self, file: FileId) -> Result<(), WorldError>;
+}
+
+/// A file that a program has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileId(pub u64);
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OpenMode {
+    /// To be read.
+    pub read: bool,
+    /// To be written.
+    pub write: bool,
+    /// It is made if there is none.
+    pub create: bool,
+    /// All that is written goes to its end.
+    pub append: bool,
+    /// What it held is dropped.
+    pub truncate: bool,
+}
+
+impl OpenMode {
+    /// Whether opening or using a file so may change what lies outside.
+    pub fn is_outward(self) -> bool {
+        self.write || self.create || self.append || self.truncate
+    }
+
+    /// Why no file can be opened so, if none can.
+    pub fn problem(self) -> Option<&'static str> {
+        let writes = self.write || self.append;
+        if !self.read && !writes {
+            Some("the mode neither reads, writes nor appends")
+        } else if self.create && !writes {
+            Some("the mode creates a file that it does not write")
+        } else if self.truncate && !self.write {
+            Some("the mode truncates a file that it does not write")
+        } else if self.truncate && self.append {
+            Some("the mode both truncates and appends")
+        } else {
+            None
+        }
+    }
 }
 
 /// Why the world did not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum WorldError {
     /// There is no such file.
@@ -47,6 +163,64 @@ pub enum WorldError {
         /// What the system says.
         reason: String,
     },
+    /// The standard input failed.
+    InputFailed {
+        /// What the system says.
+        reason: String,
+    },
+    /// A relative path means nothing, because the working directory is unknown.
+    NoWorkingDirectory {
+        /// The path.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The clock failed.
+    ClockFailed {
+        /// What the system says.
+        reason: String,
+    },
+    /// There are no random numbers.
+    RandomFailed {
+        /// What the system says.
+        reason: String,
+    },
+    /// An environment variable whose value is not UTF-8.
+    VariableNotText {
+        /// Its name.
+        name: String,
+    },
+    /// The file exists, or could be made, and cannot be opened.
+    NotOpened {
+        /// Its path.
+        path: String,
+        /// What the system says, or what is wrong with the mode.
+        reason: String,
+    },
+    /// The file was closed, or never opened.
+    FileNotOpen {
+        /// The id asked for.
+        file: FileId,
+    },
+    /// The file cannot be written.
+    Unwritable {
+        /// Its path.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// No position can be chosen in the file.
+    Unseekable {
+        /// Its path.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// A read asks for more than [`READ_BYTES_MAX`].
+    ReadTooLarge {
+        /// The bytes asked for.
+        bytes: u64,
+    },
 }
 
 impl fmt::Display for WorldError {
@@ -56,8 +230,37 @@ impl fmt::Display for WorldError {
             Self::Unreadable { path, reason } => write!(formatter, "cannot read {path}: {reason}"),
             Self::OutputClosed => formatter.write_str("the output was closed by its reader"),
             Self::OutputFailed { reason } => write!(formatter, "cannot write the output: {reason}"),
+            Self::InputFailed { reason } => write!(formatter, "cannot read the standard input: {reason}"),
+            Self::NoWorkingDirectory { path, reason } => {
+                write!(formatter, "cannot tell where {path} lies, because the working directory is unknown: {reason}")
+            }
+            Self::ClockFailed { reason } => write!(formatter, "cannot read the clock: {reason}"),
+            Self::RandomFailed { reason } => write!(formatter, "cannot draw a random number: {reason}"),
+            Self::VariableNotText { name } => write!(formatter, "the environment variable {name} is not UTF-8"),
+            Self::NotOpened { path, reason } => write!(formatter, "cannot open {path}: {reason}"),
+            Self::FileNotOpen { file } => write!(formatter, "file {} is not open", file.0),
+            Self::Unwritable { path, reason } => write!(formatter, "cannot write {path}: {reason}"),
+            Self::Unseekable { path, reason } => write!(formatter, "cannot go to a position in {path}: {reason}"),
+            Self::ReadTooLarge { bytes } => {
+                write!(formatter, "one read of {bytes} bytes, more than {READ_BYTES_MAX}; read in parts")
+            }
         }
     }
 }
 
 impl std::error::Error for WorldError {}
+
+/// A path from the root on, without `.` and `..`: a relative one lies in the directory.
+pub fn clean_path(directory: &str, path: &str) -> String {
+    let from = if path.starts_with('/') { "" } else { directory };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in from.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            // Above the root is the root.
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -20,12 +20,12 @@
 #![forbid(unsafe_code)]
 
 mod engine;
-mod memory_world;
 mod system_world;
 
 pub use engine::{Engine, OnAnswer, SourceError};
-pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use metta::syntax;
-pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, Run, RunEnd, Statistics, World, WorldError};
+pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, Run, RunEnd, Statistics};
+pub use metta::{MemoryOutput, MemoryWorld};
 pub use space::Atom;
 pub use system_world::SystemWorld;

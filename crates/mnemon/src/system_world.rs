@@ -1,12 +1,50 @@
-//! The machine a program runs on: its files and its standard output.
+//! The machine a program runs on: its files, its clock and its standard output.
 
-use metta::{World, WorldError};
-use std::io::{self, ErrorKind, Write};
+use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The world of a command line program. Lines are written when they are complete.
 #[derive(Debug, Default)]
-pub struct SystemWorld;
+pub struct SystemWorld {
+    open: BTreeMap<FileId, OpenFile>,
+    opened: u64,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    path: String,
+    file: File,
+}
+
+impl SystemWorld {
+    fn open_mut(&mut self, file: FileId) -> Result<&mut OpenFile, WorldError> {
+        self.open.get_mut(&file).ok_or(WorldError::FileNotOpen { file })
+    }
+}
+
+/// The file, or `NotFound`, or another error that says why.
+fn found<T>(
+    path: &str,
+    result: io::Result<T>,
+    other: fn(path: String, reason: String) -> WorldError,
+) -> Result<T, WorldError> {
+    result.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => WorldError::NotFound { path: path.to_owned() },
+        _ => other(path.to_owned(), error.to_string()),
+    })
+}
+
+fn unreadable(path: String, reason: String) -> WorldError {
+    WorldError::Unreadable { path, reason }
+}
+
+fn not_opened(path: String, reason: String) -> WorldError {
+    WorldError::NotOpened { path, reason }
+}
 
 impl World for SystemWorld {
     fn print(&mut self, line: &str) -> Result<(), WorldError> {
@@ -24,13 +62,98 @@ impl World for SystemWorld {
     }
 
     fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        std::fs::read(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => WorldError::NotFound { path: path.to_owned() },
-            _ => WorldError::Unreadable { path: path.to_owned(), reason: error.to_string() },
-        })
+        found(path, std::fs::read(path), unreadable)
     }
 
     fn has_source(&mut self, path: &str) -> bool {
         Path::new(path).is_file()
+    }
+
+    fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| WorldError::InputFailed { reason: error.to_string() })?;
+        Ok(bytes)
+    }
+
+    fn absolute_path(&mut self, path: &str) -> Result<String, WorldError> {
+        if path.starts_with('/') {
+            return Ok(clean_path("/", path));
+        }
+        let unknown = |reason: String| WorldError::NoWorkingDirectory { path: path.to_owned(), reason };
+        let directory = std::env::current_dir().map_err(|error| unknown(error.to_string()))?;
+        let directory = directory.to_str().ok_or_else(|| unknown("its name is not UTF-8".to_owned()))?;
+        Ok(clean_path(directory, path))
+    }
+
+    fn now(&mut self) -> Result<i64, WorldError> {
+        let now = SystemTime::now();
+        let nanoseconds = match now.duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_nanos()).ok(),
+            Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|before| -before),
+        };
+        nanoseconds.ok_or_else(|| WorldError::ClockFailed { reason: "it shows a year beyond 2262".to_owned() })
+    }
+
+    fn random(&mut self) -> Result<u64, WorldError> {
+        getrandom::u64().map_err(|error| WorldError::RandomFailed { reason: error.to_string() })
+    }
+
+    fn environment(&mut self, name: &str) -> Result<Option<String>, WorldError> {
+        // No variable can have such a name, and the system's own look-up may not survive it.
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Ok(None);
+        }
+        let value = std::env::var_os(name).map(|value| value.into_string());
+        value.transpose().map_err(|_| WorldError::VariableNotText { name: name.to_owned() })
+    }
+
+    fn open_file(&mut self, path: &str, mode: OpenMode) -> Result<FileId, WorldError> {
+        if let Some(problem) = mode.problem() {
+            return Err(not_opened(path.to_owned(), problem.to_owned()));
+        }
+        let mut options = OpenOptions::new();
+        options.read(mode.read).write(mode.write).create(mode.create).append(mode.append).truncate(mode.truncate);
+        let file = found(path, options.open(path), not_opened)?;
+        if found(path, file.metadata(), not_opened)?.is_dir() {
+            return Err(not_opened(path.to_owned(), "it is a directory".to_owned()));
+        }
+        self.opened += 1;
+        let id = FileId(self.opened);
+        self.open.insert(id, OpenFile { path: path.to_owned(), file });
+        Ok(id)
+    }
+
+    fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError> {
+        if bytes_max > READ_BYTES_MAX {
+            return Err(WorldError::ReadTooLarge { bytes: bytes_max });
+        }
+        let open = self.open_mut(file)?;
+        let mut bytes = Vec::new();
+        let read = (&open.file).take(bytes_max).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(open.path.clone(), error.to_string()))?;
+        Ok(bytes)
+    }
+
+    fn write_file(&mut self, file: FileId, bytes: &[u8]) -> Result<(), WorldError> {
+        let open = self.open_mut(file)?;
+        let failed = |error: io::Error| WorldError::Unwritable { path: open.path.clone(), reason: error.to_string() };
+        (&open.file).write_all(bytes).map_err(failed)
+    }
+
+    fn seek_file(&mut self, file: FileId, position: u64) -> Result<(), WorldError> {
+        let open = self.open_mut(file)?;
+        let sought = (&open.file).seek(SeekFrom::Start(position));
+        sought.map(drop).map_err(|error| WorldError::Unseekable { path: open.path.clone(), reason: error.to_string() })
+    }
+
+    fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
+        let open = self.open_mut(file)?;
+        let size = open.file.metadata().map(|found| found.len());
+        size.map_err(|error| unreadable(open.path.clone(), error.to_string()))
+    }
+
+    fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {
+        self.open.remove(&file).map(drop).ok_or(WorldError::FileNotOpen { file })
     }
 }

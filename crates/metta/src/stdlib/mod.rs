@@ -31,8 +31,8 @@ pub const PRELUDE: &str = include_str!("prelude.metta");
 /// What is documented about the library: a `@doc` fact or two for each name.
 pub const DOCUMENTATION: &str = include_str!("documentation.metta");
 
-/// The words that stand for values; the library documents them as symbols.
-pub(crate) const VALUE_WORDS: [&str; 3] = ["&self", "PI", "EXP"];
+/// The words that stand for values; the library, or the module that has one, documents them as symbols.
+pub(crate) const VALUE_WORDS: [&str; 4] = ["&self", "PI", "EXP", "&rng"];
 
 /// Every native function.
 pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
@@ -68,7 +68,8 @@ pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space:
     tokenizer.register_name("&self", Atom::from(space.clone()));
 }
 
-fn operation_atom(spec: &OperationSpec, home: ModuleId) -> Atom {
+/// A native function as an atom, read in a module.
+pub(crate) fn operation_atom(spec: &OperationSpec, home: ModuleId) -> Atom {
     let type_atom = spec.signature.map_or_else(|| Atom::symbol(names::UNDEFINED), read_type);
     Operation::new(spec, type_atom, home).into_atom()
 }
@@ -88,7 +89,7 @@ pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
 }
 
 /// The names of Hyperon's library that Mnemon does not have yet, by where they come from.
-pub const NOT_SUPPORTED: [(&str, &[&str]); 7] = [
+pub const NOT_SUPPORTED: [(&str, &[&str]); 5] = [
     (
         "the Python host",
         &[
@@ -105,15 +106,7 @@ pub const NOT_SUPPORTED: [(&str, &[&str]); 7] = [
             "load-ascii",
         ],
     ),
-    (
-        "the module random",
-        &["random-int", "random-float", "set-random-seed", "new-random-generator", "reset-random-generator", "flip"],
-    ),
     ("the module json", &["get-value", "get-keys", "dict-space", "json-encode", "json-decode"]),
-    (
-        "the module fileio",
-        &["file-open!", "file-read-to-string!", "file-write!", "file-seek!", "file-read-exact!", "file-get-size!"],
-    ),
     ("the module catalog", &["catalog-list!", "catalog-update!", "catalog-clear!"]),
     (
         "the module das",

@@ -37,7 +37,10 @@ fn import(call: &mut Call<'_>) -> Outcome {
         Err(error) => return failed(&error),
     };
     match destination.as_symbol() {
-        None => call.runner.import_module(here, module),
+        None => {
+            call.runner.import_module(here, module);
+            call.runner.import_bundled_words(here, module);
+        }
         Some(name) => {
             let token = if name.starts_with('&') { name.to_owned() } else { format!("&{name}") };
             let space = Atom::from(call.runner.module(module).space.clone());

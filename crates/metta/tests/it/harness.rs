@@ -4,10 +4,8 @@
 //! be seen from outside: the lines in the order in which they were printed, the answers among them, and how it ended.
 
 use metta::syntax::Diagnostic;
-use metta::{FormAnswer, Limits, RunEnd, Runner, Statistics, World, WorldError};
+use metta::{FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Runner, Statistics};
 use space::Atom;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 /// A program on its way to be run.
 pub(crate) struct Program {
@@ -27,6 +25,8 @@ pub(crate) struct Ran {
     pub(crate) lines: Vec<String>,
     /// What it wrote for the person who watches.
     pub(crate) traced: Vec<String>,
+    /// What it left behind outside.
+    pub(crate) outside: MemoryOutput,
     pub(crate) end: RunEnd,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) statistics: Statistics,
@@ -39,7 +39,13 @@ impl Program {
 
     /// The same with one more file that it may import.
     pub(crate) fn with_file(mut self, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
-        self.world.files.insert(path.to_owned(), bytes.into());
+        self.world = self.world.with_source(path, bytes);
+        self
+    }
+
+    /// The same in another world, without the files added so far.
+    pub(crate) fn with_world(mut self, world: MemoryWorld) -> Self {
+        self.world = world;
         self
     }
 
@@ -55,13 +61,13 @@ impl Program {
 
     /// The same on an output that is closed after some lines.
     pub(crate) fn with_lines_taken(mut self, most: usize) -> Self {
-        self.world.lines_taken = Some(most);
+        self.world = self.world.with_lines_taken(most);
         self
     }
 
     pub(crate) fn run(self) -> Ran {
         let Self { text, world, limits } = self;
-        let output = Arc::clone(&world.output);
+        let output = world.output();
         let mut runner = Runner::new(Box::new(world));
         *runner.limits_mut() = limits;
         let (mut answers, mut last) = (Vec::new(), Vec::new());
@@ -73,8 +79,8 @@ impl Program {
         });
         let statistics = runner.statistics();
         drop(runner);
-        let Output { lines, traced } = std::mem::take(&mut *output.lock().expect("no panic while output is locked"));
-        Ran { answers, last, lines, traced, end: run.end, diagnostics: run.diagnostics, statistics }
+        let (lines, traced) = (output.printed(), output.traced());
+        Ran { answers, last, lines, traced, outside: output, end: run.end, diagnostics: run.diagnostics, statistics }
     }
 }
 
@@ -120,41 +126,4 @@ pub(crate) fn on_stack<T: Send>(stack_bytes: usize, run: impl FnOnce() -> T + Se
         let ended = thread.expect("a thread can be started").join();
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-#[derive(Default)]
-struct Output {
-    lines: Vec<String>,
-    traced: Vec<String>,
-}
-
-/// A world of files and output in memory.
-#[derive(Default)]
-struct MemoryWorld {
-    files: BTreeMap<String, Vec<u8>>,
-    output: Arc<Mutex<Output>>,
-    lines_taken: Option<usize>,
-}
-
-impl World for MemoryWorld {
-    fn print(&mut self, line: &str) -> Result<(), WorldError> {
-        let mut output = self.output.lock().expect("no panic while output is locked");
-        if self.lines_taken.is_some_and(|most| output.lines.len() >= most) {
-            return Err(WorldError::OutputClosed);
-        }
-        output.lines.push(line.to_owned());
-        Ok(())
-    }
-
-    fn trace(&mut self, line: &str) {
-        self.output.lock().expect("no panic while output is locked").traced.push(line.to_owned());
-    }
-
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        self.files.get(path).cloned().ok_or_else(|| WorldError::NotFound { path: path.to_owned() })
-    }
-
-    fn has_source(&mut self, path: &str) -> bool {
-        self.files.contains_key(path)
-    }
 }

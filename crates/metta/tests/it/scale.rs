@@ -2,7 +2,7 @@
 
 use crate::harness::{answers, on_stack, run};
 use crate::measure::{Clock, assert_linear, cost};
-use metta::{Runner, World, WorldError};
+use metta::{MemoryWorld, Runner};
 use std::fmt::Write;
 
 /// A stack on which a walk that recursed a hundred thousand levels would overflow ten times over.
@@ -189,7 +189,7 @@ fn many_variables_200() {
 
 /// A space of facts about numbers, floats and texts, and the time that asking for single ones takes.
 fn time_to_ask(facts: usize) -> std::time::Duration {
-    let mut runner = Runner::new(Box::new(NoWorld));
+    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
     let mut known = String::new();
     for i in 0..facts {
         let _ = writeln!(known, "(int {i} v) (float {i}.5 v) (text \"t{i}\" v)");
@@ -214,23 +214,4 @@ fn time_to_ask(facts: usize) -> std::time::Duration {
 fn he_706() {
     let (few, many) = (time_to_ask(600), time_to_ask(18_000));
     assert!(many < 5 * few, "{few:?} among 600 facts, {many:?} among 18,000");
-}
-
-/// A world without files that hears nothing.
-pub(crate) struct NoWorld;
-
-impl World for NoWorld {
-    fn print(&mut self, _line: &str) -> Result<(), WorldError> {
-        Ok(())
-    }
-
-    fn trace(&mut self, _line: &str) {}
-
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        Err(WorldError::NotFound { path: path.to_owned() })
-    }
-
-    fn has_source(&mut self, _path: &str) -> bool {
-        false
-    }
 }

@@ -1,13 +1,14 @@
 //! Running a program on the files of a folder, its output kept.
 
-use mnemon::{Engine, FormAnswer, RunEnd, World, WorldError};
-use std::cell::RefCell;
+use mnemon::{Engine, FormAnswer, MemoryWorld, RunEnd, World, WorldError};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// A program that asks for more than this runs in circles.
 const STEPS_MAX: u64 = 20_000_000;
+
+/// Folders that hold no programs of ours.
+const OTHERS: [&str; 4] = ["target", "data", ".git", "crates"];
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -28,29 +29,18 @@ pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The files of a folder, and an output that is kept.
-struct FolderWorld {
-    folder: PathBuf,
-    printed: Rc<RefCell<String>>,
-}
-
-impl World for FolderWorld {
-    fn print(&mut self, line: &str) -> Result<(), WorldError> {
-        let mut printed = self.printed.borrow_mut();
-        printed.push_str(line);
-        printed.push('\n');
-        Ok(())
-    }
-
-    fn trace(&mut self, _line: &str) {}
-
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        fs::read(self.folder.join(path)).map_err(|_| WorldError::NotFound { path: path.to_owned() })
-    }
-
-    fn has_source(&mut self, path: &str) -> bool {
-        self.folder.join(path).is_file()
-    }
+/// The programs in a folder and below it, by their paths from there.
+fn programs(folder: &Path, below: &str, world: MemoryWorld) -> MemoryWorld {
+    let entries = fs::read_dir(folder.join(below)).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.fold(world, |world, entry| {
+        let entry = entry.expect("a folder can be listed");
+        let name = entry.file_name().into_string().expect("names are UTF-8");
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if entry.path().is_dir() {
+            return if OTHERS.contains(&name.as_str()) { world } else { programs(folder, &path, world) };
+        }
+        if name.ends_with(".metta") { world.with_source(&path, read(&entry.path())) } else { world }
+    })
 }
 
 fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
@@ -60,13 +50,13 @@ fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), Wo
 
 /// What a program prints, with a library that lacks some names, and how its run ended.
 pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
-    let printed = Rc::default();
-    let world = FolderWorld { folder: folder.to_owned(), printed: Rc::clone(&printed) };
+    let world = programs(folder, "", MemoryWorld::default());
+    let printed = world.output();
     let mut engine = Engine::without(world, missing);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     let run = engine.run_text(text, &mut print_answer);
-    let output = printed.borrow().clone();
-    (output, run.end)
+    drop(engine);
+    (printed.printed().into_iter().map(|line| line + "\n").collect(), run.end)
 }
 
 /// What a program prints, and how its run ended.

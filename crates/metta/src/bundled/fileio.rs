@@ -1,0 +1,234 @@
+//! The module `fileio`: files as texts.
+
+use super::{Bundle, refused};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::world::{FileId, OpenMode, READ_BYTES_MAX};
+use space::{Atom, Grounded, HostValue, Number};
+use std::any::Any;
+use std::sync::Arc;
+
+/// How many bytes one call may read as a text.
+pub const FILE_TEXT_BYTES_MAX: u64 = 1 << 28;
+
+/// How many files a program may have open.
+pub const FILES_OPEN_MAX: usize = 256;
+
+pub(super) const MODULE: Bundle = Bundle {
+    name: "fileio",
+    operations: &[
+        Spec::typed("file-open!", "(-> String String FileHandle)", open),
+        Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end),
+        Spec::typed("file-write!", "(-> FileHandle String (->))", write),
+        Spec::typed("file-seek!", "(-> FileHandle Number (->))", seek),
+        Spec::typed("file-read-exact!", "(-> FileHandle Number String)", read_exact),
+        Spec::typed("file-get-size!", "(-> FileHandle Number)", size),
+        Spec::typed("file-close!", "(-> FileHandle (->))", close),
+    ],
+    values: &[],
+    documentation: include_str!("fileio.metta"),
+    yields: false,
+};
+
+/// An open file as an atom.
+pub(super) struct FileHandle {
+    file: FileId,
+    name: String,
+    identity: String,
+}
+
+impl HostValue for FileHandle {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn type_atom(&self) -> Atom {
+        Atom::symbol("FileHandle")
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl FileHandle {
+    fn new(file: FileId) -> Self {
+        Self { file, name: format!("FileHandle-{}", file.0), identity: format!("file-handle-{}", file.0) }
+    }
+}
+
+/// The open file that the first argument is.
+fn file_of(call: &Call<'_>) -> Option<FileId> {
+    match call.argument(0)? {
+        Atom::Grounded(Grounded::Host(value)) => Some(value.as_any().downcast_ref::<FileHandle>()?.file),
+        _ => None,
+    }
+}
+
+fn text_of<'a>(call: &Call<'a>, position: usize) -> Option<&'a str> {
+    match call.argument(position)? {
+        Atom::Grounded(Grounded::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// The second argument as a number of bytes; a float is cut off.
+fn bytes_of(call: &Call<'_>) -> Option<u64> {
+    match call.argument(1)? {
+        Atom::Grounded(Grounded::Number(Number::Int(word))) => u64::try_from(*word).ok(),
+        Atom::Grounded(Grounded::Number(Number::Float(float))) if *float >= 0.0 => Some(*float as u64),
+        _ => None,
+    }
+}
+
+/// The letters of the options; others mean nothing, as in Hyperon.
+fn mode_of(options: &str) -> OpenMode {
+    OpenMode {
+        read: options.contains('r'),
+        write: options.contains('w'),
+        create: options.contains('c'),
+        append: options.contains('a'),
+        truncate: options.contains('t'),
+    }
+}
+
+fn open(call: &mut Call<'_>) -> Outcome {
+    let (Some(path), Some(options)) = (text_of(call, 0), text_of(call, 1)) else {
+        return Outcome::failure("file-open! expects filepath and options in form of string atoms as an argument");
+    };
+    if let Err(outcome) = make_room(call) {
+        return outcome;
+    }
+    let mode = mode_of(options);
+    if mode.is_outward()
+        && let Err(outcome) = call.runner.before_outward_effect()
+    {
+        return outcome;
+    }
+    match call.runner.world.open_file(path, mode) {
+        Ok(file) => {
+            let handle = Arc::new(FileHandle::new(file));
+            call.runner.bundled.files.push((file, Arc::downgrade(&handle)));
+            Outcome::one(Atom::Grounded(Grounded::Host(handle)))
+        }
+        Err(error) => refused(&format!("Failed to open file with provided path={path} and options={options}"), error),
+    }
+}
+
+/// Sees to it that one more file may be opened: when there are too many, those whose handles are gone are closed.
+fn make_room(call: &mut Call<'_>) -> Result<(), Outcome> {
+    let files = &mut call.runner.bundled.files;
+    if files.len() < FILES_OPEN_MAX {
+        return Ok(());
+    }
+    let unreachable: Vec<FileId> =
+        files.extract_if(.., |(_, handle)| handle.strong_count() == 0).map(|(file, _)| file).collect();
+    for file in &unreachable {
+        call.runner.world.close_file(*file).map_err(|error| refused("a file cannot be closed", error))?;
+    }
+    if unreachable.is_empty() {
+        return Err(Outcome::failure(format!("{FILES_OPEN_MAX} files are open; close one with file-close!")));
+    }
+    Ok(())
+}
+
+/// Reads up to so many bytes, fewer only at the end of the file.
+fn read(call: &mut Call<'_>, file: FileId, bytes_max: u64, message: &str) -> Result<Vec<u8>, Outcome> {
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let wanted = (bytes_max - bytes.len() as u64).min(READ_BYTES_MAX);
+        if wanted == 0 {
+            return Ok(bytes);
+        }
+        let part = call.runner.world.read_file(file, wanted).map_err(|error| refused(message, error))?;
+        if part.is_empty() {
+            return Ok(bytes);
+        }
+        bytes.extend(part);
+    }
+}
+
+fn read_to_end(call: &mut Call<'_>) -> Outcome {
+    let message = "Failed to read file contents";
+    let Some(file) = file_of(call) else {
+        return Outcome::failure("file-read-to-string! expects filehandle as an argument");
+    };
+    match read(call, file, FILE_TEXT_BYTES_MAX + 1, message) {
+        Ok(bytes) if bytes.len() as u64 > FILE_TEXT_BYTES_MAX => Outcome::failure(format!(
+            "{message}: there are more than {FILE_TEXT_BYTES_MAX} bytes; read them in parts with file-read-exact!"
+        )),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Outcome::one(text.as_str()),
+            Err(_) => Outcome::failure(format!("{message}: stream did not contain valid UTF-8")),
+        },
+        Err(outcome) => outcome,
+    }
+}
+
+fn read_exact(call: &mut Call<'_>) -> Outcome {
+    let message = "Read exact failed";
+    let (Some(file), Some(bytes)) = (file_of(call), bytes_of(call)) else {
+        return Outcome::failure(
+            "file-read-exact! expects filehandle and number of bytes to read (number) as an arguments",
+        );
+    };
+    if bytes > FILE_TEXT_BYTES_MAX {
+        return Outcome::failure(format!("{message}: {bytes} bytes are more than {FILE_TEXT_BYTES_MAX}"));
+    }
+    match read(call, file, bytes, message) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Outcome::one(text.as_str()),
+            Err(error) => Outcome::failure(format!("{message}: {error}")),
+        },
+        Err(outcome) => outcome,
+    }
+}
+
+fn write(call: &mut Call<'_>) -> Outcome {
+    let (Some(file), Some(text)) = (file_of(call), text_of(call, 1)) else {
+        return Outcome::failure("file-write! expects filehandle and content (string atom) as an arguments");
+    };
+    if let Err(outcome) = call.runner.before_outward_effect() {
+        return outcome;
+    }
+    match call.runner.world.write_file(file, text.as_bytes()) {
+        Ok(()) => Outcome::unit(),
+        Err(error) => refused("Failed to write content to file", error),
+    }
+}
+
+fn seek(call: &mut Call<'_>) -> Outcome {
+    let (Some(file), Some(position)) = (file_of(call), bytes_of(call)) else {
+        return Outcome::failure("file-seek! expects filehandle and start byte (number) as an arguments");
+    };
+    match call.runner.world.seek_file(file, position) {
+        Ok(()) => Outcome::unit(),
+        Err(error) => refused("Seek operation failed", error),
+    }
+}
+
+fn size(call: &mut Call<'_>) -> Outcome {
+    let Some(file) = file_of(call) else {
+        return Outcome::failure("file-get-size! expects filehandle as an argument");
+    };
+    match call.runner.world.file_size(file) {
+        Ok(bytes) => Outcome::one(Number::from(bytes as usize)),
+        Err(error) => refused("Get size failed", error),
+    }
+}
+
+fn close(call: &mut Call<'_>) -> Outcome {
+    let Some(file) = file_of(call) else {
+        return Outcome::failure("file-close! expects filehandle as an argument");
+    };
+    match call.runner.world.close_file(file) {
+        Ok(()) => {
+            call.runner.bundled.files.retain(|(open, _)| *open != file);
+            Outcome::unit()
+        }
+        Err(error) => refused("Failed to close file", error),
+    }
+}

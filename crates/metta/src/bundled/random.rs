@@ -1,0 +1,195 @@
+//! The module `random`: numbers from generators.
+
+use super::{Bundle, refused};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::random::Generator;
+use crate::world::{World, WorldError};
+use space::{Atom, Grounded, HostValue, Number};
+use std::any::Any;
+use std::sync::Arc;
+
+/// How many generators a program may make.
+pub const GENERATORS_MAX: usize = 1 << 20;
+
+/// The number of the generator that `&rng` is.
+const DEFAULT: usize = 0;
+
+pub(super) const MODULE: Bundle = Bundle {
+    name: "random",
+    operations: &[
+        Spec::typed("random-int", "(-> RandomGenerator Number Number Number)", random_int),
+        Spec::typed("random-float", "(-> RandomGenerator Number Number Number)", random_float),
+        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed),
+        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator),
+        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset),
+        Spec::typed("flip", "(-> Bool)", flip),
+    ],
+    values: &[("&rng", || generator_atom(DEFAULT))],
+    documentation: include_str!("random.metta"),
+    yields: false,
+};
+
+/// A generator as an atom: its number in the runner's table.
+struct Handle {
+    number: usize,
+    name: String,
+    identity: String,
+}
+
+impl HostValue for Handle {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn type_atom(&self) -> Atom {
+        Atom::symbol("RandomGenerator")
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The generator of a number as an atom.
+pub(crate) fn generator_atom(number: usize) -> Atom {
+    let (name, identity) = (format!("RandomGenerator-{number}"), format!("random-generator-{number}"));
+    Atom::Grounded(Grounded::Host(Arc::new(Handle { number, name, identity })))
+}
+
+/// The number of the generator that an argument is.
+fn generator_of(call: &Call<'_>, position: usize) -> Option<usize> {
+    match call.argument(position)? {
+        Atom::Grounded(Grounded::Host(value)) => Some(value.as_any().downcast_ref::<Handle>()?.number),
+        _ => None,
+    }
+}
+
+fn number_of<'a>(call: &Call<'a>, position: usize) -> Option<&'a Number> {
+    match call.argument(position)? {
+        Atom::Grounded(Grounded::Number(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// A number as a word: a float is cut off, as in Hyperon; a big integer is none.
+fn word_of(number: &Number) -> Option<i64> {
+    match number {
+        Number::Int(word) => Some(*word),
+        Number::Float(float) => Some(*float as i64),
+        Number::Big(_) => None,
+    }
+}
+
+/// Draws from a generator; what the call comes to instead when that fails.
+fn draw<T>(
+    call: &mut Call<'_>,
+    number: usize,
+    draw: impl FnOnce(&mut Generator, &mut dyn World) -> Result<T, WorldError>,
+) -> Result<T, Outcome> {
+    let runner = &mut *call.runner;
+    let Some(generator) = runner.bundled.generators.get_mut(number) else {
+        return Err(Outcome::failure(format!("there is no random generator of the number {number}")));
+    };
+    draw(generator, &mut *runner.world).map_err(|error| refused("no random number", error))
+}
+
+fn random_int(call: &mut Call<'_>) -> Outcome {
+    let (Some(start), Some(end)) = (number_of(call, 1), number_of(call, 2)) else {
+        return Outcome::failure(
+            "random-int expects three arguments: random generator, number (start) and number (end)",
+        );
+    };
+    let Some(generator) = generator_of(call, 0) else {
+        return Outcome::failure("random-int expects a random generator as its argument");
+    };
+    let (Some(start), Some(end)) = (word_of(start), word_of(end)) else {
+        return Outcome::failure("random-int expects a range from -2^63 to 2^63 - 1");
+    };
+    if start >= end {
+        return Outcome::failure("RangeIsEmpty");
+    }
+    let width = end.wrapping_sub(start) as u64;
+    match draw(call, generator, |generator, world| generator.below(width, world)) {
+        Ok(offset) => Outcome::one(Number::Int(start.wrapping_add(offset as i64))),
+        Err(outcome) => outcome,
+    }
+}
+
+fn random_float(call: &mut Call<'_>) -> Outcome {
+    let (Some(start), Some(end)) = (number_of(call, 1), number_of(call, 2)) else {
+        return Outcome::failure(
+            "random-float expects three arguments: random generator, number (start) and number (end)",
+        );
+    };
+    let Some(generator) = generator_of(call, 0) else {
+        return Outcome::failure("random-float expects a random generator as its argument");
+    };
+    let (start, end) = (start.to_f64(), end.to_f64());
+    // A NaN on either side makes a range empty too.
+    if start.partial_cmp(&end) != Some(std::cmp::Ordering::Less) {
+        return Outcome::failure("RangeIsEmpty");
+    }
+    if !start.is_finite() || !end.is_finite() {
+        return Outcome::failure("RangeIsInfinite");
+    }
+    match draw(call, generator, |generator, world| generator.between(start, end, world)) {
+        Ok(value) => Outcome::one(Number::Float(value)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// Puts another generator in the place of one.
+fn replace(call: &mut Call<'_>, number: usize, generator: Generator) -> Outcome {
+    match draw(call, number, |place, _| Ok(*place = generator)) {
+        Ok(()) => Outcome::unit(),
+        Err(outcome) => outcome,
+    }
+}
+
+fn set_seed(call: &mut Call<'_>) -> Outcome {
+    let Some(seed) = number_of(call, 1) else {
+        return Outcome::failure("set-random-seed expects two arguments: random generator and number (seed)");
+    };
+    let Some(generator) = generator_of(call, 0) else {
+        return Outcome::failure("set-random-seed expects a random generator as its argument");
+    };
+    match word_of(seed) {
+        Some(seed) => replace(call, generator, Generator::seeded(seed as u64)),
+        None => Outcome::failure("set-random-seed expects a seed from -2^63 to 2^63 - 1"),
+    }
+}
+
+fn new_generator(call: &mut Call<'_>) -> Outcome {
+    let Some(seed) = number_of(call, 0) else {
+        return Outcome::failure("new-random-generator expects one argument: number (seed)");
+    };
+    let Some(seed) = word_of(seed) else {
+        return Outcome::failure("new-random-generator expects a seed from -2^63 to 2^63 - 1");
+    };
+    let generators = &mut call.runner.bundled.generators;
+    if generators.len() >= GENERATORS_MAX {
+        return Outcome::failure(format!(
+            "there are {GENERATORS_MAX} random generators already; give one of them another seed with set-random-seed"
+        ));
+    }
+    generators.push(Generator::seeded(seed as u64));
+    Outcome::one(generator_atom(generators.len() - 1))
+}
+
+fn reset(call: &mut Call<'_>) -> Outcome {
+    match generator_of(call, 0) {
+        Some(generator) => replace(call, generator, Generator::World),
+        None => Outcome::failure("reset-random-generator expects a random generator as its argument"),
+    }
+}
+
+fn flip(call: &mut Call<'_>) -> Outcome {
+    match draw(call, DEFAULT, |generator, world| generator.below(2, world)) {
+        Ok(side) => Outcome::one(side == 1),
+        Err(outcome) => outcome,
+    }
+}

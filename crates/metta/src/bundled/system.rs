@@ -1,0 +1,36 @@
+//! The module `system`: the clock and the environment.
+
+use super::{Bundle, refused};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use space::{Atom, Grounded};
+
+const NANOSECONDS_A_SECOND: f64 = 1e9;
+
+pub(super) const MODULE: Bundle = Bundle {
+    name: "system",
+    operations: &[
+        Spec::typed("current-time", "(-> Number)", current_time),
+        Spec::typed("environment-variable", "(-> String String)", environment_variable),
+    ],
+    values: &[],
+    documentation: include_str!("system.metta"),
+    yields: true,
+};
+
+fn current_time(call: &mut Call<'_>) -> Outcome {
+    match call.runner.world.now() {
+        Ok(now) => Outcome::one(now as f64 / NANOSECONDS_A_SECOND),
+        Err(error) => refused("no time", error),
+    }
+}
+
+fn environment_variable(call: &mut Call<'_>) -> Outcome {
+    let Some(Atom::Grounded(Grounded::Text(name))) = call.argument(0) else {
+        return Outcome::failure("environment-variable expects a name (string atom) as an argument");
+    };
+    match call.runner.world.environment(name) {
+        Ok(Some(value)) => Outcome::one(value.as_str()),
+        Ok(None) => Outcome::failure("VariableIsNotSet"),
+        Err(error) => refused("no value", error),
+    }
+}
