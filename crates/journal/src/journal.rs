@@ -59,7 +59,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next.
+    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next. A disk
+    /// with room for one file, such as [`SingleFile`](crate::SingleFile), has one segment however long it gets.
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes;
@@ -97,7 +98,7 @@ pub struct Progress {
 
 /// An append-only log of frames, open for writing.
 ///
-/// Nothing keeps a second program from opening it as well, which would ruin it: whoever owns the folder has the lock file.
+/// Nothing keeps a second program from opening a folder as well, which would ruin it: whoever owns it has the lock file.
 ///
 /// ```
 /// use journal::simulated::SimulatedDisk;
@@ -150,9 +151,11 @@ impl Journal {
     /// # Errors
     /// The disk fails, or what lies on it is not what was written; nothing is cut then.
     pub fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
-        let recovered = recover(Folder::new(disk), &options)?;
+        let folder = Folder::new(disk);
+        let segment_bytes = if folder.has_one_segment() { u64::MAX } else { options.segment_bytes };
+        let recovered = recover(folder, &options)?;
         let state = State {
-            pending: Pending::new(recovered.identity, options.segment_bytes, recovered.end),
+            pending: Pending::new(recovered.identity, segment_bytes, recovered.end),
             writer: Some(recovered.writer),
             failure: None,
             written: recovered.end,
