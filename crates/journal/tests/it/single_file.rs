@@ -191,7 +191,7 @@ fn a_torn_tail_is_cut_with_a_warning_that_names_the_file() {
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(b"half a frame", length).unwrap();
     let torn = Warning::TornTail { segment: path.display().to_string(), offset: length, bytes: 12 };
-    assert_eq!(verify(opened(&path)).unwrap().warnings, [torn.clone()]);
+    assert_eq!(verify(opened(&path)).unwrap().warnings, std::slice::from_ref(&torn));
     assert_eq!(read(opened(&path)), payloads(4));
     let (journal, warnings) = Journal::open(opened(&path), Options::default()).unwrap();
     assert_eq!(warnings, [torn]);
