@@ -37,8 +37,11 @@ impl Plan {
 /// A suite: its cases run in order, and a row comes of each.
 struct Suite {
     name: &'static str,
-    run: fn(&Plan) -> Result<Vec<Row>, Box<dyn Error>>,
+    run: fn(&Plan) -> Rows,
 }
+
+/// The rows of a suite, or why there are none.
+type Rows = Result<Vec<Row>, Box<dyn Error>>;
 
 const SUITES: &[Suite] = &[Suite { name: "journal", run: journal::run }];
 

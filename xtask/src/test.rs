@@ -19,6 +19,7 @@ pub(crate) const TASK: Task = Task {
     about: "Run everything that must hold before a change is taken.",
     details: "Steps: format, lints, rules, tests, documents, program, examples, wordnet, conformance.\n\
               What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
+    word: None,
     flags: &[INSTALL],
     run,
 };

@@ -1,9 +1,9 @@
 //! Appending without syncing, against `write` of the same payloads to a file, a call a record.
 
 use super::{ROUNDS, SUITE, payload, sum, sum_of_journal};
-use crate::Plan;
 use crate::compare::{Case, Timed, compare, timed};
 use crate::row::Row;
+use crate::{Plan, Rows};
 use journal::{Durability, Journal, Options, SingleFile};
 use std::error::Error;
 use std::fs::File;
@@ -17,7 +17,7 @@ const SIZES: [(&str, usize, u64); 3] =
 /// Payloads come round again after this many, so that making them costs nothing and they stay in the cache.
 const DISTINCT: u64 = 64;
 
-pub(crate) fn cases(plan: &Plan) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn cases(plan: &Plan) -> Rows {
     SIZES.iter().map(|&(name, bytes, count)| case(plan, name, bytes, plan.scaled(count))).collect()
 }
 

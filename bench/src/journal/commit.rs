@@ -1,9 +1,8 @@
 //! Making records durable: 64 threads that share syncs, against one thread, and against a sync a record under a lock.
 
 use super::{SUITE, payload, sum, sum_of_journal};
-use crate::Plan;
 use crate::compare::{Case, Timed, compare, timed};
-use crate::row::Row;
+use crate::{Plan, Rows};
 use journal::{Durability, Journal, Options, SingleFile};
 use std::error::Error;
 use std::fs::File;
@@ -18,7 +17,7 @@ const RECORDS_EACH: u64 = 16;
 const PAYLOAD_BYTES: usize = 96;
 const ROUNDS: usize = 7;
 
-pub(crate) fn cases(plan: &Plan) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn cases(plan: &Plan) -> Rows {
     let (ours, theirs) = (plan.scratch.join("commit.journal"), plan.scratch.join("commit.peer"));
     let each = plan.scaled(RECORDS_EACH);
     let case = |name: &str, peer| Case {

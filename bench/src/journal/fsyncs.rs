@@ -4,6 +4,7 @@
 //! So that the count of the threads is exact, their first sync is held up until all of them have appended.
 
 use super::{SUITE, payload};
+use crate::Rows;
 use crate::row::Row;
 use journal::{Access, Disk, DiskFile, Durability, Journal, MemoryDisk, Options};
 use std::error::Error;
@@ -15,7 +16,7 @@ const RECORDS: u64 = 64;
 const PAYLOAD_BYTES: usize = 96;
 const PEER: &str = "fdatasync() a record";
 
-pub(crate) fn cases() -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn cases() -> Rows {
     Ok(vec![
         row("fsyncs, 64 durable appends, 1 thread", one_by_one()?, 64)?,
         row("fsyncs, 64 durable appends, 64 threads", by_threads()?, 2)?,

@@ -8,8 +8,7 @@ mod commit;
 mod fsyncs;
 mod read;
 
-use crate::Plan;
-use crate::row::Row;
+use crate::{Plan, Rows};
 use journal::{Disk, Reader};
 use std::error::Error;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ const SUITE: &str = "journal";
 const ROUNDS: usize = 9;
 
 /// Runs the suite.
-pub(crate) fn run(plan: &Plan) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn run(plan: &Plan) -> Rows {
     let mut rows = append::cases(plan)?;
     rows.extend(read::cases(plan)?);
     rows.extend(commit::cases(plan)?);

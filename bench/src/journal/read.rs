@@ -1,9 +1,8 @@
 //! Reading a whole journal from the page cache, against `read` of the same file and against copying the payloads in memory.
 
 use super::{ROUNDS, SUITE, payload, sum, sum_of_journal};
-use crate::Plan;
 use crate::compare::{Case, Timed, compare, timed};
-use crate::row::Row;
+use crate::{Plan, Rows};
 use journal::{Durability, FRAME_OVERHEAD_BYTES, FRAMES_AT, Journal, Options, SingleFile};
 use std::error::Error;
 use std::fs::File;
@@ -21,7 +20,7 @@ const FRAME_BYTES: usize = PAYLOAD_BYTES + FRAME_OVERHEAD_BYTES as usize;
 /// How many frames a call of the peer reads: about as much as a reader of ours does.
 const FRAMES_AT_ONCE: usize = 240;
 
-pub(crate) fn cases(plan: &Plan) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn cases(plan: &Plan) -> Rows {
     let (path, n) = (plan.scratch.join("read.journal"), plan.scaled(FRAMES));
     let mut payloads = Vec::new();
     let (journal, _) = Journal::open(Arc::new(SingleFile::create(&path)?), Options::default())?;
