@@ -43,7 +43,7 @@ fn row(name: &str, counted: u64, expected: u64) -> Result<Row, Box<dyn Error>> {
         ratio_max: ratio,
         rounds: 1,
         unit: Some("fsyncs"),
-        note: "exact",
+        note: "an exact count, the same on every machine",
     })
 }
 

@@ -135,7 +135,7 @@ impl Segment {
         if offset == FRAMES_AT {
             return Ok(Some(self.header.chain));
         }
-        if offset < FRAMES_AT + Chain::BYTES as u64 {
+        if offset < FRAMES_AT + Chain::BYTES as u64 || offset > self.file.length()? {
             return Ok(None);
         }
         let bytes = self.file.read(offset - Chain::BYTES as u64, Chain::BYTES)?;

@@ -58,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
 
 fn suite_command(suite: &str) -> Command {
     let manifest = repository::root().join("bench").join("Cargo.toml");
-    let mut command = process::cargo(&["run", "--locked", "--profile", "bench", "--manifest-path"]);
+    let mut command = process::cargo(&["run", "--profile", "bench", "--manifest-path"]);
     command.arg(manifest).arg("--").arg(suite).current_dir(repository::root());
     command
 }
