@@ -1,6 +1,6 @@
 //! The words after `cargo xtask TASK`: flags known to the task, or an error that names the word and the next step.
 //!
-//! A flag is `--name` or, if it takes a value, `--name VALUE` or `--name=VALUE`. No task takes plain words.
+//! A flag is `--name` or, if it takes a value, `--name VALUE` or `--name=VALUE`. A task takes one plain word at most.
 
 use crate::Task;
 
@@ -22,11 +22,17 @@ pub(crate) const INSTALL: Flag = Flag {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     given: Vec<(&'static str, Option<String>)>,
+    word: Option<String>,
 }
 
 impl Arguments {
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.given.iter().any(|(name, _)| *name == flag)
+    }
+
+    /// The plain word.
+    pub(crate) fn word(&self) -> Option<&str> {
+        self.word.as_deref()
     }
 
     /// The value of a flag; the last one wins if it was given twice.
@@ -51,13 +57,17 @@ pub(crate) enum Parsed {
 /// Reads the words after the task's name.
 ///
 /// # Errors
-/// An unknown flag, a plain word, or a missing or unwanted value; the message is ready to be shown.
+/// An unknown flag, a plain word too many, or a missing or unwanted value; the message is ready to be shown.
 pub(crate) fn parse(task: &Task, words: &[String]) -> Result<Parsed, String> {
     let mut arguments = Arguments::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--help" || word == "-h" {
             return Ok(Parsed::Help);
+        }
+        if task.word.is_some() && arguments.word.is_none() && !word.starts_with('-') {
+            arguments.word = Some(word.clone());
+            continue;
         }
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -110,7 +120,8 @@ pub(crate) fn overview(tasks: &[Task]) -> String {
 
 /// The help of one task.
 pub(crate) fn help(task: &Task) -> String {
-    let mut text = format!("{}\n\nUsage: cargo xtask {} [FLAGS]\n\nFlags:\n", task.about, task.name);
+    let word = task.word.map(|word| format!("{word} ")).unwrap_or_default();
+    let mut text = format!("{}\n\nUsage: cargo xtask {} {word}[FLAGS]\n\nFlags:\n", task.about, task.name);
     for flag in task.flags {
         let name = match flag.value {
             Some(value) => format!("{} {value}", flag.name),
@@ -134,8 +145,14 @@ mod tests {
         Flag { name: "--suite", value: Some("DIR"), about: "where" },
         Flag { name: "--fast", value: None, about: "how" },
     ];
-    const TASK: Task =
-        Task { name: "sample", about: "A sample.", details: "More.", flags: FLAGS, run: |_| Ok(Outcome::Good) };
+    const TASK: Task = Task {
+        name: "sample",
+        about: "A sample.",
+        details: "More.",
+        word: None,
+        flags: FLAGS,
+        run: |_| Ok(Outcome::Good),
+    };
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -167,6 +184,16 @@ mod tests {
         assert!(error("--suite").contains("--suite needs DIR after it"));
         assert!(error("--suite --fast").contains("--suite needs DIR after it"));
         assert!(error("--fast=1").contains("--fast takes no value"));
+    }
+
+    #[test]
+    fn a_task_takes_a_word_if_it_has_one() {
+        let task = Task { word: Some("PLACE"), ..TASK };
+        let parsed = |text: &str| parse(&task, &words(text));
+        let Ok(Parsed::Run(arguments)) = parsed("--suite a here --fast") else { panic!("it is not read") };
+        assert_eq!((arguments.word(), arguments.value("--suite")), (Some("here"), Some("a")));
+        assert!(parsed("here there").unwrap_err().contains("unexpected word there"));
+        assert!(help(&task).contains("Usage: cargo xtask sample PLACE [FLAGS]"));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod bench;
 mod conformance;
 mod process;
 mod repository;
@@ -38,11 +39,13 @@ pub(crate) struct Task {
     pub(crate) about: &'static str,
     /// Shown by `--help` below the flags.
     pub(crate) details: &'static str,
+    /// What the plain word stands for that it takes, if it takes one.
+    pub(crate) word: Option<&'static str>,
     pub(crate) flags: &'static [Flag],
     run: fn(&Arguments) -> Result<Outcome, String>,
 }
 
-const TASKS: &[Task] = &[test::TASK, tidy::TASK, conformance::TASK, wordnet::TASK];
+const TASKS: &[Task] = &[test::TASK, tidy::TASK, conformance::TASK, wordnet::TASK, bench::TASK];
 
 /// The exit status of a call that names an unknown task or flag.
 const USAGE: u8 = 2;

@@ -17,8 +17,9 @@ use crate::{Outcome, Task, conformance, repository, tidy, wordnet};
 pub(crate) const TASK: Task = Task {
     name: "test",
     about: "Run everything that must hold before a change is taken.",
-    details: "Steps: format, lints, rules, tests, documents, program, examples, wordnet, conformance.\n\
+    details: "Steps: format, lints, rules, tests, documents, benches, program, examples, wordnet, conformance.\n\
               What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
+    word: None,
     flags: &[INSTALL],
     run,
 };
@@ -31,6 +32,7 @@ const STEPS: &[Step] = &[
     ("rules", rules),
     ("tests", |_| of_cargo(&["test", "--workspace", "--no-fail-fast"])),
     ("documents", documents),
+    ("benches", benches),
     ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
     ("examples", examples),
     ("wordnet", wordnet_example),
@@ -170,6 +172,18 @@ fn documents(_: &Context) -> Verdict {
     // Libraries only: the program and the library `mnemon` would write to one folder.
     let mut command = cargo(&["doc", "--workspace", "--no-deps", "--lib"]);
     of_command(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The workspace of comparisons, which is not run here but must stay in order.
+fn benches(context: &Context) -> Verdict {
+    const MANIFEST: &str = "bench/Cargo.toml";
+    let lints = ["clippy", "--locked", "--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"];
+    let verdicts = [
+        with_component(context, "rustfmt", "fmt", &["fmt", "--manifest-path", MANIFEST, "--", "--check"]),
+        with_component(context, "clippy", "clippy", &lints),
+        of_cargo(&["test", "--locked", "--manifest-path", MANIFEST]),
+    ];
+    verdicts.into_iter().find(|verdict| *verdict != Verdict::Passed).unwrap_or(Verdict::Passed)
 }
 
 /// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.

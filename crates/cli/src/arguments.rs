@@ -15,6 +15,8 @@ pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
+    /// Look at a journal, check it, save what can be read of a damaged one
+    Journal(crate::journal::JournalArguments),
 }
 
 const ABOUT_RUNS: &str = "\

@@ -1,10 +1,11 @@
 //! The `mnemon` command.
 //!
 //! Exit codes: 0 fine; 1 an assertion failed, or an answer had an error in it, or a limit was reached; 2 wrong usage;
-//! 3 a source does not parse.
+//! 3 a source does not parse; 4 data is damaged.
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod journal;
 mod render;
 mod run;
 
@@ -15,5 +16,6 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments).into(),
+        Command::Journal(arguments) => journal::run(&arguments).into(),
     }
 }

@@ -20,6 +20,7 @@ pub(crate) enum End {
     Error,
     Usage,
     NotParsed,
+    Damaged,
 }
 
 impl From<End> for ExitCode {
@@ -29,6 +30,7 @@ impl From<End> for ExitCode {
             End::Error => 1,
             End::Usage => 2,
             End::NotParsed => 3,
+            End::Damaged => 4,
         })
     }
 }

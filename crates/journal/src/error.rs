@@ -93,7 +93,7 @@ impl Error for Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// The name of the segment's file.
+    /// The name of the segment's file; of a journal in one file, its path.
     pub segment: String,
     /// Where in it, in bytes from its beginning.
     pub offset: u64,
@@ -304,7 +304,7 @@ pub enum ReadError {
     Disk(Failure),
     /// What lies on the disk is not what was written.
     Damaged(Damage),
-    /// There is no journal in the folder.
+    /// There is no journal on the disk.
     Empty,
     /// The journal does not reach to this frame.
     NoSuchFrame {
@@ -322,7 +322,7 @@ impl fmt::Display for ReadError {
         match self {
             Self::Disk(failure) => write!(f, "the journal cannot be read: {failure}"),
             Self::Damaged(damage) => write!(f, "the journal is damaged: {damage}"),
-            Self::Empty => f.write_str("there is no journal in the folder: open one for writing to make it"),
+            Self::Empty => f.write_str("there is no journal here: open one for writing to make it"),
             Self::NoSuchFrame { number, frames } => {
                 write!(f, "there is no frame {number}: the journal has {frames}, numbered from 0")
             }
@@ -343,7 +343,7 @@ impl fmt::Display for ReadError {
 pub enum VerifyError {
     /// The disk failed.
     Disk(Failure),
-    /// There is no journal in the folder.
+    /// There is no journal on the disk.
     Empty,
 }
 
@@ -351,7 +351,7 @@ impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disk(failure) => write!(f, "the journal cannot be verified: {failure}"),
-            Self::Empty => f.write_str("there is no journal in the folder: nothing to verify"),
+            Self::Empty => f.write_str("there is no journal here: nothing to verify"),
         }
     }
 }
@@ -362,7 +362,7 @@ impl fmt::Display for VerifyError {
 pub enum SalvageError {
     /// The disk of the damaged journal failed.
     Disk(Failure),
-    /// There is no journal in the folder.
+    /// There is no journal on the disk.
     Empty,
     /// There is a journal already where the new one is to be.
     Occupied,
@@ -378,8 +378,10 @@ impl fmt::Display for SalvageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disk(failure) => write!(f, "the damaged journal cannot be read: {failure}"),
-            Self::Empty => f.write_str("there is no journal in the folder: nothing to salvage"),
-            Self::Occupied => f.write_str("there is a journal where the salvaged one is to be: name an empty folder"),
+            Self::Empty => f.write_str("there is no journal here: nothing to salvage"),
+            Self::Occupied => {
+                f.write_str("there is a journal where the salvaged one is to be: name a place that is empty")
+            }
             Self::Open(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
             Self::Append(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
             Self::Sync(error) => write!(f, "the salvaged frames cannot be kept: {error}"),

@@ -12,6 +12,8 @@ pub(crate) struct Folder(Arc<dyn Disk>);
 /// A file whose failures are explained.
 pub(crate) struct NamedFile {
     name: String,
+    /// What people know it by.
+    shown: String,
     file: Box<dyn DiskFile>,
 }
 
@@ -25,24 +27,38 @@ impl Folder {
     }
 
     pub(crate) fn create(&self, name: &str) -> Result<NamedFile, Failure> {
-        let file = self.0.create(name).map_err(failed(Action::Create, name))?;
-        Ok(NamedFile { name: name.to_owned(), file })
+        let file = self.0.create(name).map_err(failed(Action::Create, self.shown(name)))?;
+        Ok(self.named(name, file))
     }
 
     pub(crate) fn open(&self, name: &str, access: Access) -> Result<NamedFile, Failure> {
-        let file = self.0.open(name, access).map_err(failed(Action::Open, name))?;
-        Ok(NamedFile { name: name.to_owned(), file })
+        let file = self.0.open(name, access).map_err(failed(Action::Open, self.shown(name)))?;
+        Ok(self.named(name, file))
+    }
+
+    fn named(&self, name: &str, file: Box<dyn DiskFile>) -> NamedFile {
+        NamedFile { name: name.to_owned(), shown: self.shown(name).to_owned(), file }
+    }
+
+    fn shown<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.only_file().unwrap_or(name)
+    }
+
+    /// Whether there is room for one segment only, however long it gets.
+    pub(crate) fn has_one_segment(&self) -> bool {
+        self.0.only_file().is_some()
     }
 
     /// Renames an open file, which goes on under the new name.
     pub(crate) fn rename(&self, file: &mut NamedFile, to: &str) -> Result<(), Failure> {
-        self.0.rename(&file.name, to).map_err(failed(Action::Rename, &file.name))?;
+        self.0.rename(&file.name, to).map_err(failed(Action::Rename, &file.shown))?;
         to.clone_into(&mut file.name);
+        self.shown(to).clone_into(&mut file.shown);
         Ok(())
     }
 
     pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
-        self.0.remove(name).map_err(failed(Action::Remove, name))
+        self.0.remove(name).map_err(failed(Action::Remove, self.shown(name)))
     }
 
     pub(crate) fn sync_names(&self) -> Result<(), Failure> {
@@ -51,18 +67,23 @@ impl Folder {
 }
 
 impl NamedFile {
+    /// What people know it by.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
     pub(crate) fn length(&self) -> Result<u64, Failure> {
-        self.file.length().map_err(failed(Action::Measure, &self.name))
+        self.file.length().map_err(failed(Action::Measure, &self.shown))
     }
 
     pub(crate) fn cut(&self, length: u64) -> Result<(), Failure> {
-        self.file.set_length(length).map_err(failed(Action::Cut, &self.name))
+        self.file.set_length(length).map_err(failed(Action::Cut, &self.shown))
     }
 
     /// Reads up to `bytes` bytes; fewer if the file ends before.
     pub(crate) fn read(&self, offset: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
         let mut read = vec![0; bytes];
-        let count = self.file.read_full(offset, &mut read).map_err(failed(Action::Read, &self.name))?;
+        let count = self.file.read_full(offset, &mut read).map_err(failed(Action::Read, &self.shown))?;
         read.truncate(count);
         Ok(read)
     }
@@ -74,18 +95,18 @@ impl NamedFile {
             Err(error) => {
                 // What could not be read must not be taken for zeros.
                 into.clear();
-                return Err(failed(Action::Read, &self.name)(error));
+                return Err(failed(Action::Read, &self.shown)(error));
             }
         }
         Ok(())
     }
 
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_full(offset, bytes).map_err(failed(Action::Write, &self.name))
+        self.file.write_full(offset, bytes).map_err(failed(Action::Write, &self.shown))
     }
 
     pub(crate) fn sync(&self) -> Result<(), Failure> {
-        self.file.sync().map_err(failed(Action::Sync, &self.name))
+        self.file.sync().map_err(failed(Action::Sync, &self.shown))
     }
 }
 

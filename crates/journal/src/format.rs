@@ -76,7 +76,7 @@ pub(crate) fn frame_bytes(payload_bytes: usize) -> u64 {
 }
 
 /// What the checksums of a segment start from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Salt(u32);
 
 impl Salt {
@@ -87,6 +87,37 @@ impl Salt {
     fn at(self, offset: u64) -> u32 {
         crc32c_append(self.0, &offset.to_le_bytes())
     }
+
+    /// What a checksum over `bytes`, which lie at `offset`, must have started from.
+    fn behind(checksum: u32, offset: u64, bytes: &[u8]) -> Self {
+        Self(crc32c_before(crc32c_before(checksum, bytes), &offset.to_le_bytes()))
+    }
+
+    /// What the checksum of a slot at `place` started from, if it is one.
+    pub(crate) fn behind_slot(bytes: &[u8], place: u64) -> Option<Self> {
+        (bytes.len() >= SLOT_BYTES).then(|| Self::behind(u32_at(bytes, 60), place, &bytes[..60]))
+    }
+
+    /// What the checksum of a frame's header at `offset` started from, if it is one.
+    pub(crate) fn behind_frame(bytes: &[u8], offset: u64) -> Option<Self> {
+        (bytes.len() >= FRAME_HEADER_BYTES).then(|| Self::behind(u32_at(bytes, 24), offset, &bytes[..24]))
+    }
+}
+
+/// What `crc32c_append` was given before `bytes` when it answered `checksum`: every step of a CRC can be taken back.
+fn crc32c_before(checksum: u32, bytes: &[u8]) -> u32 {
+    /// The polynomial of CRC-32C, lowest bit first.
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let mut state = !checksum;
+    for &byte in bytes.iter().rev() {
+        for _ in 0..8 {
+            // The polynomial has the highest bit, so that bit tells whether the step added it.
+            let was_added = state >> 31 == 1;
+            state = if was_added { ((state ^ POLYNOMIAL) << 1) | 1 } else { state << 1 };
+        }
+        state ^= u32::from(byte);
+    }
+    !state
 }
 
 /// The first page of a segment.
@@ -336,6 +367,19 @@ mod tests {
             assert_eq!(slot, Slot { sequence, synced, is_continued: false });
             assert_eq!(Slot::decode(&bytes[place as usize..], salt(), place + 1, SEGMENT), None);
         }
+    }
+
+    #[test]
+    fn the_salt_can_be_told_from_what_it_protects() {
+        let at = Mark::beginning(SEGMENT, Chain::genesis());
+        let frame = frame(&at, b"payload");
+        assert_eq!(Salt::behind_frame(&frame, at.offset), Some(salt()));
+        assert_ne!(Salt::behind_frame(&frame, at.offset + 1), Some(salt()));
+        let beginning = encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: at.chain });
+        for place in SLOTS_AT {
+            assert_eq!(Salt::behind_slot(&beginning[place as usize..], place), Some(salt()));
+        }
+        assert_eq!(Salt::behind_slot(b"short", SLOTS_AT[0]), None);
     }
 
     #[test]

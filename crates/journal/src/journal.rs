@@ -5,8 +5,8 @@
 //! 1. Under the lock, a frame gets its number, place and chain value and joins what is pending. This fixes the order.
 //! 2. A thread that wants its frame written or synced looks for the writer. If it is there, the thread leads: it takes the
 //!    writer and everything pending, and lets go of the lock while it writes, and syncs if anybody asked for that.
-//! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, all look again:
-//!    most find themselves served, by one sync; one of the rest leads the next round.
+//! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, those whom the round
+//!    has served wake, and one of the rest, who leads the next round. The others of the rest sleep on: that round serves them.
 //!
 //! Invariants:
 //!
@@ -59,7 +59,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next.
+    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next. A disk
+    /// with room for one file, such as [`SingleFile`](crate::SingleFile), has one segment however long it gets.
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes;
@@ -97,7 +98,7 @@ pub struct Progress {
 
 /// An append-only log of frames, open for writing.
 ///
-/// Nothing keeps a second program from opening it as well, which would ruin it: whoever owns the folder has the lock file.
+/// Nothing keeps a second program from opening a folder as well, which would ruin it: whoever owns it has the lock file.
 ///
 /// ```
 /// use journal::simulated::SimulatedDisk;
@@ -119,7 +120,10 @@ pub struct Progress {
 /// ```
 pub struct Journal {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Where those sleep whom a round serves, by turns for rounds with even and with odd numbers.
+    served: [Condvar; 2],
+    /// Where those sleep who want room in what is held back.
+    room: Condvar,
     identity: Identity,
     buffer_bytes: usize,
 }
@@ -133,8 +137,13 @@ struct State {
     synced: Mark,
     /// Somebody waits for the frames below this number to be durable.
     sync_wanted: u64,
-    /// How many threads sleep.
-    sleepers: usize,
+    /// The number of the round that is under way, or was last.
+    round: u64,
+    /// How far that round goes, and whether it syncs.
+    goal: (u64, bool),
+    /// How many threads sleep for a round, as in [`Journal`], and for room.
+    sleepers: [usize; 2],
+    room_sleepers: usize,
 }
 
 /// What a leader has to do.
@@ -150,19 +159,25 @@ impl Journal {
     /// # Errors
     /// The disk fails, or what lies on it is not what was written; nothing is cut then.
     pub fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
-        let recovered = recover(Folder::new(disk), &options)?;
+        let folder = Folder::new(disk);
+        let segment_bytes = if folder.has_one_segment() { u64::MAX } else { options.segment_bytes };
+        let recovered = recover(folder, &options)?;
         let state = State {
-            pending: Pending::new(recovered.identity, options.segment_bytes, recovered.end),
+            pending: Pending::new(recovered.identity, segment_bytes, recovered.end),
             writer: Some(recovered.writer),
             failure: None,
             written: recovered.end,
             synced: recovered.end,
             sync_wanted: 0,
-            sleepers: 0,
+            round: 0,
+            goal: (0, false),
+            sleepers: [0; 2],
+            room_sleepers: 0,
         };
         let journal = Self {
             state: Mutex::new(state),
-            changed: Condvar::new(),
+            served: [Condvar::new(), Condvar::new()],
+            room: Condvar::new(),
             identity: recovered.identity,
             buffer_bytes: options.buffer_bytes,
         };
@@ -241,14 +256,17 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no thread panics while it holds the state of a journal")
+        self.state.lock().expect(UNHARMED)
     }
 
     /// The state, once little enough is held back; an error if the journal has failed.
     fn make_room(&self) -> Result<MutexGuard<'_, State>, AppendError> {
         let mut state = self.lock();
         while state.failure.is_none() && state.pending.bytes() > self.buffer_bytes {
-            state = self.take_turn(state);
+            state = match state.writer.take() {
+                Some(writer) => self.lead(writer, state),
+                None => self.sleep_for_room(state),
+            };
         }
         match &state.failure {
             None => Ok(state),
@@ -277,31 +295,40 @@ impl Journal {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
             }
-            state = self.take_turn(state);
+            state = match state.writer.take() {
+                Some(writer) => self.lead(writer, state),
+                None => self.sleep(state, frames, durability),
+            };
         }
         Ok(())
     }
 
-    /// Leads a round, or sleeps until whoever leads has ended.
-    fn take_turn<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        match state.writer.take() {
-            None => self.sleep(state),
-            Some(writer) => {
-                let round = state.round();
-                drop(state);
-                self.lead(writer, round)
-            }
-        }
-    }
-
-    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        state.sleepers += 1;
-        let mut state = self.changed.wait(state).expect("no thread panics while it holds the state of a journal");
-        state.sleepers -= 1;
+    /// Sleeps until the round has ended that serves this wish: the one under way, or else the next, or until it is time to
+    /// lead that one.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        frames: u64,
+        durability: Durability,
+    ) -> MutexGuard<'a, State> {
+        let round = if state.is_goal(frames, durability) { state.round } else { state.round + 1 };
+        let turn = turn(round);
+        state.sleepers[turn] += 1;
+        let mut state = self.served[turn].wait(state).expect(UNHARMED);
+        state.sleepers[turn] -= 1;
         state
     }
 
-    fn lead(&self, mut writer: Writer, round: Round) -> MutexGuard<'_, State> {
+    fn sleep_for_room<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.room_sleepers += 1;
+        let mut state = self.room.wait(state).expect(UNHARMED);
+        state.room_sleepers -= 1;
+        state
+    }
+
+    fn lead<'a>(&'a self, mut writer: Writer, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let round = state.begin_round();
+        drop(state);
         let watch = Watch { journal: self };
         let outcome = round.carry_out(&mut writer);
         std::mem::forget(watch);
@@ -310,11 +337,32 @@ impl Journal {
             Ok(()) => state.take_back(writer, round),
             Err(failure) => state.failure = Some(failure),
         }
-        if state.sleepers > 0 {
-            self.changed.notify_all();
-        }
+        self.wake(&state);
         state
     }
+
+    /// A round has ended. Whoever sleeps is woken, or sleeps for a round that one of the woken will lead: of those who sleep
+    /// for the next, each leads it when it wakes, unless somebody else does.
+    fn wake(&self, state: &State) {
+        let (this, next) = (turn(state.round), turn(state.round + 1));
+        if state.sleepers[this] > 0 {
+            self.served[this].notify_all();
+        }
+        if state.sleepers[next] > 0 {
+            if state.failure.is_some() { self.served[next].notify_all() } else { self.served[next].notify_one() }
+        }
+        if state.room_sleepers > 0 {
+            self.room.notify_all();
+        }
+    }
+}
+
+/// Why the lock is never poisoned.
+const UNHARMED: &str = "no thread panics while it holds the state of a journal";
+
+/// Which of two places belongs to a round.
+fn turn(round: u64) -> usize {
+    usize::from(!round.is_multiple_of(2))
 }
 
 impl fmt::Debug for Journal {
@@ -342,8 +390,8 @@ impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if let Ok(mut state) = self.journal.state.lock() {
             state.failure = Some(Failure::panicked());
+            self.journal.wake(&state);
         }
-        self.journal.changed.notify_all();
     }
 }
 
@@ -367,8 +415,17 @@ impl State {
         }
     }
 
-    fn round(&mut self) -> Round {
-        Round { pieces: self.pending.take(), is_synced: self.sync_wanted > self.synced.frames }
+    /// Whether the round under way reaches this.
+    fn is_goal(&self, frames: u64, durability: Durability) -> bool {
+        let (goal, is_synced) = self.goal;
+        frames <= goal && (durability < Durability::Fsync || is_synced)
+    }
+
+    fn begin_round(&mut self) -> Round {
+        let is_synced = self.sync_wanted > self.synced.frames;
+        self.round += 1;
+        self.goal = (self.pending.end().frames, is_synced);
+        Round { pieces: self.pending.take(), is_synced }
     }
 
     fn take_back(&mut self, writer: Writer, round: Round) {

@@ -45,7 +45,7 @@
 //! the bytes. After a power loss, bytes that the very last sync covered and that the medium then lost anyhow look like a
 //! torn tail; they are cut, with a warning. A journal that was closed has no such gap, even with one of its notes damaged.
 //!
-//! What is left to the owner: a lock against a second writer, and what a frame means.
+//! What is left to the owner: a lock against a second writer (a journal in a [`SingleFile`] has one), and what a frame means.
 //!
 //! # Where things are
 //!
@@ -71,7 +71,7 @@ mod verify;
 mod writer;
 
 pub use chain::Chain;
-pub use disk::{Access, Directory, Disk, DiskFile, simulated};
+pub use disk::{Access, Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
     Action, AppendError, Damage, Failure, Flaw, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,
 };

@@ -19,7 +19,7 @@ use crate::file::{Folder, NamedFile};
 use crate::format::{FRAMES_AT, Header, Identity, Mark, SLOTS_AT, Slot};
 use crate::journal::Options;
 use crate::scan::{Scan, Step};
-use crate::segment::{self, Segment, SlotCheck, Slots, Trouble, name_of};
+use crate::segment::{self, Segment, SlotCheck, Slots, Trouble};
 use crate::writer::Writer;
 
 /// How much is written again at once.
@@ -96,7 +96,7 @@ struct Tail {
 
 impl Tail {
     fn warnings(&self, segment: &Segment) -> Vec<Warning> {
-        let name = name_of(segment.first());
+        let name = segment.name().to_owned();
         let mut warnings: Vec<Warning> =
             self.slots.damaged().map(|offset| Warning::SlotDamaged { segment: name.clone(), offset }).collect();
         let bytes = self.length - self.end.offset;

@@ -13,7 +13,8 @@ use crate::disk::Access;
 use crate::error::{Damage, Failure, Flaw};
 use crate::file::{Folder, NamedFile};
 use crate::format::{
-    FRAMES_AT, HEADER_BYTES, Header, Identity, Mark, SLOT_BYTES, SLOTS_AT, Salt, Slot, encode_beginning,
+    FRAME_HEADER_BYTES, FRAMES_AT, HEADER_BYTES, Header, Identity, Mark, SLOT_BYTES, SLOTS_AT, Salt, Slot,
+    encode_beginning,
 };
 
 const SUFFIX: &str = ".segment";
@@ -26,6 +27,11 @@ const SLOT_READS_MAX: u32 = 3;
 /// The name of the segment that begins with this frame.
 pub(crate) fn name_of(first: u64) -> String {
     format!("{first:0NAME_DIGITS$}{SUFFIX}")
+}
+
+/// The name that the segment has while it is being made.
+pub(crate) fn unfinished_name_of(first: u64) -> String {
+    format!("{first:0NAME_DIGITS$}{SUFFIX_NEW}")
 }
 
 /// The first frame of the segment of this name; none for other files.
@@ -51,7 +57,7 @@ pub(crate) fn remove_unfinished(folder: &Folder) -> Result<(), Failure> {
 /// Makes a segment durably: written, synced, renamed, and the name synced.
 pub(crate) fn create(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
     let name = name_of(header.segment);
-    let mut file = folder.create(&name.replace(SUFFIX, SUFFIX_NEW))?;
+    let mut file = folder.create(&unfinished_name_of(header.segment))?;
     file.write(0, &encode_beginning(header))?;
     file.sync()?;
     folder.rename(&mut file, &name)?;
@@ -88,7 +94,7 @@ impl From<Damage> for Trouble {
 impl Segment {
     pub(crate) fn open(folder: &Folder, first: u64, access: Access) -> Result<Self, Trouble> {
         let file = folder.open(&name_of(first), access)?;
-        let damaged = |flaw| Damage::new(first, 0, flaw);
+        let damaged = |flaw| Damage { segment: file.shown().to_owned(), offset: 0, flaw };
         let header = Header::decode(&file.read(0, HEADER_BYTES)?).map_err(damaged)?;
         if header.segment != first {
             return Err(damaged(Flaw::Name).into());
@@ -97,10 +103,18 @@ impl Segment {
         Ok(Self { file, header, salt })
     }
 
-    /// The segment as it should be, where its header cannot be believed.
-    pub(crate) fn assume(folder: &Folder, header: Header) -> Result<Self, Failure> {
+    /// The segment as it should be, where its header cannot be believed. If no other segment told the journal's identity
+    /// either, the salt is told from what it protects.
+    pub(crate) fn assume(folder: &Folder, header: Header, is_identified: bool) -> Result<Self, Failure> {
         let file = folder.open(&name_of(header.segment), Access::Read)?;
-        Ok(Self { file, header, salt: Salt::new(header.identity, header.segment) })
+        let told = if is_identified { None } else { told_salt(&file)? };
+        let salt = told.unwrap_or_else(|| Salt::new(header.identity, header.segment));
+        Ok(Self { file, header, salt })
+    }
+
+    /// The name of its file, as people know it.
+    pub(crate) fn name(&self) -> &str {
+        self.file.shown()
     }
 
     pub(crate) fn first(&self) -> u64 {
@@ -108,7 +122,7 @@ impl Segment {
     }
 
     pub(crate) fn damage(&self, offset: u64, flaw: Flaw) -> Damage {
-        Damage::new(self.first(), offset, flaw)
+        Damage { segment: self.name().to_owned(), offset, flaw }
     }
 
     /// Both slots, those that are valid.
@@ -121,7 +135,7 @@ impl Segment {
         if offset == FRAMES_AT {
             return Ok(Some(self.header.chain));
         }
-        if offset < FRAMES_AT + Chain::BYTES as u64 {
+        if offset < FRAMES_AT + Chain::BYTES as u64 || offset > self.file.length()? {
             return Ok(None);
         }
         let bytes = self.file.read(offset - Chain::BYTES as u64, Chain::BYTES)?;
@@ -212,6 +226,16 @@ pub(crate) fn read_slots(file: &NamedFile, salt: Salt, segment: u64) -> Result<S
         }
     }
     Ok(slots)
+}
+
+/// The salt of a segment by its slots and its first frame; two of the three must agree.
+fn told_salt(file: &NamedFile) -> Result<Option<Salt>, Failure> {
+    let mut told = Vec::new();
+    for place in SLOTS_AT {
+        told.extend(Salt::behind_slot(&file.read(place, SLOT_BYTES)?, place));
+    }
+    told.extend(Salt::behind_frame(&file.read(FRAMES_AT, FRAME_HEADER_BYTES)?, FRAMES_AT));
+    Ok(told.iter().copied().find(|salt| told.iter().filter(|other| *other == salt).count() > 1))
 }
 
 /// The identity of a journal as its first sound header has it.

@@ -3,6 +3,7 @@
 //!
 //! 1. Segments are taken in order. One that is missing, has a damaged header or does not continue the one before it is
 //!    noted; its frames are read all the same, since their checksums need only the journal's identity and their place.
+//!    If no header tells the identity, what the checksums started from is computed back out of them.
 //! 2. In a segment, what is no frame is skipped up to the next place that is one, and what was skipped is noted.
 //! 3. A whole frame whose chain value does not fit is given, and noted: either it or a frame before it was exchanged.
 //! 4. In the last segment, what is no frame and was never synced is a torn tail, as it is for who opens the journal.
@@ -16,7 +17,7 @@ use crate::file::Folder;
 use crate::format::{Header, Identity, Mark, SLOTS_AT, Slot};
 use crate::reader::Frame;
 use crate::scan::{Scan, Step};
-use crate::segment::{self, Segment, SlotCheck, Trouble, name_of};
+use crate::segment::{self, Segment, SlotCheck, Trouble};
 use std::fmt;
 use std::ops::Range;
 
@@ -75,10 +76,11 @@ pub(crate) fn survey<E: From<Failure>>(
 ) -> Result<Option<Survey>, E> {
     let segments = segment::list(folder)?;
     let Some(&first) = segments.first() else { return Ok(None) };
-    let identity = segment::identity(folder, &segments)?.unwrap_or_default();
-    let chain = Chain::genesis();
+    let identity = segment::identity(folder, &segments)?;
+    let (chain, is_identified) = (Chain::genesis(), identity.is_some());
+    let identity = identity.unwrap_or_default();
     let found = Survey { identity, segments: Vec::new(), chain, lost: Vec::new(), warnings: Vec::new() };
-    let mut surveyor = Surveyor { folder, keep, found, segments, frames: 0, is_linked: true };
+    let mut surveyor = Surveyor { folder, keep, found, segments, is_identified, frames: 0, is_linked: true };
     let mut at = Some(first);
     while let Some(first) = at {
         at = surveyor.segment(first)?;
@@ -91,6 +93,8 @@ struct Surveyor<'a, E> {
     keep: &'a mut dyn FnMut(Frame<'_>) -> Result<(), E>,
     found: Survey,
     segments: Vec<u64>,
+    /// Whether some header told the journal's identity.
+    is_identified: bool,
     /// The number of the next frame.
     frames: u64,
     /// Whether `found.chain` is what the next frame continues.
@@ -139,7 +143,8 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         if newest.is_none() {
             self.note(segment.damage(SLOTS_AT[0], Flaw::Slots));
         } else {
-            let damaged = slots.damaged().map(|offset| Warning::SlotDamaged { segment: name_of(first), offset });
+            let damaged =
+                slots.damaged().map(|offset| Warning::SlotDamaged { segment: segment.name().to_owned(), offset });
             self.found.warnings.extend(damaged);
         }
         let mut certain = Certain { newest, check: SlotCheck::new(&slots), next, length };
@@ -174,7 +179,7 @@ impl<E: From<Failure>> Surveyor<'_, E> {
             return Ok(None);
         }
         let header = Header { identity: self.found.identity, segment: first, chain: self.found.chain };
-        Ok(Some(Segment::assume(self.folder, header)?))
+        Ok(Some(Segment::assume(self.folder, header, self.is_identified)?))
     }
 
     fn check_header(&mut self, segment: &Segment) {
@@ -211,7 +216,7 @@ impl<E: From<Failure>> Surveyor<'_, E> {
                 }
             }
         }
-        let (name, bytes, synced) = (name_of(segment.first()), certain.length, certain.synced());
+        let (name, bytes, synced) = (segment.name().to_owned(), certain.length, certain.synced());
         self.found.segments.push(SegmentReport { name, frames: count, bytes, synced });
         Ok(())
     }
@@ -226,7 +231,11 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         if certain.synced() <= at.offset && !scan.is_synced_beyond(&segment.file)? {
             let bytes = certain.length.saturating_sub(at.offset);
             if bytes > 0 {
-                self.found.warnings.push(Warning::TornTail { segment: name_of(at.segment), offset: at.offset, bytes });
+                self.found.warnings.push(Warning::TornTail {
+                    segment: segment.name().to_owned(),
+                    offset: at.offset,
+                    bytes,
+                });
             }
             return Ok(Step::End);
         }

@@ -28,6 +28,7 @@ pub(crate) const TASK: Task = Task {
     name: "conformance",
     about: "Run a suite of MeTTa scripts and count the assertions that pass.",
     details: HOW_TO_GET,
+    word: None,
     flags: &[
         Flag { name: "--suite", value: Some("DIR"), about: "the scripts ($MNEMON_SUITE, else target/suite)" },
         Flag { name: "--mnemon", value: Some("PATH"), about: "the program to test (built from here if not given)" },

@@ -31,6 +31,7 @@ pub(crate) const TASK: Task = Task {
     name: "tidy",
     about: "Check the rules of the repository.",
     details: "Prints `path:line: message` for everything a rule objects to, and fails if there is anything.",
+    word: None,
     flags: &[],
     run,
 };

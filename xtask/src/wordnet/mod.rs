@@ -25,6 +25,7 @@ pub(crate) const TASK: Task = Task {
     name: "wordnet",
     about: "Turn WordNet 3.0 into MeTTa facts, data/wordnet.metta.",
     details: include_str!("facts.txt"),
+    word: None,
     flags: &[
         Flag {
             name: "--dict",

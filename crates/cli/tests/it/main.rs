@@ -3,6 +3,7 @@
 mod endurance;
 mod harness;
 mod input;
+mod journal_verbs;
 mod limits;
 mod messages;
 mod output;

@@ -46,10 +46,7 @@ impl Directory {
 /// Makes the missing folders from the outermost inwards, each synced into the one around it. One that exists is synced
 /// as well: whoever made it may have ended before doing so.
 fn make_durably(path: &Path) -> io::Result<()> {
-    let around = match path.parent() {
-        Some(around) if !around.as_os_str().is_empty() => around,
-        _ => Path::new("."),
-    };
+    let around = folder_around(path);
     if path.is_dir() {
         return match sync_folder(around) {
             // It is somebody else's, and so is the duty.
@@ -65,7 +62,15 @@ fn make_durably(path: &Path) -> io::Result<()> {
     sync_folder(around)
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+/// The folder that a path lies in.
+pub(super) fn folder_around(path: &Path) -> &Path {
+    match path.parent() {
+        Some(around) if !around.as_os_str().is_empty() => around,
+        _ => Path::new("."),
+    }
+}
+
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 

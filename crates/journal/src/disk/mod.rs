@@ -1,7 +1,8 @@
 //! What a journal asks of a disk: one folder of files, read and written by position.
 //!
-//! [`Directory`] is the real one; [`simulated`](crate::simulated) is one that loses power, fills up and flips bytes on
-//! command. Nothing else in this crate touches a file.
+//! [`Directory`] is the real one, [`SingleFile`] one file of it, and [`MemoryDisk`] nothing but memory;
+//! [`simulated`](crate::simulated) is one that loses power, fills up and flips bytes on command. Nothing else in this crate
+//! touches a file.
 //!
 //! What every implementation promises:
 //!
@@ -11,9 +12,13 @@
 //! 3. A read sees every write that has returned.
 
 mod directory;
+mod memory;
 pub mod simulated;
+mod single_file;
 
 pub use directory::Directory;
+pub use memory::MemoryDisk;
+pub use single_file::SingleFile;
 
 use std::io;
 
@@ -54,6 +59,11 @@ pub trait Disk: Send + Sync {
     /// # Errors
     /// The disk cannot say that they are.
     fn sync_names(&self) -> io::Result<()>;
+
+    /// If there is room for one file only, what people know it by. A journal on such a disk has one segment.
+    fn only_file(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// An open file.

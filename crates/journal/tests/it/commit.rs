@@ -1,7 +1,7 @@
 //! Group commit: many threads, one order, few syncs.
 
 use crate::history::{open_clean, shared};
-use journal::simulated::{Fate, SimulatedDisk};
+use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Durability, FRAMES_AT, Options, Reader, Receipt};
 use std::time::Duration;
 
@@ -93,4 +93,45 @@ fn a_sync_serves_any_number_of_frames() {
     journal.sync(Durability::Fsync).unwrap();
     assert_eq!(disk.syncs() - before, 1);
     assert_eq!(journal.progress().synced, 1000);
+}
+
+/// Threads that append at every level, some with batches, some syncing what others appended, with next to no room.
+fn press(disk: &SimulatedDisk, fails_at: Option<u64>) {
+    let journal = open_clean(disk, &Options::default().buffer_bytes(300).segment_bytes(FRAMES_AT + 20_000));
+    if let Some(operation) = fails_at {
+        disk.schedule(disk.operations() + operation, Fault::Broken);
+    }
+    let levels = [Durability::None, Durability::Os, Durability::Fsync];
+    std::thread::scope(|scope| {
+        for thread in 0..12 {
+            let journal = &journal;
+            scope.spawn(move || {
+                for index in 0..60 {
+                    let level = levels[(thread + index) as usize % 3];
+                    let outcome = match index % 7 {
+                        0 => journal.sync(level).map_err(drop),
+                        1 => journal.append_all(&[frame(thread, index), vec![1; 200]], level).map(drop).map_err(drop),
+                        _ => journal.append(&frame(thread, index), level).map(drop).map_err(drop),
+                    };
+                    assert!(outcome.is_ok() || fails_at.is_some());
+                }
+            });
+        }
+    });
+    assert!(fails_at.is_some() || journal.sync(Durability::Fsync).is_ok());
+}
+
+/// Whoever sleeps is woken: by the round that serves them, to lead one, or by the end of the journal.
+#[test]
+fn nobody_sleeps_for_ever() {
+    let (done, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for round in 0..60 {
+            let disk = SimulatedDisk::new();
+            disk.delay_syncs(Duration::from_micros(round % 4 * 30));
+            press(&disk, if round % 3 == 2 { Some(round * 5) } else { None });
+        }
+        done.send(()).unwrap();
+    });
+    told.recv_timeout(Duration::from_secs(100)).expect("every thread ends");
 }

@@ -2,7 +2,7 @@
 
 use crate::folder::Folder;
 use crate::history::{payload, payloads};
-use journal::{Access, Directory, Disk, Durability, FRAMES_AT, Journal, Options, Reader, salvage, verify};
+use journal::{Access, Directory, Disk, Durability, FRAMES_AT, Journal, Options, ReadError, Reader, salvage, verify};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -51,6 +51,20 @@ fn a_folder_must_be_there_or_be_made() {
     std::fs::write(folder.path().join("file"), b"x").unwrap();
     assert_eq!(Directory::open(folder.path().join("file")).unwrap_err().kind(), ErrorKind::NotADirectory);
     assert!(Directory::create(folder.path().join("file").join("below")).is_err());
+}
+
+/// The system takes offsets above 2^63 for negative ones and refuses them.
+#[test]
+fn a_place_far_behind_the_end_is_no_place() {
+    let folder = Folder::new();
+    let disk: Arc<dyn Disk> = Arc::new(Directory::create(folder.path()).unwrap());
+    let (journal, _) = Journal::open(disk.clone(), Options::default()).unwrap();
+    let mut place = journal.append(b"a", Durability::Fsync).unwrap().place;
+    for offset in [place.offset + 1000, i64::MAX as u64, u64::MAX] {
+        place.offset = offset;
+        let error = Reader::from_place(disk.clone(), place).err().unwrap();
+        assert!(matches!(error, ReadError::NoSuchPlace(_)), "{error}");
+    }
 }
 
 #[test]

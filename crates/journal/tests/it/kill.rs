@@ -1,13 +1,13 @@
 //! A real process is killed with SIGKILL while its threads append to real files. What it acknowledged is there.
 //!
-//! 1. The parent starts this very test program with [`child`] as the only test and a folder in its environment.
+//! 1. The parent starts this very test program with [`child`] as the only test and a folder, or a file, in its environment.
 //! 2. The child opens the journal; its threads append frames and say on standard output which were acknowledged.
 //! 3. The parent kills it after a while that differs from round to round, opens the journal and looks.
 //!
 //! The child goes on with the same journal in every round, so torn tails are met and cut as well.
 
 use crate::folder::Folder;
-use journal::{Directory, Disk, Durability, FRAMES_AT, Journal, Options, Reader, verify};
+use journal::{Directory, Disk, Durability, FRAMES_AT, Journal, Options, Reader, SingleFile, verify};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,9 @@ use std::time::Duration;
 
 const ROUNDS: u64 = 50;
 const THREADS: u64 = 3;
-const FOLDER: &str = "JOURNAL_KILL_FOLDER";
+const PLACE: &str = "JOURNAL_KILL_PLACE";
+/// What a journal in one file is called.
+const TAPE: &str = "killed.tape";
 
 fn options() -> Options {
     Options::default().segment_bytes(FRAMES_AT + 50_000)
@@ -30,11 +32,20 @@ fn frame(thread: u64, count: u64) -> Vec<u8> {
     bytes
 }
 
-/// Not a test of its own: the process that is killed. Without the folder it has nothing to do.
+/// The disk at a place: one file if the place is called so, which is made if it is not there.
+fn disk(place: &Path) -> Arc<dyn Disk> {
+    if !place.ends_with(TAPE) {
+        return Arc::new(Directory::create(place).unwrap());
+    }
+    let disk = if place.exists() { SingleFile::open(place) } else { SingleFile::create(place) };
+    Arc::new(disk.unwrap())
+}
+
+/// Not a test of its own: the process that is killed. Without the place it has nothing to do.
 #[test]
 fn child() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let disk: Arc<dyn Disk> = Arc::new(Directory::open(Path::new(&folder)).unwrap());
+    let Some(place) = std::env::var_os(PLACE) else { return };
+    let disk = disk(Path::new(&place));
     let (journal, _) = Journal::open(disk, options()).unwrap();
     let begin = journal.progress().appended;
     std::thread::scope(|scope| {
@@ -54,10 +65,10 @@ fn append_for_ever(journal: &Journal, thread: u64, begin: u64) {
     }
 }
 
-fn start(folder: &Path) -> Child {
+fn start(place: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::child", "--nocapture", "--test-threads=1"])
-        .env(FOLDER, folder)
+        .env(PLACE, place)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -94,11 +105,23 @@ fn read(disk: Arc<dyn Disk>) -> Vec<Vec<u8>> {
 #[test]
 fn what_a_killed_process_acknowledged_is_there() {
     let folder = Folder::new();
-    let disk: Arc<dyn Disk> = Arc::new(Directory::create(folder.path()).unwrap());
+    kill_and_look(folder.path());
+}
+
+#[test]
+fn what_a_killed_process_acknowledged_is_there_in_one_file() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path()).unwrap();
+    kill_and_look(&folder.path().join(TAPE));
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, [TAPE], "nothing is left beside it");
+}
+
+fn kill_and_look(place: &Path) {
     let (mut frames, mut total) = (Vec::new(), 0);
     for round in 0..ROUNDS {
-        let acknowledged = acknowledged(start(folder.path()), round);
-        let before = std::mem::replace(&mut frames, read(disk.clone()));
+        let acknowledged = acknowledged(start(place), round);
+        let before = std::mem::replace(&mut frames, read(disk(place)));
         assert!(frames.starts_with(&before), "round {round}: earlier frames changed");
         let torn = acknowledged.len().saturating_sub(1);
         for [number, thread, count] in &acknowledged[..torn] {
@@ -107,9 +130,9 @@ fn what_a_killed_process_acknowledged_is_there() {
         total += acknowledged.len();
     }
     assert!(total as u64 > ROUNDS, "{total} frames were acknowledged in {ROUNDS} rounds");
-    let (journal, _) = Journal::open(disk.clone(), options()).unwrap();
+    let (journal, _) = Journal::open(disk(place), options()).unwrap();
     assert_eq!(journal.progress().appended, frames.len() as u64);
     journal.close().unwrap();
-    let report = verify(disk).unwrap();
+    let report = verify(disk(place)).unwrap();
     assert!(report.is_sound() && report.warnings.is_empty(), "{report:?}");
 }

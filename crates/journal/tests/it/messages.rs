@@ -70,7 +70,7 @@ fn readers_say_what_there_is() {
     assert_eq!(error.to_string(), "there is no frame 9: the journal has 3, numbered from 0");
     let empty = SimulatedDisk::new();
     let error = Reader::from_frame(shared(&empty), 0).err().unwrap();
-    assert_eq!(error.to_string(), "there is no journal in the folder: open one for writing to make it");
+    assert_eq!(error.to_string(), "there is no journal here: open one for writing to make it");
     let error = salvage(shared(&disk), shared(&disk), Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "there is a journal where the salvaged one is to be: name an empty folder");
+    assert_eq!(error.to_string(), "there is a journal where the salvaged one is to be: name a place that is empty");
 }

@@ -2,7 +2,7 @@
 
 use crate::history::{payload, payloads, read_all, segment, shared, short_segments, written};
 use journal::simulated::SimulatedDisk;
-use journal::{Access, Disk, Flaw, Journal, Kept, Options, SalvageError, Salvaged, salvage, verify};
+use journal::{Access, Disk, Flaw, Identity, Journal, Kept, Options, SalvageError, Salvaged, salvage, verify};
 
 const FRAMES: u64 = 12;
 
@@ -92,6 +92,23 @@ fn missing_segments_are_listed() {
         if let Some(&next) = firsts.get(index + 1) {
             assert_eq!(salvaged.lost[0].frames, firsts[index]..next);
         }
+    }
+}
+
+/// All checksums start from the journal's identity, which only headers tell.
+#[test]
+fn a_journal_whose_only_header_is_damaged_is_not_lost() {
+    let disk = written(FRAMES, &Options::default().identity(Identity(*b"known to headers")));
+    for offset in [0, 8, 16, 40, 72] {
+        disk.flip(&segment(0), offset, 4);
+        assert_eq!(check(&disk).frames, FRAMES, "byte {offset}");
+        // A slot or the first frame may be damaged as well.
+        for other in [4096, 8192, 12288] {
+            disk.flip(&segment(0), other, 4);
+            assert!(check(&disk).frames >= FRAMES - 1, "bytes {offset} and {other}");
+            disk.flip(&segment(0), other, 4);
+        }
+        disk.flip(&segment(0), offset, 4);
     }
 }
 

@@ -1,0 +1,98 @@
+//! Two ways of doing the same work, measured in turn.
+//!
+//! 1. Both sides run once, unmeasured, so that files, memory and code are warm.
+//! 2. In each round both run, and the one that begins changes from round to round: whatever else the machine does meets both.
+//! 3. Each side gives a checksum of what it made; a difference ends the suite, since times of different work mean nothing.
+//! 4. The ratio of each round is taken by itself, and the median of those ratios counts.
+
+use crate::row::Row;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// What a side did in a round.
+pub(crate) struct Timed {
+    pub(crate) elapsed: Duration,
+    pub(crate) checksum: u64,
+}
+
+/// A side of a comparison, called once a round. It times itself, so that it can prepare and clean up.
+pub(crate) type Side<'a> = &'a mut dyn FnMut() -> Result<Timed, Box<dyn Error>>;
+
+/// What is compared.
+pub(crate) struct Case {
+    pub(crate) suite: &'static str,
+    pub(crate) name: String,
+    /// Operations in a round.
+    pub(crate) n: u64,
+    pub(crate) peer: &'static str,
+    pub(crate) rounds: usize,
+    pub(crate) note: &'static str,
+}
+
+/// Runs both sides in turn.
+pub(crate) fn compare(case: Case, ours: Side<'_>, peer: Side<'_>) -> Result<Row, Box<dyn Error>> {
+    let mut times = (Vec::new(), Vec::new());
+    for round in 0..=case.rounds {
+        let (our, their) = if round % 2 == 0 {
+            let our = ours()?;
+            (our, peer()?)
+        } else {
+            let their = peer()?;
+            (ours()?, their)
+        };
+        if our.checksum != their.checksum {
+            let (name, ours, theirs) = (&case.name, our.checksum, their.checksum);
+            return Err(format!("{name}: the sides did different work: checksums {ours:x} and {theirs:x}").into());
+        }
+        if round > 0 {
+            times.0.push(our.elapsed.as_nanos() as f64);
+            times.1.push(their.elapsed.as_nanos() as f64);
+        }
+    }
+    let row = row(case, times);
+    eprintln!("{:<40} {:>8.2} times {}", row.case, row.ratio, row.peer);
+    Ok(row)
+}
+
+fn row(case: Case, (ours, theirs): (Vec<f64>, Vec<f64>)) -> Row {
+    let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();
+    let (ratio_min, ratio_max) =
+        ratios.iter().fold((f64::MAX, f64::MIN), |(low, high), &ratio| (low.min(ratio), high.max(ratio)));
+    let Case { suite, name, n, peer, rounds, note } = case;
+    let (ours, peer_figure, ratio) = (median(ours), median(theirs), median(ratios));
+    Row { suite, case: name, n, ours, peer, peer_figure, ratio, ratio_min, ratio_max, rounds, unit: None, note }
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    if figures.len().is_multiple_of(2) { (figures[middle - 1] + figures[middle]) / 2.0 } else { figures[middle] }
+}
+
+/// Times a piece of work.
+pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(Duration, T), Box<dyn Error>> {
+    let began = Instant::now();
+    let done = work()?;
+    Ok((began.elapsed(), done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_the_ratios_counts() {
+        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 3, note: "" };
+        let row = row(case, (vec![1.0, 2.0, 4.0], vec![3.0, 2.0, 8.0]));
+        assert_eq!((row.ours, row.peer_figure, row.ratio), (2.0, 3.0, 2.0));
+        assert_eq!((row.ratio_min, row.ratio_max), (1.0, 3.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn different_work_is_no_comparison() {
+        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 1, note: "" };
+        let side = |checksum| move || Ok(Timed { elapsed: Duration::from_nanos(1), checksum });
+        assert!(compare(case, &mut side(1), &mut side(2)).is_err());
+    }
+}

@@ -1,0 +1,389 @@
+//! `mnemon journal`: looking at a journal, checking it, and saving what can be read of a damaged one.
+//!
+//! 1. A path is a folder of segments, a knowledge base (then the journal inside it is meant) or a journal in one file.
+//! 2. Nothing but `salvage` writes, and that only to the new place. All verbs work while somebody else writes the journal.
+
+use crate::render;
+use crate::run::End;
+use clap::{Args, Subcommand};
+use journal::{
+    Damage, Directory, Disk, Flaw, Frame, Lost, OpenError, Options, ReadError, Reader, Report, SalvageError, Salvaged,
+    SegmentReport, SingleFile, VERSION, VerifyError, Warning, salvage, verify,
+};
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How much of a payload a line shows.
+const SHOWN_BYTES_MAX: usize = 48;
+/// How many digits of a chain value a line shows.
+const CHAIN_DIGITS: usize = 12;
+/// How many places of damage are listed.
+const DAMAGE_LISTED_MAX: usize = 20;
+/// How every segment's name ends.
+const SUFFIX: &str = ".segment";
+
+const ABOUT: &str = "\
+PATH is a folder of segments, a knowledge base (its journal is meant), or a journal in one file, such as a tape.
+
+Exit code: 0 fine; 1 a file cannot be read or written; 2 wrong usage, or no journal there; 4 the journal is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct JournalArguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print a line for each frame: number, segment and offset, length, chain, how the payload begins
+    #[command(after_help = ABOUT)]
+    Show(ShowArguments),
+    /// Print counts: segments, frames, bytes, how much is synced
+    #[command(after_help = ABOUT)]
+    Stats(PathArguments),
+    /// Read everything and say whether it is sound
+    #[command(after_help = ABOUT)]
+    Verify(PathArguments),
+    /// Carry what can be read of a damaged journal into a new one
+    #[command(after_help = ABOUT)]
+    Salvage(SalvageArguments),
+}
+
+#[derive(Debug, Args)]
+struct PathArguments {
+    /// The journal
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// The journal
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Begin with this frame
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    from: u64,
+
+    /// End with this frame
+    #[arg(long, value_name = "N")]
+    to: Option<u64>,
+
+    /// Show how the payload begins in hexadecimal as well
+    #[arg(long)]
+    bytes: bool,
+}
+
+#[derive(Debug, Args)]
+struct SalvageArguments {
+    /// The damaged journal, which is not touched
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Where the new journal is to be: a folder, or a file if PATH is one
+    #[arg(long, value_name = "NEW")]
+    to: PathBuf,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: &JournalArguments) -> End {
+    let done = match &arguments.verb {
+        Verb::Show(arguments) => show(arguments),
+        Verb::Stats(arguments) => stats(&arguments.path),
+        Verb::Verify(arguments) => verify_all(&arguments.path),
+        Verb::Salvage(arguments) => salvage_to(&arguments.path, &arguments.to),
+    };
+    done.unwrap_or_else(|end| end)
+}
+
+/// How a verb ended; an error has been told already.
+type Ended = Result<End, End>;
+
+/// A journal that a path leads to.
+struct Found {
+    disk: Arc<dyn Disk>,
+    /// What it is called in messages.
+    name: String,
+    is_file: bool,
+}
+
+fn find(path: &Path) -> Result<Found, End> {
+    let name = path.display().to_string();
+    let cannot_read = |error: io::Error| fail(&format!("cannot read {name}: {error}"), "check the path", End::Usage);
+    let is_file = !std::fs::metadata(path).map_err(cannot_read)?.is_dir();
+    let disk: Arc<dyn Disk> = if is_file {
+        Arc::new(SingleFile::open(path).map_err(cannot_read)?)
+    } else {
+        Arc::new(Directory::open(folder_of_segments(path).map_err(cannot_read)?).map_err(cannot_read)?)
+    };
+    Ok(Found { disk, name, is_file })
+}
+
+/// The folder itself if it has segments, else the journal of a knowledge base in it, if that is there.
+fn folder_of_segments(path: &Path) -> io::Result<PathBuf> {
+    let has_segments = Directory::open(path)?.list()?.iter().any(|name| name.ends_with(SUFFIX));
+    let inside = path.join("journal");
+    Ok(if !has_segments && inside.is_dir() { inside } else { path.to_owned() })
+}
+
+fn show(arguments: &ShowArguments) -> Ended {
+    if arguments.to.is_some_and(|to| to < arguments.from) {
+        return Err(fail("--to names a frame before --from", "the first frame has number 0", End::Usage));
+    }
+    let found = find(&arguments.path)?;
+    let told = |error| unreadable(&found, error);
+    let mut reader = Reader::from_frame(found.disk.clone(), arguments.from).map_err(told)?;
+    let mut out = Out::new();
+    while reader.place().number <= arguments.to.unwrap_or(u64::MAX) {
+        match reader.read_next() {
+            Ok(Some(frame)) => out.line(&shown(&frame, arguments.bytes))?,
+            Ok(None) => break,
+            Err(error) => {
+                out.end()?;
+                return Err(unreadable(&found, error));
+            }
+        }
+    }
+    out.end()
+}
+
+/// The line of a frame.
+fn shown(frame: &Frame<'_>, with_bytes: bool) -> String {
+    let place = frame.place;
+    let at = format!("{}+{}", place.segment, place.offset);
+    let chain = &frame.chain.to_string()[..CHAIN_DIGITS];
+    let beginning = &frame.payload[..frame.payload.len().min(SHOWN_BYTES_MAX)];
+    let is_cut = if beginning.len() < frame.payload.len() { "…" } else { "" };
+    let (number, length) = (place.number, frame.payload.len());
+    let mut line = format!("{number:>8}  {at:<14}  {length:>8}  {chain}  {}{is_cut}", escaped(beginning));
+    if with_bytes {
+        let _ = write!(line, "  [{}{is_cut}]", hexadecimal(beginning));
+    }
+    line
+}
+
+/// Bytes as text on one line. What is no text is written `\xNN`, what cannot be seen as in a Rust string.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' | '\'' => text.push(character),
+                other => text.extend(other.escape_debug()),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn stats(path: &Path) -> Ended {
+    let (found, report) = verified(path)?;
+    let mut out = Out::new();
+    let sum = |count: fn(&SegmentReport) -> u64| report.segments.iter().map(count).sum::<u64>();
+    let lines = [
+        ("version", VERSION.to_string()),
+        ("identity", hexadecimal(&report.identity.0)),
+        ("segments", report.segments.len().to_string()),
+        ("frames", report.frames.to_string()),
+        ("bytes", sum(|segment| segment.bytes).to_string()),
+        ("payload bytes", report.payload_bytes.to_string()),
+        ("synced bytes", sum(|segment| segment.synced).to_string()),
+        ("chain", report.chain.to_string()),
+    ];
+    for (name, value) in lines {
+        out.line(&format!("{name:<13}  {value}"))?;
+    }
+    out.end()?;
+    tell(&found, &report)
+}
+
+fn verify_all(path: &Path) -> Ended {
+    let (found, report) = verified(path)?;
+    if report.is_sound() {
+        let bytes: u64 = report.segments.iter().map(|segment| segment.bytes).sum();
+        let (frames, segments) = (counted(report.frames, "frame"), counted(report.segments.len() as u64, "segment"));
+        let mut out = Out::new();
+        out.line(&format!("{}: sound: {frames} in {segments}, {bytes} bytes, chain {}", found.name, report.chain))?;
+        out.end()?;
+    }
+    tell(&found, &report)
+}
+
+/// What a journal is like; an error if there is none.
+fn verified(path: &Path) -> Result<(Found, Report), End> {
+    let found = find(path)?;
+    let report = match verify(found.disk.clone()) {
+        Ok(report) => report,
+        Err(VerifyError::Empty) => return Err(no_journal(&found)),
+        Err(error) => return Err(fail(&format!("{}: {error}", found.name), "", End::Error)),
+    };
+    if is_foreign(&found, &report) { Err(not_a_journal(&found)) } else { Ok((found, report)) }
+}
+
+/// Whether nothing in a file speaks for its being a journal.
+fn is_foreign(found: &Found, report: &Report) -> bool {
+    let has_magic = !report.damage.iter().any(|lost| matches!(lost.damage.flaw, Flaw::Magic));
+    found.is_file && report.frames == 0 && !has_magic
+}
+
+/// Tells warnings and damage on the standard error.
+fn tell(found: &Found, report: &Report) -> Ended {
+    warn(&report.warnings);
+    if report.is_sound() {
+        return Ok(End::Fine);
+    }
+    render::error(&format!("{} is damaged", found.name), None);
+    list(&report.damage);
+    render::say(&format!("help: {}", way_out(found)));
+    Err(End::Damaged)
+}
+
+fn list(lost: &[Lost]) {
+    for lost in lost.iter().take(DAMAGE_LISTED_MAX) {
+        render::say(&format!("  {lost}"));
+    }
+    if lost.len() > DAMAGE_LISTED_MAX {
+        render::say(&format!("  and {} more", lost.len() - DAMAGE_LISTED_MAX));
+    }
+}
+
+fn warn(warnings: &[Warning]) {
+    for warning in warnings {
+        render::say(&format!("warning: {warning}"));
+    }
+}
+
+fn salvage_to(path: &Path, to: &Path) -> Ended {
+    // Read once before anything is made, so that a wrong path leaves nothing behind.
+    let (found, _) = verified(path)?;
+    let new = new_place(to, found.is_file)?;
+    let salvaged = match salvage(found.disk.clone(), new, Options::default()) {
+        Ok(salvaged) => salvaged,
+        Err(SalvageError::Open(OpenError::Disk(failure))) => {
+            return Err(fail(&format!("cannot make {}: {failure}", to.display()), "", End::Error));
+        }
+        Err(error) => return Err(fail(&format!("{}: {error}", found.name), "", End::Error)),
+    };
+    report_salvage(&salvaged, to)
+}
+
+/// An empty place for a journal.
+fn new_place(to: &Path, is_file: bool) -> Result<Arc<dyn Disk>, End> {
+    let name = to.display().to_string();
+    let help =
+        if is_file { "name a file that is not there yet" } else { "name a folder that is empty or not there yet" };
+    let failed = |error: io::Error| fail(&format!("cannot salvage to {name}: {error}"), help, End::Usage);
+    if is_file {
+        return Ok(Arc::new(SingleFile::create(to).map_err(failed)?));
+    }
+    let is_occupied = match std::fs::read_dir(to) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(failed(error)),
+    };
+    if is_occupied {
+        return Err(failed(io::Error::other("it holds something already")));
+    }
+    Ok(Arc::new(Directory::create(to).map_err(failed)?))
+}
+
+fn report_salvage(salvaged: &Salvaged, to: &Path) -> Ended {
+    let mut out = Out::new();
+    out.line(&format!("{}: {}, chain {}", to.display(), counted(salvaged.frames, "frame"), salvaged.chain))?;
+    for kept in &salvaged.kept {
+        let (old, new) = (numbers(kept.from, kept.frames), numbers(kept.to, kept.frames));
+        out.line(&if old == new { format!("kept {old}") } else { format!("kept {old}, now {new}") })?;
+    }
+    for lost in &salvaged.lost {
+        out.line(&format!("lost {lost}"))?;
+    }
+    out.end()?;
+    warn(&salvaged.warnings);
+    Ok(End::Fine)
+}
+
+fn numbers(first: u64, count: u64) -> String {
+    match count {
+        1 => format!("frame {first}"),
+        _ => format!("frames {first} to {}", first + count.saturating_sub(1)),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn unreadable(found: &Found, error: ReadError) -> End {
+    let name = &found.name;
+    match error {
+        ReadError::Empty => no_journal(found),
+        ReadError::Damaged(Damage { flaw: Flaw::Magic, .. }) if found.is_file => not_a_journal(found),
+        ReadError::Damaged(Damage { segment, offset, flaw, .. }) => {
+            fail(&format!("{name} is damaged: {segment} at byte {offset}: {flaw}"), &way_out(found), End::Damaged)
+        }
+        ReadError::NoSuchFrame { .. } => {
+            fail(&format!("{name}: {error}"), "`mnemon journal stats` counts the frames", End::Usage)
+        }
+        other => fail(&format!("{name}: {other}"), "", End::Error),
+    }
+}
+
+fn no_journal(found: &Found) -> End {
+    let help = "name a folder of segments, a knowledge base, or a journal in one file";
+    fail(&format!("there is no journal in {}", found.name), help, End::Usage)
+}
+
+fn not_a_journal(found: &Found) -> End {
+    let help = "name a folder of segments, a knowledge base, or a journal in one file";
+    fail(&format!("{} is not a journal", found.name), help, End::Usage)
+}
+
+fn way_out(found: &Found) -> String {
+    format!("`mnemon journal salvage {} --to NEW` carries what can be read into a new journal", found.name)
+}
+
+/// Tells an error; gives how the command ends.
+fn fail(message: &str, help: &str, end: End) -> End {
+    render::error(message, Some(help).filter(|help| !help.is_empty()));
+    end
+}
+
+/// The standard output.
+struct Out(BufWriter<io::StdoutLock<'static>>);
+
+impl Out {
+    fn new() -> Self {
+        Self(BufWriter::new(io::stdout().lock()))
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), End> {
+        writeln!(self.0, "{text}").map_err(|error| not_written(&error))
+    }
+
+    fn end(&mut self) -> Ended {
+        self.0.flush().map(|()| End::Fine).map_err(|error| not_written(&error))
+    }
+}
+
+fn not_written(error: &io::Error) -> End {
+    // A reader that has seen enough is no failure.
+    if error.kind() == ErrorKind::BrokenPipe {
+        return End::Fine;
+    }
+    fail(&format!("cannot write to the standard output: {error}"), "", End::Error)
+}

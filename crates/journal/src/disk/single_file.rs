@@ -1,0 +1,177 @@
+//! One ordinary file that holds a whole journal, such as a tape.
+//!
+//! 1. The file is the journal's first segment and its only one: the journal never rolls over.
+//! 2. While it is made it has another name beside its own, `.NAME.unfinished`, which goes when the journal is opened for
+//!    writing, if a crash left it there.
+//! 3. It gets its own name by a link where the file system has links, so that a file that appeared meanwhile is not replaced.
+//! 4. Whoever writes it holds the system's lock on it: a second writer is refused. Readers need no lock.
+
+use super::directory::{folder_around, sync_folder};
+use super::{Access, Disk, DiskFile};
+use crate::segment::{name_of, unfinished_name_of};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The first frame of the only segment.
+const FIRST: u64 = 0;
+
+/// A disk that is one ordinary file.
+///
+/// ```
+/// use journal::{Durability, Journal, Options, Reader, SingleFile};
+/// use std::sync::Arc;
+///
+/// let path = std::env::temp_dir().join(format!("trip-{}.tape", std::process::id()));
+/// let (journal, _) = Journal::open(Arc::new(SingleFile::create(&path)?), Options::default())?;
+/// journal.append(b"GET /", Durability::Os)?;
+/// journal.close()?;
+///
+/// let mut reader = Reader::from_frame(Arc::new(SingleFile::open(&path)?), 0)?;
+/// assert_eq!(reader.read_next()?.unwrap().payload, b"GET /");
+/// assert!(SingleFile::create(&path).is_err());
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SingleFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    shown: String,
+}
+
+impl SingleFile {
+    /// A journal that is there. Nothing is written, so this serves for reading where writing is not allowed.
+    ///
+    /// # Errors
+    /// There is nothing of this name, or it is not an ordinary file.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if !fs::metadata(path)?.is_file() {
+            let message = format!("{} is not an ordinary file", path.display());
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        }
+        Self::at(path)
+    }
+
+    /// A journal that is to be made; [`Journal::open`](crate::Journal::open) makes it.
+    ///
+    /// # Errors
+    /// Something of this name is there already, or the folder around it is not.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if is_there(path)? {
+            return Err(occupied(path));
+        }
+        if !fs::metadata(folder_around(path))?.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        Self::at(path)
+    }
+
+    fn at(path: &Path) -> io::Result<Self> {
+        let Some(name) = path.file_name() else {
+            let message = format!("{} is not the name of a file", path.display());
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        };
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(name);
+        beside.push(".unfinished");
+        let (unfinished, shown) = (path.with_file_name(beside), path.display().to_string());
+        Ok(Self { path: path.to_owned(), unfinished, shown })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn place(&self, name: &str) -> io::Result<&Path> {
+        if name == name_of(FIRST) {
+            Ok(&self.path)
+        } else if name == unfinished_name_of(FIRST) {
+            Ok(&self.unfinished)
+        } else {
+            Err(io::Error::new(ErrorKind::InvalidInput, format!("a journal in one file has no place for {name}")))
+        }
+    }
+}
+
+impl Disk for SingleFile {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for name in [name_of(FIRST), unfinished_name_of(FIRST)] {
+            if is_there(self.place(&name)?)? {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let path = self.place(name)?;
+        // Never emptied but removed: a crash may have left it as a second name of a journal that was moved since.
+        if is_there(path)? {
+            fs::remove_file(path)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        lock(&file)?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(access == Access::Write).open(self.place(name)?)?;
+        if access == Access::Write {
+            lock(&file)?;
+        }
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        match fs::hard_link(from, to) {
+            Ok(()) => fs::remove_file(from),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(occupied(to)),
+            // This file system may have no links.
+            Err(_) if is_there(to)? => Err(occupied(to)),
+            Err(_) => fs::rename(from, to),
+        }
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.place(name)?)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        sync_folder(folder_around(&self.path))
+    }
+
+    fn only_file(&self) -> Option<&str> {
+        Some(&self.shown)
+    }
+}
+
+/// Whether there is anything of this name, be it a link that leads nowhere.
+fn is_there(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn occupied(path: &Path) -> io::Error {
+    let message = format!("{} is there already: name a file that is not", path.display());
+    io::Error::new(ErrorKind::AlreadyExists, message)
+}
+
+/// Keeps others from writing until the file is closed.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(ErrorKind::ResourceBusy, "another writer has it open; wait until that one has ended"))
+        }
+        // A file system that has no locks is no reason not to write.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}

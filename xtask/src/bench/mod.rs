@@ -1,0 +1,95 @@
+//! Comparisons with peers: runs a suite of the workspace `bench`, keeps the run, renders the table.
+//!
+//! 1. Cargo builds `bench/` with its own profile `bench` and runs it with the suite's name and a folder.
+//! 2. The suite writes `SUITE.json` there: `bench/runs/DATE-HOST/` for a full run, below the target folder for a quick one.
+//! 3. After a full run `docs/benchmarks.md` is written anew, from the newest run of every suite that has one.
+//!
+//! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`document`].
+
+mod calendar;
+mod document;
+mod runs;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::arguments::{Arguments, Flag};
+use crate::{Outcome, Task, process, repository};
+
+const QUICK: Flag = Flag {
+    name: "--quick",
+    value: None,
+    about: "fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare",
+};
+
+pub(crate) const TASK: Task = Task {
+    name: "bench",
+    about: "Compare Mnemon with peers.",
+    details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
+              docs/benchmarks.md; commit both. Run it on a machine that does nothing else.",
+    word: Some("SUITE"),
+    flags: &[QUICK],
+    run,
+};
+
+fn run(arguments: &Arguments) -> Result<Outcome, String> {
+    let suite = arguments.word().ok_or("which suite? `cargo xtask bench journal` runs one")?;
+    let is_quick = arguments.has(QUICK.name);
+    let folder = if is_quick { repository::target().join("bench-quick") } else { folder_of_today()? };
+    let mut command = suite_command(suite);
+    command.arg("--into").arg(&folder);
+    if is_quick {
+        command.arg(QUICK.name);
+    }
+    if !process::shown(&mut command)? {
+        return Ok(Outcome::Bad);
+    }
+    if is_quick {
+        let run = runs::read(&folder.join(format!("{suite}.json")))?;
+        print!("{}", document::table(&run));
+        return Ok(Outcome::Good);
+    }
+    let path = document_path();
+    std::fs::write(&path, document::render(&runs::newest(&runs_folder())?))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    println!("kept in {}, shown in {}", repository::shown(&folder), repository::shown(&path));
+    Ok(Outcome::Good)
+}
+
+fn suite_command(suite: &str) -> Command {
+    let manifest = repository::root().join("bench").join("Cargo.toml");
+    let mut command = process::cargo(&["run", "--profile", "bench", "--manifest-path"]);
+    command.arg(manifest).arg("--").arg(suite).current_dir(repository::root());
+    command
+}
+
+fn runs_folder() -> PathBuf {
+    repository::root().join("bench").join("runs")
+}
+
+fn document_path() -> PathBuf {
+    repository::root().join("docs").join("benchmarks.md")
+}
+
+/// Where a run of today on this kind of machine is kept.
+fn folder_of_today() -> Result<PathBuf, String> {
+    let processors =
+        std::thread::available_parallelism().map_err(|error| format!("cannot count processors: {error}"))?;
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    Ok(runs_folder().join(format!("{}-{system}-{machine}-{processors}cpu", calendar::today())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_shows_the_newest_runs() {
+        let shown = std::fs::read_to_string(document_path()).unwrap_or_default();
+        let expected = document::render(&runs::newest(&runs_folder()).unwrap());
+        assert!(
+            shown == expected,
+            "docs/benchmarks.md is not what the runs in bench/runs say; run a suite to render it"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The runs that were kept: `DATE-HOST/SUITE.json` in a folder, each a list with an object a case.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// A run of one suite.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) suite: String,
+    /// The date and the kind of machine, as the folder is called.
+    pub(super) name: String,
+    pub(super) cases: Vec<Case>,
+}
+
+/// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) n: f64,
+    pub(super) ours: f64,
+    pub(super) peer: String,
+    pub(super) peer_figure: f64,
+    pub(super) ratio: f64,
+    pub(super) ratio_min: f64,
+    pub(super) ratio_max: f64,
+    pub(super) rounds: f64,
+    pub(super) unit: Option<String>,
+    pub(super) note: String,
+}
+
+/// The newest run of each suite, by the date in the name of its folder.
+///
+/// # Errors
+/// A folder or file cannot be read, or holds something else; the message names it.
+pub(super) fn newest(folder: &Path) -> Result<Vec<Run>, String> {
+    let mut newest = BTreeMap::new();
+    for run in entries(folder)? {
+        for file in entries(&run)?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
+            // Folders come in the order of their dates, so the last one stays.
+            newest.insert(stem(&file), file);
+        }
+    }
+    newest.into_values().map(|file| read(&file)).collect()
+}
+
+/// The entries of a folder in order; none if there is no folder.
+fn entries(folder: &Path) -> Result<Vec<std::path::PathBuf>, String> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let told = |error| format!("cannot read {}: {error}", folder.display());
+    let entries = fs::read_dir(folder).map_err(told)?;
+    let mut paths = entries.map(|entry| Ok(entry.map_err(told)?.path())).collect::<Result<Vec<_>, String>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Reads one run.
+///
+/// # Errors
+/// As [`newest`].
+pub(super) fn read(file: &Path) -> Result<Run, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let cases = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
+    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases })
+}
+
+fn parse(text: &str) -> Result<Vec<Case>, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    value.as_array().ok_or("not a list of cases")?.iter().map(case).collect()
+}
+
+fn case(value: &Value) -> Result<Case, String> {
+    let text = |key: &str| value[key].as_str().map(str::to_owned).ok_or(format!("a case without the text \"{key}\""));
+    let number = |key: &str| value[key].as_f64().ok_or(format!("a case without the number \"{key}\""));
+    Ok(Case {
+        name: text("case")?,
+        n: number("n")?,
+        ours: number("ours_ns")?,
+        peer: text("peer")?,
+        peer_figure: number("peer_ns")?,
+        ratio: number("ratio")?,
+        ratio_min: number("ratio_min")?,
+        ratio_max: number("ratio_max")?,
+        rounds: number("rounds")?,
+        unit: value["unit"].as_str().map(str::to_owned),
+        note: text("note")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASE: &str = r#"{"suite":"s","case":"c","n":2,"ours_ns":10,"peer":"p","peer_ns":30,"ratio":3.0,"ratio_min":2.5,"ratio_max":3.5,"rounds":5,"note":""}"#;
+
+    #[test]
+    fn a_case_is_read() {
+        let cases = parse(&format!("[{CASE}]")).unwrap();
+        assert_eq!((cases[0].name.as_str(), cases[0].ours, cases[0].ratio_max), ("c", 10.0, 3.5));
+        assert_eq!(cases[0].unit, None);
+        let counted = CASE.replace("\"note\"", "\"unit\":\"fsyncs\",\"note\"");
+        assert_eq!(parse(&format!("[{counted}]")).unwrap()[0].unit.as_deref(), Some("fsyncs"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(parse("{}").unwrap_err(), "not a list of cases");
+        let without = CASE.replace("\"ratio\":3.0,", "");
+        assert_eq!(parse(&format!("[{without}]")).unwrap_err(), "a case without the number \"ratio\"");
+    }
+}
