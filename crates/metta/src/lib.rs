@@ -11,26 +11,33 @@
 mod bundled;
 pub mod interpreter;
 mod limits;
+mod memory;
 mod memory_world;
 mod modules;
 pub mod names;
 mod operation;
 mod random;
 mod reader;
+mod restore;
 mod runner;
 pub mod stdlib;
 pub mod syntax;
 mod tokenizer;
+mod transaction;
 pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
+pub use memory::{
+    Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, Occasion, Reason, SourceId, SourceText,
+};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};
 pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
 pub use random::Generator;
 pub use reader::read_atom;
-pub use runner::{FormAnswer, Run, RunEnd, Runner, Statistics};
+pub use restore::RestoreError;
+pub use runner::{FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -24,11 +24,13 @@ pub struct Limits {
     pub depth_max: usize,
     /// Set by the host to end the evaluation.
     pub interrupt: Interrupt,
+    /// The step after which the next `!` is to end, and the reason to give: where it was cancelled when it was recorded.
+    pub cancelled_after: Option<(u64, LimitReached)>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default() }
+        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default(), cancelled_after: None }
     }
 }
 
@@ -107,6 +109,11 @@ impl Watch {
             return Some(LimitReached::Steps(self.steps));
         }
         self.steps += 1;
+        if let Some((steps, reason)) = self.limits.cancelled_after
+            && self.steps >= steps
+        {
+            return Some(reason);
+        }
         if self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) { self.limits.interrupt.reason() } else { None }
     }
 

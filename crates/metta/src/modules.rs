@@ -19,6 +19,18 @@ pub(crate) const IMPORT_DEPTH_MAX: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ModuleId(pub(crate) u32);
 
+impl ModuleId {
+    /// The module of a number.
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number: modules are numbered in the order in which they are made.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 pub(crate) struct Module {
     /// Its path, `top:a:b`.
     pub(crate) path: String,
@@ -28,6 +40,8 @@ pub(crate) struct Module {
     pub(crate) space: SpaceRef,
     pub(crate) tokenizer: Tokenizer,
     pub(crate) imports: Vec<ModuleId>,
+    /// Whether it comes from another process, and its file has not been looked at in this one.
+    pub(crate) is_restored: bool,
 }
 
 /// Why a module could not be loaded.

@@ -21,10 +21,13 @@ pub enum Outcome {
 }
 
 /// Why a whole run ends at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Stop {
     /// The world failed while printing.
     World(crate::world::WorldError),
+    /// The memory of the run failed.
+    Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 impl Outcome {
@@ -177,5 +180,9 @@ impl HostValue for Operation {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn is_durable(&self) -> bool {
+        true
     }
 }

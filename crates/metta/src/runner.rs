@@ -7,17 +7,19 @@
 use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{LimitReached, Limits};
+use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
-use crate::operation::{Outcome, Stop};
+use crate::operation::Stop;
 use crate::reader::read_atom;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, LineIndex, Parsed, Severity, Span};
 use crate::tokenizer::Tokenizer;
+use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::FxHashMap;
-use space::{Atom, SharedTerms, SpaceRef, StateRef, Terms, VariableSource};
+use space::{Atom, ChangeLog, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
 use std::sync::Arc;
 
 /// What came of one form after `!`.
@@ -55,6 +57,28 @@ pub enum RunEnd {
     NotParsed,
     /// The world failed: the output can take no more.
     World(WorldError),
+    /// The memory of the run failed: what follows could not be remembered.
+    Memory(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// A program to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// What it is called in messages.
+    pub origin: &'a str,
+    /// Its path, if it is a file.
+    pub file: Option<&'a str>,
+    /// Where its imports are looked for; the empty one is the current directory.
+    pub directory: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// A text that is no file, its imports looked for in the current directory.
+    pub fn text(text: &'a str) -> Self {
+        Self { origin: "text", file: None, directory: "", text }
+    }
 }
 
 /// The run of a source.
@@ -80,6 +104,9 @@ pub struct Statistics {
     pub atoms_added: u64,
 }
 
+/// Takes each answer as it comes, with the world to print it on.
+pub type OnAnswer<'a> = dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError> + 'a;
+
 /// Runs sources in modules.
 pub struct Runner {
     pub(crate) variables: VariableSource,
@@ -87,18 +114,38 @@ pub struct Runner {
     pub(crate) world: Box<dyn World>,
     pub(crate) modules: Vec<Module>,
     pub(crate) bundled: bundled::State,
-    terms: SharedTerms,
+    pub(crate) terms: SharedTerms,
+    /// Native functions that were looked up by identity.
+    pub(crate) operations: FxHashMap<String, Atom>,
     base_tokens: Arc<Tokenizer>,
-    names: FxHashMap<String, ModuleId>,
+    pub(crate) names: FxHashMap<String, ModuleId>,
     settings: FxHashMap<String, Atom>,
     depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
     running: Vec<ModuleId>,
-    states: u64,
-    /// Spaces made by programs, to be emptied at the end: they may hold each other.
-    spaces: Vec<SpaceRef>,
+    /// How many states were made.
+    pub(crate) states: u64,
+    /// All states by serial number from 1, if the run is durable: atoms of a knowledge base name them.
+    pub(crate) kept_states: Vec<StateRef>,
+    /// All spaces by serial number, to be emptied at the end: they may hold each other.
+    pub(crate) spaces: Vec<SpaceRef>,
+    /// Notes what changes in spaces and states.
+    pub(crate) log: ChangeLog,
+    pub(crate) pending: Pending,
+    pub(crate) memory: Option<Box<dyn Memory>>,
     statistics: Statistics,
 }
+
+/// A source that is being run.
+struct Begin<'a> {
+    parsed: &'a Parsed,
+    module: ModuleId,
+    id: SourceId,
+    known: Known,
+}
+
+/// What is left of the statements that an edited source had before, by canonical bytes.
+type Stated = FxHashMap<Vec<u8>, (u32, Atom)>;
 
 impl Runner {
     /// A runner with the standard library and an empty program.
@@ -120,13 +167,18 @@ impl Runner {
             modules: Vec::new(),
             bundled: bundled::State::without(missing),
             terms: Terms::shared(),
+            operations: FxHashMap::default(),
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
             settings: FxHashMap::default(),
             depth_set: None,
             running: Vec::new(),
             states: 0,
+            kept_states: Vec::new(),
             spaces: Vec::new(),
+            log: ChangeLog::default(),
+            pending: Pending::default(),
+            memory: None,
             statistics: Statistics::default(),
         };
         runner.load_library(missing);
@@ -183,43 +235,104 @@ impl Runner {
         self.modules[1].space.clone()
     }
 
-    /// Where imports of the program itself are looked for.
-    pub fn set_directory(&mut self, directory: &str) {
-        directory.clone_into(&mut self.modules[1].directory);
+    /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
+    pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
+        self.begin_noting();
+        self.memory = Some(memory);
+    }
+
+    /// Takes the memory away.
+    pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
+        self.log.record(false);
+        self.memory.take()
+    }
+
+    /// Runs a text in the program's own module, `answer` taking each answer as it comes.
+    pub fn run(&mut self, text: &str, answer: &mut OnAnswer<'_>) -> Run {
+        self.run_source(&Source::text(text), answer)
     }
 
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
-    pub fn run(
-        &mut self,
-        text: &str,
-        answer: &mut dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError>,
-    ) -> Run {
-        self.run_in(ModuleId(1), &syntax::parse(text), answer)
+    pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
+        source.directory.clone_into(&mut self.modules[1].directory);
+        let parsed = syntax::parse(source.text);
+        self.run_in(ModuleId(1), source.origin, source.file, &parsed, answer)
     }
 
     fn run_in(
         &mut self,
         module: ModuleId,
+        origin: &str,
+        file: Option<&str>,
         parsed: &Parsed,
-        answer: &mut dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError>,
+        answer: &mut OnAnswer<'_>,
     ) -> Run {
         self.running.push(module);
-        let end = self.run_forms(module, parsed, answer);
+        let cause = self.set_cause(None);
+        let is_module = file.is_some() && self.module(module).file.as_deref() == file;
+        let end = self.begin_source(module, origin, file, parsed.tree.text()).and_then(|Begun { id, known }| {
+            // What an unchanged module did when it was loaded is there already.
+            if is_module && matches!(known, Known::Unchanged) {
+                return Ok(RunEnd::Finished);
+            }
+            let end = self.run_forms(Begin { parsed, module, id, known }, answer)?;
+            if matches!(end, RunEnd::Finished)
+                && let Some(memory) = &mut self.memory
+            {
+                memory.end_source(id);
+            }
+            let is_cancelled = matches!(end, RunEnd::Limit(LimitReached::Time | LimitReached::Cancelled));
+            if self.running.len() == 1 && !is_cancelled {
+                self.commit(Occasion::EndOfSource)?;
+            }
+            Ok(end)
+        });
+        self.set_cause(cause);
         self.running.pop();
+        let end = end.unwrap_or_else(|error| RunEnd::Memory(error.into()));
         Run { end, diagnostics: parsed.diagnostics.clone() }
     }
 
-    fn run_forms(
+    fn begin_source(
         &mut self,
         module: ModuleId,
-        parsed: &Parsed,
-        answer: &mut dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError>,
-    ) -> RunEnd {
+        origin: &str,
+        file: Option<&str>,
+        text: &str,
+    ) -> Result<Begun, MemoryError> {
+        let Some(mut memory) = self.memory.take() else {
+            return Ok(Begun { id: SourceId::default(), known: Known::New });
+        };
+        let file = file.map(|file| self.world.absolute_path(file)).transpose();
+        let begun = match file {
+            Ok(file) => memory.begin_source(self, &SourceText { origin, file: file.as_deref(), text, module }),
+            Err(error) => Err(error.into()),
+        };
+        self.memory = Some(memory);
+        begun
+    }
+
+    fn run_forms(&mut self, source: Begin<'_>, answer: &mut OnAnswer<'_>) -> Result<RunEnd, MemoryError> {
+        let Begin { parsed, module, id, known } = source;
+        let cause = |kind, offset| Some(Cause { source: id, kind, offset });
+        let skips_statements = matches!(known, Known::Unchanged);
+        let mut kept = match known {
+            Known::Changed(before) => self.retract_missing(parsed, module, id, before),
+            Known::New | Known::Unchanged => Stated::default(),
+        };
         let mut number = 0;
         for form in parsed.forms_before_error() {
+            if !form.bang && skips_statements {
+                continue;
+            }
+            let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
+            let offset = form.bang_span.unwrap_or(form.span).start;
+            self.set_cause(cause(kind, offset));
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
             let found = if form.bang {
                 self.evaluate_form(module, &atom)
+            } else if !kept.is_empty() && is_kept(&mut kept, &atom) {
+                continue;
             } else {
                 match self.add_form(module, &atom) {
                     None => continue,
@@ -227,21 +340,70 @@ impl Runner {
                 }
             };
             number += 1;
+            self.end_transaction(&found)?;
+            match found.stop {
+                Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
+                Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(error)),
+                None => {}
+            }
             let (span, results) = (form.span, with_limit_error(&atom, &found));
             let form = FormAnswer { number, span, atom: &atom, results: &results, limit: found.limit };
-            if let Some(Stop::World(error)) = found.stop {
-                return RunEnd::World(error);
-            }
             if let Err(error) = answer(&mut *self.world, &form) {
-                return RunEnd::World(error);
+                return Ok(RunEnd::World(error));
             }
             match found.limit {
-                Some(limit) => return RunEnd::Limit(limit),
-                None if form.is_error() => return RunEnd::Error,
+                Some(limit) => return Ok(RunEnd::Limit(limit)),
+                None if form.is_error() => return Ok(RunEnd::Error),
                 None => {}
             }
         }
-        if parsed.first_error().is_some() { RunEnd::NotParsed } else { RunEnd::Finished }
+        if parsed.first_error().is_some() {
+            return Ok(RunEnd::NotParsed);
+        }
+        // What was still expected to be stated and was not: a word of it has got another meaning.
+        for (count, atom) in kept.into_values() {
+            (0..count).for_each(|_| self.retract(module, id, &atom));
+        }
+        Ok(RunEnd::Finished)
+    }
+
+    /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
+    fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
+        self.close_abandoned_transactions();
+        match (found.limit, &found.stop) {
+            _ if self.running.len() > 1 => Ok(()),
+            (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => self.cancel(limit, found.steps),
+            (_, Some(Stop::Memory(_))) => Ok(()),
+            _ => self.commit(Occasion::Answer),
+        }
+    }
+
+    /// Removes what an edited source stated before and states no longer; gives what it still states.
+    fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
+        let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
+        for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
+            let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
+            *wanted.entry(canonical::encode(&atom)).or_default() += 1;
+        }
+        let mut kept = Stated::default();
+        for atom in before {
+            let bytes = canonical::encode(&atom);
+            match wanted.get_mut(&bytes).filter(|count| **count > 0) {
+                Some(count) => {
+                    *count -= 1;
+                    kept.entry(bytes).or_insert((0, atom)).0 += 1;
+                }
+                None => self.retract(module, id, &atom),
+            }
+        }
+        kept
+    }
+
+    /// Removes an atom that a source stated, unless a program has done so.
+    fn retract(&mut self, module: ModuleId, source: SourceId, atom: &Atom) {
+        self.set_cause(Some(Cause { source, kind: CauseKind::Retraction, offset: 0 }));
+        self.module(module).space.clone().remove(atom);
+        self.note(Event::Unstated { source, atom: atom.clone() }, Undo::Nothing);
     }
 
     /// Adds a plain form to a module's space; gives its errors instead if types are checked and it has none.
@@ -251,6 +413,11 @@ impl Runner {
             && let Some(errors) = types::type_errors(&space, atom, &mut self.variables)
         {
             return Some(errors);
+        }
+        if self.is_durable()
+            && let Some(value) = canonical::find_opaque(atom)
+        {
+            return Some(vec![names::error(atom.clone(), Atom::symbol(&not_durable(value)))]);
         }
         self.statistics.atoms_added += 1;
         space.add(atom);
@@ -265,6 +432,16 @@ impl Runner {
             return Answer { results: errors, ..Answer::default() };
         }
         let is_minimal = self.setting("interpreter").is_some_and(|value| value.is_symbol("bare-minimal"));
+        if self.running.len() == 1
+            && let Some(mut memory) = self.memory.take()
+        {
+            let form = self.current_cause();
+            let begun = memory.begin_evaluation(self, self.statistics.evaluations, form);
+            self.memory = Some(memory);
+            if let Err(error) = begun {
+                return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() };
+            }
+        }
         let evaluate = if is_minimal { interpreter::evaluate_minimal } else { interpreter::evaluate };
         let answer = evaluate(self, &space, atom);
         self.statistics.evaluations += 1;
@@ -282,10 +459,20 @@ impl Runner {
     }
 
     pub(crate) fn set_setting(&mut self, key: String, value: Atom) {
+        let before = self.settings.get(&key).cloned();
+        self.restore_setting(&key, Some(value.clone()));
+        self.note(Event::Set { key: key.clone(), value }, Undo::Setting { key, before });
+    }
+
+    pub(crate) fn restore_setting(&mut self, key: &str, value: Option<Atom>) {
         if key == "max-stack-depth" {
-            self.depth_set = value.to_string().parse().ok().filter(|&depth| depth > 0);
+            let depth = value.as_ref().and_then(|value| value.to_string().parse().ok());
+            self.depth_set = depth.filter(|&depth| depth > 0);
         }
-        self.settings.insert(key, value);
+        match value {
+            Some(value) => self.settings.insert(key.to_owned(), value),
+            None => self.settings.remove(key),
+        };
     }
 
     /// The depth at which `(pragma! max-stack-depth n)` makes an evaluation an error, in frames.
@@ -300,24 +487,58 @@ impl Runner {
 
     /// An empty space with a serial number of its own.
     pub(crate) fn new_space(&mut self) -> SpaceRef {
-        let serial = (self.modules.len() + self.spaces.len()) as u64;
-        let space = SpaceRef::new(serial, format!("GroundingSpace-{serial}"), Arc::clone(&self.terms));
+        let serial = self.spaces.len() as u64;
+        let name = format!("GroundingSpace-{serial}");
+        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
         self.spaces.push(space.clone());
+        self.note(Event::SpaceMade { serial }, Undo::Space);
         space
     }
 
     /// A state with a serial number of its own.
     pub(crate) fn new_state(&mut self, value: Atom, type_atom: Atom) -> StateRef {
         self.states += 1;
-        StateRef::new(self.states, value, type_atom)
+        let serial = self.states;
+        if self.is_noting() {
+            let event = Event::StateMade { serial, value: value.clone(), type_atom: type_atom.clone() };
+            self.note(event, Undo::State);
+        }
+        let state = StateRef::watched(serial, value, type_atom, self.log.clone());
+        if self.is_durable() {
+            self.kept_states.push(state.clone());
+        }
+        state
     }
 
     pub(crate) fn module(&self, id: ModuleId) -> &Module {
         &self.modules[id.0 as usize]
     }
 
-    pub(crate) fn tokenizer_mut(&mut self, id: ModuleId) -> &mut Tokenizer {
-        &mut self.modules[id.0 as usize].tokenizer
+    /// Makes a word of a module's sources mean an atom; as a regular expression, every word that it covers.
+    ///
+    /// # Errors
+    /// The word is not the regular expression it is to be.
+    pub(crate) fn bind(
+        &mut self,
+        module: ModuleId,
+        token: &str,
+        is_pattern: bool,
+        atom: Atom,
+    ) -> Result<(), String> {
+        let tokenizer = &mut self.modules[module.0 as usize].tokenizer;
+        let before = self.log.is_recording().then(|| Box::new(tokenizer.clone()));
+        if is_pattern {
+            tokenizer.register_token(token, atom.clone())?;
+        } else {
+            tokenizer.register_name(token, atom.clone());
+        }
+        if let Some(before) = before {
+            // A word for a value of this process is bound for as long as the process lives.
+            let is_durable = canonical::find_opaque(&atom).is_none();
+            let event = is_durable.then(|| Event::Bound { module, token: token.to_owned(), is_pattern, atom });
+            self.note(event, Undo::Tokens { module, before });
+        }
+        Ok(())
     }
 
     /// The module whose source is being run.
@@ -327,9 +548,10 @@ impl Runner {
 
     pub(crate) fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
         let id = ModuleId(self.modules.len() as u32);
-        let serial = (self.modules.len() + self.spaces.len()) as u64;
+        let serial = self.spaces.len() as u64;
         let name = format!("ModuleSpace(GroundingSpace-{path})");
-        let space = SpaceRef::new(serial, name, Arc::clone(&self.terms));
+        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
+        self.spaces.push(space.clone());
         let mut tokenizer = Tokenizer::over(Arc::clone(&self.base_tokens));
         stdlib::register_at_home(&mut tokenizer, id, &space);
         let mut imports = Vec::new();
@@ -338,8 +560,31 @@ impl Runner {
             imports.push(ModuleId(0));
         }
         self.names.insert(path.clone(), id);
-        self.modules.push(Module { path, directory, file, space, tokenizer, imports });
+        if self.is_noting() {
+            let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
+            self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
+        }
+        self.modules.push(Module { path, directory, file, space, tokenizer, imports, is_restored: false });
         id
+    }
+
+    /// Gives a module another name.
+    pub(crate) fn name_module(&mut self, path: String, module: ModuleId) {
+        let before = self.is_noting().then(|| self.names.clone());
+        self.names.insert(path.clone(), module);
+        if let Some(before) = before {
+            self.note(Event::ModuleNamed { path, module }, Undo::Names(before));
+        }
+    }
+
+    /// Frees the names of a module that could not be loaded.
+    pub(crate) fn forget_module(&mut self, module: ModuleId) {
+        let before = self.is_noting().then(|| self.names.clone());
+        self.names.retain(|_, known| *known != module);
+        let file = self.modules[module.0 as usize].file.take();
+        if let Some(names) = before {
+            self.note(Event::ModuleForgotten { module }, Undo::Forgotten { names, module, file });
+        }
     }
 
     /// The module of a name, loaded if need be.
@@ -353,7 +598,8 @@ impl Runner {
         let from = self.current_module();
         let path = modules::absolute_path(name, &self.module(from).path)?;
         if let Some(&known) = self.names.get(&path) {
-            return self.check_loaded(known);
+            self.check_loaded(known)?;
+            return self.refresh_module(known);
         }
         if let Some(bundled) = self.bundled_before_files(&path) {
             return Ok(bundled);
@@ -369,7 +615,7 @@ impl Runner {
     pub(crate) fn load_file(&mut self, path: String, file: String) -> Result<ModuleId, ModuleError> {
         if let Some(known) = self.modules.iter().position(|module| module.file.as_ref() == Some(&file)) {
             let known = ModuleId(known as u32);
-            self.names.insert(path, known);
+            self.name_module(path, known);
             return self.check_loaded(known);
         }
         if self.running.len() > IMPORT_DEPTH_MAX {
@@ -379,10 +625,24 @@ impl Runner {
         let id = self.add_module(path, modules::directory_of(&file), Some(file.clone()));
         let loaded = self.run_module(id, &file, &text);
         if loaded.is_err() {
-            self.names.retain(|_, known| *known != id);
-            self.modules[id.0 as usize].file = None;
+            self.forget_module(id);
         }
         loaded.map(|()| id)
+    }
+
+    /// Applies what was edited in the file of a module that another process loaded. A file that is gone changes nothing.
+    fn refresh_module(&mut self, id: ModuleId) -> Result<ModuleId, ModuleError> {
+        let module = &mut self.modules[id.0 as usize];
+        if !std::mem::take(&mut module.is_restored) {
+            return Ok(id);
+        }
+        if let Some(file) = module.file.clone()
+            && self.world.has_source(&file)
+        {
+            let text = self.read_source(&file)?;
+            self.run_module(id, &file, &text)?;
+        }
+        Ok(id)
     }
 
     fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {
@@ -407,7 +667,7 @@ impl Runner {
     fn run_module(&mut self, id: ModuleId, file: &str, text: &str) -> Result<(), ModuleError> {
         let parsed = self.parse_import(file, text);
         let mut failure = None;
-        let run = self.run_in(id, &parsed, &mut |_, answer| {
+        let run = self.run_in(id, file, Some(file), &parsed, &mut |_, answer| {
             failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
             Ok(())
         });
@@ -415,6 +675,7 @@ impl Runner {
             RunEnd::Finished => Ok(()),
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, text, &parsed) }),
             RunEnd::World(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
                 let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
                 Err(ModuleError::Failed { path: self.module(id).path.clone(), error })
@@ -450,12 +711,6 @@ impl Runner {
         }
     }
 
-    /// To be called before an effect that is seen outside and cannot be taken back.
-    #[expect(clippy::unnecessary_wraps, reason = "transactions will refuse")]
-    pub(crate) fn before_outward_effect(&mut self) -> Result<(), Outcome> {
-        Ok(())
-    }
-
     /// The text of a source file.
     pub(crate) fn read_source(&mut self, file: &str) -> Result<String, ModuleError> {
         let source = |message: String| ModuleError::Source { message };
@@ -472,6 +727,7 @@ impl Runner {
                 let space = self.module(id).space.clone();
                 self.module(into).space.import(&space);
                 self.modules[into.0 as usize].imports.push(id);
+                self.note(Event::Imported { into, from: id }, Undo::Import { into, from: id });
             }
         }
     }
@@ -487,13 +743,14 @@ impl Runner {
         let text = self.read_source(&file)?;
         let parsed = self.parse_import(&file, &text);
         let mut last = Vec::new();
-        let run = self.run_in(from, &parsed, &mut |_, answer| {
+        let run = self.run_in(from, &file, Some(&file), &parsed, &mut |_, answer| {
             last = answer.results.to_vec();
             Ok(())
         });
         match run.end {
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &text, &parsed) }),
             RunEnd::World(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
         }
     }
@@ -508,9 +765,25 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
+        self.log.record(false);
         self.spaces.iter().for_each(SpaceRef::clear);
-        self.modules.iter().for_each(|module| module.space.clear());
     }
+}
+
+/// Takes one copy of an atom out of what a source is known to state; whether there was one.
+fn is_kept(kept: &mut Stated, atom: &Atom) -> bool {
+    let bytes = canonical::encode(atom);
+    let Some((count, _)) = kept.get_mut(&bytes) else { return false };
+    *count -= 1;
+    if *count == 0 {
+        kept.remove(&bytes);
+    }
+    true
+}
+
+/// Why a value cannot be part of a knowledge base.
+pub(crate) fn not_durable(value: &Atom) -> String {
+    format!("{value} means something to this process only and cannot be kept in a knowledge base")
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.

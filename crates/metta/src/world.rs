@@ -156,6 +156,16 @@ pub enum WorldError {
         /// What the system says.
         reason: String,
     },
+    /// What happened could not be written to the tape.
+    RecordingFailed {
+        /// Why.
+        reason: String,
+    },
+    /// The tape that is replayed has no answer: the replay differs from it, or it has ended.
+    ReplayEnded {
+        /// Which of these, and where.
+        reason: String,
+    },
     /// The output takes no more, because its reader is gone.
     OutputClosed,
     /// The output failed.
@@ -223,11 +233,22 @@ pub enum WorldError {
     },
 }
 
+impl WorldError {
+    /// Whether no run can go on after it, so that it is no answer for a program to look at.
+    pub fn ends_run(&self) -> bool {
+        matches!(
+            self,
+            Self::OutputClosed | Self::OutputFailed { .. } | Self::RecordingFailed { .. } | Self::ReplayEnded { .. }
+        )
+    }
+}
+
 impl fmt::Display for WorldError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound { path } => write!(formatter, "there is no file {path}"),
             Self::Unreadable { path, reason } => write!(formatter, "cannot read {path}: {reason}"),
+            Self::RecordingFailed { reason } | Self::ReplayEnded { reason } => formatter.write_str(reason),
             Self::OutputClosed => formatter.write_str("the output was closed by its reader"),
             Self::OutputFailed { reason } => write!(formatter, "cannot write the output: {reason}"),
             Self::InputFailed { reason } => write!(formatter, "cannot read the standard input: {reason}"),

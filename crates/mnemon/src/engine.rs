@@ -1,15 +1,14 @@
 //! The engine: programs run one after the other in one space.
 
+use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
+use crate::recall::{Base, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
 use metta::syntax::{self, Diagnostic};
-use metta::{FormAnswer, Limits, Run, Runner, Statistics, World, WorldError};
+use metta::{Limits, OnAnswer, Run, Runner, Source, Statistics, World, WorldError};
 use std::fmt;
-
-/// Takes each answer as it comes, with the world to print it on.
-pub type OnAnswer<'a> = dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError> + 'a;
 
 /// Runs MeTTa programs.
 pub struct Engine {
-    runner: Runner,
+    run: Remembered,
 }
 
 /// Why a source could not be run at all.
@@ -34,34 +33,89 @@ impl fmt::Display for SourceError {
 impl std::error::Error for SourceError {}
 
 impl Engine {
-    /// An engine with the standard library, acting in this world.
+    /// An engine with the standard library, acting in this world. It keeps nothing beyond its own life.
     pub fn new(world: impl World + 'static) -> Self {
-        Self { runner: Runner::new(Box::new(world)) }
+        Self::from_runner(Runner::new(Box::new(world)))
     }
 
     /// An engine whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: impl World + 'static, missing: &[&str]) -> Self {
-        Self { runner: Runner::without(Box::new(world), missing) }
+        Self::from_runner(Runner::without(Box::new(world), missing))
+    }
+
+    fn from_runner(runner: Runner) -> Self {
+        Self { run: Remembered::nothing(runner) }
+    }
+
+    /// An engine that goes on where its base ended, and keeps in it what programs do.
+    ///
+    /// # Errors
+    /// The base is damaged.
+    pub fn with_base(world: impl World + 'static, base: Base) -> Result<Self, RecallError> {
+        Self::remembering(world, Some(base), None, &Program::default())
+    }
+
+    /// An engine that writes to a tape what the world tells it, and goes on in a base if there is one. Only the program
+    /// that is named here can be replayed: run it with [`Engine::run_program`].
+    ///
+    /// # Errors
+    /// The base is damaged, or the tape cannot be written.
+    pub fn remembering(
+        world: impl World + 'static,
+        base: Option<Base>,
+        tape: Option<Tape>,
+        program: &Program,
+    ) -> Result<Self, RecallError> {
+        Ok(Self { run: Remembered::new(Box::new(world), base, tape, program)? })
+    }
+
+    /// An engine that follows a tape, with the program to run, whose output goes to a world. It stops after the commit of
+    /// that number, if one is named.
+    ///
+    /// # Errors
+    /// The tape cannot be read.
+    pub fn replaying(
+        output: impl World + 'static,
+        tape: TapeReader,
+        stop_after: Option<u64>,
+    ) -> Result<(Self, Program), RecallError> {
+        let (run, program) = Remembered::replaying(Box::new(output), tape, stop_after)?;
+        Ok((Self { run }, program))
+    }
+
+    /// How many commits of the tape were equal, and why the replay ended before the program did, if it did. `None` if
+    /// nothing is replayed.
+    pub fn replayed(&self) -> Option<(u64, Option<ReplayEnd>)> {
+        self.run.replayed()
+    }
+
+    /// Ends the run: completes the tape that is written, checks that the one that is followed has ended too, closes
+    /// the base.
+    ///
+    /// # Errors
+    /// The tape cannot be completed, or goes on.
+    pub fn finish(self) -> Result<(), RecallError> {
+        self.run.finish()
     }
 
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
-        self.runner.limits_mut()
+        self.run.runner.limits_mut()
     }
 
     /// The world the engine acts in.
     pub fn world(&mut self) -> &mut dyn World {
-        self.runner.world()
+        self.run.runner.world()
     }
 
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
-        self.runner.statistics()
+        self.run.runner.statistics()
     }
 
     /// How many atoms the program's space holds.
     pub fn atom_count(&self) -> usize {
-        self.runner.top_space().len()
+        self.run.runner.top_space().len()
     }
 
     /// Reads the text of a source file through the world.
@@ -74,14 +128,62 @@ impl Engine {
         Ok(text.to_owned())
     }
 
+    /// Runs a source, `on_answer` taking each answer as it comes.
+    pub fn run_source(&mut self, source: &Source<'_>, on_answer: &mut OnAnswer<'_>) -> Run {
+        self.run.runner.run_source(source, on_answer)
+    }
+
     /// Runs a text whose imports are looked for in a directory; the empty one is the current directory.
     pub fn run_text_in(&mut self, directory: &str, text: &str, on_answer: &mut OnAnswer<'_>) -> Run {
-        self.runner.set_directory(directory);
-        self.runner.run(text, on_answer)
+        self.run_source(&Source { directory, ..Source::text(text) }, on_answer)
     }
 
     /// Runs a text whose imports are looked for in the current directory.
     pub fn run_text(&mut self, text: &str, on_answer: &mut OnAnswer<'_>) -> Run {
         self.run_text_in("", text, on_answer)
+    }
+
+    /// Runs the files and texts of a program in order, and prints the answers.
+    pub fn run_program(&mut self, program: &Program, reporter: &mut dyn Reporter) -> ProgramEnd {
+        let limits = self.limits_mut();
+        limits.steps_max = program.steps_max;
+        if let Some(depth) = program.depth_max {
+            limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
+        }
+        match self.run_sources(program, reporter) {
+            Ok(()) => ProgramEnd::Finished,
+            Err(end) => end,
+        }
+    }
+
+    fn run_sources(&mut self, program: &Program, reporter: &mut dyn Reporter) -> Result<(), ProgramEnd> {
+        for file in &program.files {
+            let source = ProgramSource::read(self.world(), file, reporter)?;
+            self.run_program_source(program, &source, reporter)?;
+        }
+        for text in &program.expressions {
+            self.run_program_source(program, &ProgramSource::expression(text), reporter)?;
+        }
+        Ok(())
+    }
+
+    fn run_program_source(
+        &mut self,
+        program: &Program,
+        found: &ProgramSource,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), ProgramEnd> {
+        let lines = found.lines();
+        let mut last_line = 1;
+        let file = found.file.as_deref();
+        let source = Source { origin: &found.origin, file, directory: &found.directory, text: &found.text };
+        let run = self.run_source(&source, &mut |world, answer| {
+            last_line = lines.position(answer.span.start).line;
+            if let Some(limit) = answer.limit {
+                reporter.limit_reached(limit);
+            }
+            if program.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
+        });
+        found.end(run, last_line, reporter)
     }
 }

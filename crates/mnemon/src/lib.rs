@@ -20,12 +20,17 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod program;
+mod recall;
 mod system_world;
 
-pub use engine::{Engine, OnAnswer, SourceError};
+pub use engine::{Engine, SourceError};
 pub use metta::syntax;
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
-pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, Run, RunEnd, Statistics};
-pub use metta::{MemoryOutput, MemoryWorld};
+pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
+pub use metta::{MemoryOutput, MemoryWorld, Reason};
+pub use program::{Program, ProgramEnd, Reporter};
+pub use recall::{Base, BaseError, BaseReport, Change, CommitView, View};
+pub use recall::{Difference, RecallError, ReplayEnd, Tape, TapeError, TapeReader};
 pub use space::Atom;
 pub use system_world::SystemWorld;

@@ -88,6 +88,11 @@ impl VariableSource {
         Variable { name: name.clone(), id: self.last }
     }
 
+    /// Leaves out the numbers up to this one, which another process has handed out.
+    pub fn advance_to(&mut self, last: u64) {
+        self.last = self.last.max(last);
+    }
+
     /// The number of the youngest variable handed out so far.
     pub fn last(&self) -> u64 {
         self.last

@@ -158,6 +158,12 @@ enum Part<'a> {
 
 /// Appends the canonical bytes of an atom.
 pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
+    encode_naming(atom, bytes, |_| {});
+}
+
+/// Appends the canonical bytes of an atom, and hands out its variables as they get their numbers: what the bytes leave
+/// out.
+pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnMut(&'a Variable)) {
     let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
     let mut work = vec![Part::Atom(atom)];
     while let Some(part) = work.pop() {
@@ -165,7 +171,10 @@ pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
             Part::End => bytes.push(tag::END),
             Part::Variable(variable) | Part::Atom(Atom::Variable(variable)) => {
                 let next = numbers.len() as u32;
-                let number = *numbers.entry(variable).or_insert(next);
+                let number = *numbers.entry(variable).or_insert_with(|| {
+                    name(variable);
+                    next
+                });
                 bytes.push(tag::VARIABLE);
                 bytes.extend(number.to_be_bytes());
             }
@@ -184,6 +193,21 @@ pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
             }
         }
     }
+}
+
+/// The first value in an atom that no other process can make again from the atom's canonical bytes.
+pub fn find_opaque(atom: &Atom) -> Option<&Atom> {
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Symbol(_) | Atom::Variable(_) => {}
+            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
+            Atom::Grounded(value) if !value.is_durable() => return Some(atom),
+            Atom::Grounded(_) => {}
+            Atom::Expression(expression) => work.extend(expression.children().iter().rev()),
+        }
+    }
+    None
 }
 
 /// Whether two atoms have equal canonical bytes, when variables are compared by number.
@@ -288,12 +312,24 @@ fn left_aligned(magnitude: &BigUint) -> Vec<u8> {
 ///
 /// # Errors
 /// Says what is wrong and at which offset.
-pub fn decode(bytes: &[u8], resolve: impl Fn(&Unresolved<'_>) -> Option<Atom>) -> Result<Atom, DecodeError> {
-    let mut reader = Reader { bytes, offset: 0, variables: 0 };
+pub fn decode(bytes: &[u8], resolve: impl FnMut(&Unresolved<'_>) -> Option<Atom>) -> Result<Atom, DecodeError> {
+    decode_naming(bytes, |number| Variable::new(&format!("_{number}")), resolve)
+}
+
+/// The atom of canonical bytes, its variables made by the caller from their numbers, which come in ascending order.
+///
+/// # Errors
+/// Says what is wrong and at which offset.
+pub fn decode_naming(
+    bytes: &[u8],
+    variable: impl FnMut(u32) -> Variable,
+    mut resolve: impl FnMut(&Unresolved<'_>) -> Option<Atom>,
+) -> Result<Atom, DecodeError> {
+    let mut reader = Reader { bytes, offset: 0, variables: Vec::new(), variable };
     let mut open: Vec<Open> = Vec::new();
     loop {
         let offset = reader.offset;
-        let done = match reader.item(&resolve)? {
+        let done = match reader.item(&mut resolve)? {
             Item::Open(tag) => {
                 open.push(Open { tag, offset, children: Vec::new() });
                 continue;
@@ -351,15 +387,16 @@ enum Item {
     Close,
 }
 
-struct Reader<'a> {
+struct Reader<'a, V> {
     bytes: &'a [u8],
     offset: usize,
-    /// How many variables were met.
-    variables: u32,
+    /// The variables met so far.
+    variables: Vec<Variable>,
+    variable: V,
 }
 
-impl Reader<'_> {
-    fn item(&mut self, resolve: &impl Fn(&Unresolved<'_>) -> Option<Atom>) -> Result<Item, DecodeError> {
+impl<V: FnMut(u32) -> Variable> Reader<'_, V> {
+    fn item(&mut self, resolve: &mut impl FnMut(&Unresolved<'_>) -> Option<Atom>) -> Result<Item, DecodeError> {
         let offset = self.offset;
         let unresolved = |kind| DecodeError::Unresolved { kind, offset };
         Ok(Item::Atom(match self.byte()? {
@@ -418,11 +455,14 @@ impl Reader<'_> {
     /// A variable; the first of each number comes after those of all smaller numbers.
     fn variable(&mut self, offset: usize) -> Result<Atom, DecodeError> {
         let number = u32::from_be_bytes(self.array()?);
-        if number > self.variables {
-            return Err(DecodeError::NotCanonical { offset });
+        match self.variables.get(number as usize) {
+            Some(known) => return Ok(Atom::Variable(known.clone())),
+            None if number as usize > self.variables.len() => return Err(DecodeError::NotCanonical { offset }),
+            None => {}
         }
-        self.variables += u32::from(number == self.variables);
-        Ok(Atom::variable(&format!("_{number}")))
+        let variable = (self.variable)(number);
+        self.variables.push(variable.clone());
+        Ok(Atom::Variable(variable))
     }
 
     /// A number; it must have the bytes that the encoder gives it.

@@ -5,11 +5,13 @@
 
 use crate::atom::{Atom, free_one};
 use crate::bindings::Solution;
+use crate::change::{ChangeKind, ChangeLog};
 use crate::handle::SpaceRef;
 use crate::number::Number;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A value with behaviour of its own.
@@ -41,12 +43,26 @@ pub trait HostValue: Send + Sync {
     fn type_atom(&self) -> Atom;
     /// For the host to find its own type again.
     fn as_any(&self) -> &dyn Any;
+    /// Whether its identity is enough to make it again in another process.
+    fn is_durable(&self) -> bool {
+        false
+    }
 }
 
 impl Grounded {
     /// Whether it means the same for ever, so that a space may intern it.
     pub(crate) fn is_rigid(&self) -> bool {
         !matches!(self, Self::Space(_) | Self::State(_) | Self::Bindings(_))
+    }
+
+    /// Whether it can be made again in another process from its canonical bytes.
+    pub(crate) fn is_durable(&self) -> bool {
+        match self {
+            Self::Space(space) => !space.is_frozen(),
+            Self::State(state) => !state.is_frozen(),
+            Self::Host(value) => value.is_durable(),
+            Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Bindings(_) => true,
+        }
     }
 
     /// Equality of values that hold no atoms; states and bindings are compared by the caller.
@@ -125,12 +141,29 @@ struct Cell {
     serial: u64,
     type_atom: Atom,
     value: RwLock<Atom>,
+    log: ChangeLog,
+    is_frozen: AtomicBool,
 }
 
 impl StateRef {
     /// A state with this serial number, content and type.
     pub fn new(serial: u64, value: Atom, type_atom: Atom) -> Self {
-        Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value) }))
+        Self::watched(serial, value, type_atom, ChangeLog::default())
+    }
+
+    /// A state whose changes are noted in this log while that records.
+    pub fn watched(serial: u64, value: Atom, type_atom: Atom, log: ChangeLog) -> Self {
+        Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
+    }
+
+    /// From now on nothing may change it: who could asks [`StateRef::is_frozen`] first.
+    pub fn freeze(&self) {
+        self.0.is_frozen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is of the past, and nothing may change it.
+    pub fn is_frozen(&self) -> bool {
+        self.0.is_frozen.load(Ordering::Relaxed)
     }
 
     /// Its serial number: states are numbered in program order.
@@ -150,11 +183,17 @@ impl StateRef {
 
     /// Replaces its content.
     pub fn set(&self, value: Atom) {
-        let before = {
-            let mut content = self.0.value.write().expect("no panic while a state is locked");
-            std::mem::replace(&mut *content, value)
-        };
-        drop(before);
+        debug_assert!(!self.is_frozen(), "a frozen state is changed");
+        let before = self.replace(value);
+        if self.0.log.is_recording() {
+            self.0.log.note(ChangeKind::Set { state: self.clone(), before });
+        }
+    }
+
+    /// Replaces its content, unnoted; gives what it was.
+    pub(crate) fn replace(&self, value: Atom) -> Atom {
+        let mut content = self.0.value.write().expect("no panic while a state is locked");
+        std::mem::replace(&mut *content, value)
     }
 
     /// Whether both are the same cell.
@@ -184,6 +223,18 @@ impl Drop for Cell {
     /// States that hold states cost heap and not native stack.
     fn drop(&mut self) {
         free_one(self.take());
+    }
+}
+
+impl fmt::Debug for SpaceRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for StateRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "state {}", self.serial())
     }
 }
 

@@ -5,10 +5,12 @@
 
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
+use crate::change::{ChangeKind, ChangeLog};
 use crate::rewrite::variables;
 use crate::solve::solve;
 use crate::space::{Match, Space};
 use crate::term::SharedTerms;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A shared space.
@@ -20,13 +22,31 @@ struct Cell {
     name: String,
     content: Arc<RwLock<Space>>,
     imports: RwLock<Vec<SpaceRef>>,
+    log: ChangeLog,
+    is_frozen: AtomicBool,
 }
 
 impl SpaceRef {
     /// An empty space with this serial number and printed name.
     pub fn new(serial: u64, name: impl Into<String>, terms: SharedTerms) -> Self {
+        Self::watched(serial, name, terms, ChangeLog::default())
+    }
+
+    /// An empty space whose changes are noted in this log while that records.
+    pub fn watched(serial: u64, name: impl Into<String>, terms: SharedTerms, log: ChangeLog) -> Self {
         let content = Arc::new(RwLock::new(Space::new(terms)));
-        Self(Arc::new(Cell { serial, name: name.into(), content, imports: RwLock::default() }))
+        let is_frozen = AtomicBool::new(false);
+        Self(Arc::new(Cell { serial, name: name.into(), content, imports: RwLock::default(), log, is_frozen }))
+    }
+
+    /// From now on nothing may change it: who could asks [`SpaceRef::is_frozen`] first.
+    pub fn freeze(&self) {
+        self.0.is_frozen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is of the past, and nothing may change it.
+    pub fn is_frozen(&self) -> bool {
+        self.0.is_frozen.load(Ordering::Relaxed)
     }
 
     /// Its serial number: spaces are numbered in program order.
@@ -48,8 +68,10 @@ impl SpaceRef {
     pub fn without_imports(&self) -> Self {
         let name = self.0.name.strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
         let Some(name) = name.map(str::to_owned) else { return self.clone() };
-        let content = Arc::clone(&self.0.content);
-        Self(Arc::new(Cell { serial: self.0.serial, name, content, imports: RwLock::default() }))
+        let Cell { serial, content, log, .. } = &*self.0;
+        let (serial, content, log) = (*serial, Arc::clone(content), log.clone());
+        let is_frozen = AtomicBool::new(self.is_frozen());
+        Self(Arc::new(Cell { serial, name, content, imports: RwLock::default(), log, is_frozen }))
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.
@@ -61,12 +83,26 @@ impl SpaceRef {
 
     /// Adds an atom.
     pub fn add(&self, atom: &Atom) {
-        self.0.content.write().expect("no panic while a space is locked").add(atom);
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        self.write(|space| space.add(atom));
+        if self.0.log.is_recording() {
+            self.0.log.note(ChangeKind::Added { space: self.clone(), atom: atom.clone() });
+        }
     }
 
     /// Removes one copy of an atom; returns whether there was one.
     pub fn remove(&self, atom: &Atom) -> bool {
-        self.0.content.write().expect("no panic while a space is locked").remove(atom)
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
+        if self.0.log.is_recording() {
+            self.0.log.note(ChangeKind::Removed { space: self.clone(), atom, number });
+        }
+        true
+    }
+
+    /// Changes the space itself, unnoted.
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
+        change(&mut self.0.content.write().expect("no panic while a space is locked"))
     }
 
     /// How many atoms it holds itself, copies counted.
@@ -101,6 +137,12 @@ impl SpaceRef {
         if !self.is_same(other) && !imports.iter().any(|known| known.is_same(other)) {
             imports.push(other.clone());
         }
+    }
+
+    /// Undoes an import.
+    pub fn forget_import(&self, other: &SpaceRef) {
+        let mut imports = self.0.imports.write().expect("no panic while imports are locked");
+        imports.retain(|known| !known.is_same(other));
     }
 
     /// Drops its atoms and imports, so that spaces that hold each other can be freed.

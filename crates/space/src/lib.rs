@@ -15,6 +15,7 @@
 mod atom;
 mod bindings;
 pub mod canonical;
+mod change;
 mod grounded;
 mod handle;
 mod number;
@@ -29,6 +30,7 @@ mod unify;
 
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use bindings::{Bindings, Solution};
+pub use change::{Change, ChangeKind, ChangeLog};
 pub use grounded::{Grounded, HostValue, StateRef};
 pub use handle::{SpaceRef, conjunction};
 pub use number::Number;

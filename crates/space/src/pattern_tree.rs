@@ -107,18 +107,19 @@ impl PatternTree {
         true
     }
 
-    /// Removes one copy of an atom, or else of the first that is equal to it up to the names of variables; returns
-    /// whether there was one.
-    pub fn remove(&mut self, stored: &Stored) -> bool {
+    /// Removes one copy of an atom, or else of the first that is equal to it up to the names of variables; gives it
+    /// as it was stored, with its insertion number.
+    pub fn remove(&mut self, stored: &Stored) -> Option<(Atom, u64)> {
         let exact = self.find(hash_form(stored), stored);
         let first_equal = || self.equals(stored).into_iter().min_by_key(|&index| live(&self.entries, index).number);
-        let Some(index) = exact.or_else(first_equal) else { return false };
+        let index = exact.or_else(first_equal)?;
         let entry = self.entry_mut(index);
         entry.copies -= 1;
+        let removed = (entry.stored.atom.clone(), entry.number);
         if entry.copies == 0 {
             self.forget(index);
         }
-        true
+        Some(removed)
     }
 
     /// How many copies there are of atoms equal to this one up to the names of variables.

@@ -7,7 +7,8 @@
 //! are more than half.
 //!
 //! Invariants
-//! - Row numbers ascend with insertion numbers, so every index lists rows in insertion order.
+//! - Row numbers ascend with insertion numbers, so every index lists rows in insertion order; only a row that came back
+//!   with its old number stands out of order, and callers sort by number.
 //! - Two rows with equal match keys (`(p 1)` and `(p 1.0)`) are two rows.
 //!
 //! Cost: adding, removing and finding a row are constant time; a query walks the shortest list among its paths.
@@ -75,17 +76,18 @@ impl Relation {
         true
     }
 
-    /// Removes one copy of a row: of exactly this one, or else of the first with these match keys. Returns whether
-    /// there was one.
-    pub fn remove(&mut self, exact: Option<&[Term]>, keys: &[Term], dictionary: &Terms) -> bool {
+    /// Removes one copy of a row: of exactly this one, or else of the first with these match keys. Gives the row with
+    /// its insertion number, if there was one.
+    pub fn remove(&mut self, exact: Option<&[Term]>, keys: &[Term], dictionary: &Terms) -> Option<(Vec<Term>, u64)> {
         let matching = self.with_keys(keys, dictionary);
         let exact = matching.iter().copied().find(|&row| Some(self.terms_of(row)) == exact);
-        let Some(row) = exact.or(matching.into_iter().min()) else { return false };
+        let row = exact.or(matching.into_iter().min_by_key(|&row| self.rows[row as usize].number))?;
+        let removed = (self.terms_of(row).to_vec(), self.rows[row as usize].number);
         self.rows[row as usize].copies -= 1;
         if self.rows[row as usize].copies == 0 {
             self.forget(row, dictionary);
         }
-        true
+        Some(removed)
     }
 
     fn forget(&mut self, row: u32, dictionary: &Terms) {
@@ -124,7 +126,7 @@ impl Relation {
     /// The rows with exactly these match keys, in insertion order.
     pub fn find(&self, keys: &[Term], dictionary: &Terms) -> Vec<Found<'_>> {
         let mut rows = self.with_keys(keys, dictionary);
-        rows.sort_unstable();
+        rows.sort_unstable_by_key(|&row| self.rows[row as usize].number);
         rows.into_iter().map(|row| self.found(row)).collect()
     }
 

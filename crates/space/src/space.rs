@@ -113,39 +113,58 @@ impl Space {
     /// Adds an atom.
     pub fn add(&mut self, atom: &Atom) {
         let number = self.next_number;
-        let is_new = if atom.is_rigid() {
-            let terms = SharedTerms::clone(&self.terms);
-            let mut terms = terms.write().expect("no panic while terms are locked");
-            let row = intern_row(atom, &mut terms);
-            self.relation_mut(atom).add(&row, number, &terms)
-        } else {
-            self.patterns.add(Stored::new(atom), number)
-        };
+        let is_new = self.add_numbered(atom, number);
         self.next_number += u64::from(is_new);
+    }
+
+    /// Adds back an atom that was taken out, at the place in the order that it had.
+    pub fn restore(&mut self, atom: &Atom, number: u64) {
+        self.add_numbered(atom, number);
+    }
+
+    /// Adds a copy of an atom, with this number if it is the first; returns whether it is.
+    fn add_numbered(&mut self, atom: &Atom, number: u64) -> bool {
         self.length += 1;
+        if !atom.is_rigid() {
+            return self.patterns.add(Stored::new(atom), number);
+        }
+        let terms = SharedTerms::clone(&self.terms);
+        let mut terms = terms.write().expect("no panic while terms are locked");
+        let row = intern_row(atom, &mut terms);
+        self.relation_mut(atom).add(&row, number, &terms)
     }
 
     /// Removes one copy of an atom, or else of the first that is equal in the sense of [`Space::count`]. Returns
     /// whether there was one.
     pub fn remove(&mut self, atom: &Atom) -> bool {
-        let removed = if atom.is_rigid() {
+        self.take(atom).is_some()
+    }
+
+    /// Removes an atom as [`Space::remove`] does, and gives it as it was stored, with its insertion number.
+    pub fn take(&mut self, atom: &Atom) -> Option<(Atom, u64)> {
+        let taken = if atom.is_rigid() {
             let terms = SharedTerms::clone(&self.terms);
             let terms = terms.read().expect("no panic while terms are locked");
-            self.remove_row(atom, &terms)
+            self.take_row(atom, &terms)
         } else {
             self.patterns.remove(&Stored::new(atom))
         };
-        self.length -= usize::from(removed);
-        removed
+        self.length -= usize::from(taken.is_some());
+        taken
     }
 
-    fn remove_row(&mut self, atom: &Atom, terms: &Terms) -> bool {
+    fn take_row(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
         let exact: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
         let keys: Option<Vec<Term>> = match &exact {
             Some(row) => Some(row.iter().map(|&term| terms.key(term)).collect()),
             None => columns(atom).iter().map(|column| terms.find_key(column)).collect(),
         };
-        keys.is_some_and(|keys| self.relation_mut(atom).remove(exact.as_deref(), &keys, terms))
+        let (row, number) = self.relation_mut(atom).remove(exact.as_deref(), &keys?, terms)?;
+        let taken = match row.as_slice() {
+            [leaf] if atom.children().is_none() => terms.atom(*leaf).clone(),
+            row => expression_of(row, terms),
+        };
+        Some((taken, number))
     }
 
     /// How many copies of an atom there are, up to the names of variables; numbers are compared by value and states by
@@ -172,7 +191,7 @@ impl Space {
         let leaves = self.leaves.all().map(|row| (row.number, row.copies, terms.atom(row.terms[0]).clone()));
         numbered.extend(leaves);
         for relation in self.relations.iter().chain([&self.wide]) {
-            numbered.extend(relation.all().map(|row| (row.number, row.copies, expression_of(&row, &terms))));
+            numbered.extend(relation.all().map(|row| (row.number, row.copies, expression_of(row.terms, &terms))));
         }
         let mut patterns: Vec<_> = self.patterns.all().collect();
         patterns.sort_unstable_by_key(|found| found.number);
@@ -229,7 +248,7 @@ impl Space {
     fn match_all_rows(&self, query: &Atom, terms: &Terms, source: &mut VariableSource) -> Vec<Match> {
         let leaves = self.leaves.all().map(|row| (terms.atom(row.terms[0]).clone(), row));
         let relations = self.relations.iter().chain([&self.wide]);
-        let expressions = relations.flat_map(Relation::all).map(|row| (expression_of(&row, terms), row));
+        let expressions = relations.flat_map(Relation::all).map(|row| (expression_of(row.terms, terms), row));
         let matched = leaves.chain(expressions).filter_map(|(atom, row)| {
             let mut unifier = Unifier::new(0, source);
             if unifier.unify_stored(query, &atom) { accept(unifier, row.number, row.copies) } else { None }
@@ -267,8 +286,8 @@ fn intern_row(atom: &Atom, terms: &mut Terms) -> Vec<Term> {
     columns(atom).iter().map(|column| terms.intern(column)).collect()
 }
 
-fn expression_of(row: &Found<'_>, terms: &Terms) -> Atom {
-    let children: Vec<Atom> = row.terms.iter().map(|&term| terms.atom(term).clone()).collect();
+fn expression_of(row: &[Term], terms: &Terms) -> Atom {
+    let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
     Atom::expression(children)
 }
 

@@ -14,7 +14,9 @@ mod system;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
 pub use random::GENERATORS_MAX;
+pub(crate) use random::generator_of_identity;
 
+use crate::memory::Event;
 use crate::modules::{ModuleError, ModuleId, TOP};
 use crate::operation::{OperationSpec, Outcome, Stop};
 use crate::random::Generator;
@@ -23,6 +25,7 @@ use crate::runner::Runner;
 use crate::stdlib;
 use crate::syntax;
 use crate::tokenizer::Tokenizer;
+use crate::transaction::Undo;
 use crate::world::{FileId, WorldError};
 use fileio::FileHandle;
 use space::Atom;
@@ -52,7 +55,7 @@ pub(crate) struct State {
     pub(crate) generators: Vec<Generator>,
     /// The handles of open files. One that nobody else holds can be closed.
     files: Vec<(FileId, Weak<FileHandle>)>,
-    loaded: Vec<(ModuleId, &'static Bundle)>,
+    pub(crate) loaded: Vec<(ModuleId, &'static Bundle)>,
     /// Names left out, for tests of what depends on them.
     missing: Vec<String>,
 }
@@ -121,20 +124,29 @@ impl Runner {
     /// Makes the words of a module known to another, if it is a bundled one.
     pub(crate) fn import_bundled_words(&mut self, into: ModuleId, from: ModuleId) {
         let Some(&(_, bundle)) = self.bundled.loaded.iter().find(|(module, _)| *module == from) else { return };
+        let before = self.is_noting().then(|| Box::new(self.module(into).tokenizer.clone()));
         let functions = bundle.operations.iter().map(|spec| (spec.name, stdlib::operation_atom(spec, ModuleId(0))));
         let values = bundle.values.iter().map(|(word, value)| (*word, value()));
         for (word, atom) in functions.chain(values) {
             if !self.bundled.lacks(word) {
-                self.tokenizer_mut(into).register_name(word, atom);
+                self.modules[into.0 as usize].tokenizer.register_name(word, atom);
             }
+        }
+        if let Some(before) = before {
+            self.note(Event::WordsImported { into, from }, Undo::Tokens { module: into, before });
+        }
+    }
+
+    /// Makes a module that was bundled with the program the bundled module again.
+    pub(crate) fn restore_bundle(&mut self, module: ModuleId, path: &str) {
+        let name = path.rsplit(':').next().unwrap_or(path);
+        if let Some(bundle) = BUNDLES.iter().find(|bundle| bundle.name == name) {
+            self.bundled.loaded.push((module, bundle));
         }
     }
 }
 
 /// What a call comes to when the world refuses: an error atom, or the end of the run when nobody reads its output.
 fn refused(message: &str, error: WorldError) -> Outcome {
-    match error {
-        WorldError::OutputClosed | WorldError::OutputFailed { .. } => Outcome::Stop(Stop::World(error)),
-        error => Outcome::failure(format!("{message}: {error}")),
-    }
+    if error.ends_run() { Outcome::Stop(Stop::World(error)) } else { Outcome::failure(format!("{message}: {error}")) }
 }

@@ -52,6 +52,15 @@ impl HostValue for Handle {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+}
+
+/// The generator that has this identity.
+pub(crate) fn generator_of_identity(identity: &str) -> Option<Atom> {
+    identity.strip_prefix("random-generator-")?.parse().ok().map(generator_atom)
 }
 
 /// The generator of a number as an atom.

@@ -11,12 +11,14 @@ mod documentation;
 mod expressions;
 mod math;
 mod modules;
+mod recall;
 mod spaces;
 #[cfg(test)]
 mod tests;
 mod text;
 mod typing;
 
+use crate::bundled::BUNDLES;
 use crate::modules::ModuleId;
 use crate::names;
 use crate::operation::{Operation, OperationSpec};
@@ -36,7 +38,7 @@ pub(crate) const VALUE_WORDS: [&str; 4] = ["&self", "PI", "EXP", "&rng"];
 
 /// Every native function.
 pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
-    let lists: [&'static [OperationSpec]; 10] = [
+    let lists: [&'static [OperationSpec]; 11] = [
         arithmetic::OPERATIONS,
         assertions::OPERATIONS,
         control::OPERATIONS,
@@ -44,6 +46,7 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
         expressions::OPERATIONS,
         math::OPERATIONS,
         modules::OPERATIONS,
+        recall::OPERATIONS,
         spaces::OPERATIONS,
         text::OPERATIONS,
         typing::OPERATIONS,
@@ -66,6 +69,18 @@ pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space:
         tokenizer.register_name(spec.name, operation_atom(spec, home));
     }
     tokenizer.register_name("&self", Atom::from(space.clone()));
+}
+
+/// The native function of a name, as it is known in a module.
+pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
+    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
+    operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
+}
+
+/// A native function's identity as its name and home.
+pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
+    let parts = identity.rsplit_once('@').and_then(|(name, home)| Some((name, ModuleId(home.parse().ok()?))));
+    parts.unwrap_or((identity, ModuleId(0)))
 }
 
 /// A native function as an atom, read in a module.

@@ -44,7 +44,9 @@ fn import(call: &mut Call<'_>) -> Outcome {
         Some(name) => {
             let token = if name.starts_with('&') { name.to_owned() } else { format!("&{name}") };
             let space = Atom::from(call.runner.module(module).space.clone());
-            call.runner.tokenizer_mut(here).register_name(&token, space);
+            if let Err(reason) = call.runner.bind(here, &token, false, space) {
+                return Outcome::failure(reason);
+            }
         }
     }
     Outcome::unit()
@@ -123,7 +125,7 @@ fn bind(call: &mut Call<'_>) -> Outcome {
     };
     let Some(token) = token.as_symbol() else { return Outcome::failure("bind! expects symbol atom as a token") };
     let (token, atom) = (token.to_owned(), atom.clone());
-    match call.runner.tokenizer_mut(call.home).register_token(&token, atom) {
+    match call.runner.bind(call.home, &token, true, atom) {
         Ok(()) => Outcome::unit(),
         Err(reason) => Outcome::failure(format!("{token} is no regular expression: {reason}")),
     }

@@ -1,9 +1,11 @@
 //! Spaces and states.
 
+use super::recall::refuse_frozen;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::runner::not_durable;
 use crate::types;
-use space::{Atom, Rewrite, Solution, rewrite};
+use space::{Atom, Rewrite, Solution, SpaceRef, canonical, rewrite};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
@@ -42,30 +44,39 @@ pub(super) fn with_template(solution: Solution, template: &Atom) -> (Solution, A
 
 fn add(call: &mut Call<'_>, name: &str) -> Outcome {
     match (call.space(0), call.argument(1)) {
-        (Some(space), Some(atom)) => {
-            space.add(atom);
-            Outcome::unit()
-        }
+        (Some(space), Some(atom)) => add_to(call, &space, std::slice::from_ref(atom)),
         _ => Outcome::failure(format!("{name} expects a space as the first argument and an atom as the second")),
     }
 }
 
+/// Adds all of these atoms, or none.
+fn add_to(call: &Call<'_>, space: &SpaceRef, atoms: &[Atom]) -> Outcome {
+    if let Some(refused) = refuse_frozen(space).or_else(|| atoms.iter().find_map(|atom| refuse_opaque(call, atom))) {
+        return refused;
+    }
+    atoms.iter().for_each(|atom| space.add(atom));
+    Outcome::unit()
+}
+
+/// Why an atom cannot be kept by this run, if that is so.
+fn refuse_opaque(call: &Call<'_>, atom: &Atom) -> Option<Outcome> {
+    let value = if call.runner.is_durable() { canonical::find_opaque(atom)? } else { return None };
+    Some(Outcome::failure(not_durable(value)))
+}
+
 fn add_all(call: &mut Call<'_>, name: &str) -> Outcome {
     match (call.space(0), call.children(1)) {
-        (Some(space), Some(atoms)) => {
-            atoms.iter().for_each(|atom| space.add(atom));
-            Outcome::unit()
-        }
+        (Some(space), Some(atoms)) => add_to(call, &space, atoms),
         _ => Outcome::failure(format!("{name} expects a space as the first argument and a tuple as the second")),
     }
 }
 
 fn remove(call: &mut Call<'_>) -> Outcome {
     match (call.space(0), call.argument(1)) {
-        (Some(space), Some(atom)) => {
+        (Some(space), Some(atom)) => refuse_frozen(&space).unwrap_or_else(|| {
             space.remove(atom);
             Outcome::unit()
-        }
+        }),
         _ => Outcome::failure("remove-atom expects a space as the first argument and an atom as the second"),
     }
 }
@@ -85,6 +96,9 @@ fn new_space(call: &mut Call<'_>) -> Outcome {
 }
 
 fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {
+    if let Some(refused) = refuse_opaque(call, value) {
+        return refused;
+    }
     let type_atom = Atom::expression([Atom::symbol(names::STATE_MONAD), type_atom]);
     Outcome::one(call.runner.new_state(value.clone(), type_atom))
 }
@@ -115,7 +129,11 @@ fn get_state(call: &mut Call<'_>) -> Outcome {
 
 fn change_state(call: &mut Call<'_>) -> Outcome {
     match (call.state(0), call.argument(1)) {
+        (Some(state), Some(_)) if state.is_frozen() => Outcome::failure("this state is of the past: it cannot change"),
         (Some(state), Some(value)) => {
+            if let Some(refused) = refuse_opaque(call, value) {
+                return refused;
+            }
             state.set(value.clone());
             Outcome::one(state)
         }

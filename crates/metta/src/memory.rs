@@ -1,0 +1,266 @@
+//! What remembers a run: it takes the run's commits, and answers for the past.
+//!
+//! A run is a sequence of transactions: each top-level `!` form with the plain forms before it, and what follows the
+//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the [`Runner`] hands a
+//! [`Commit`] to its [`Memory`]: what changed, in order, and why. A memory that keeps commits can give them back to a
+//! new runner, which then goes on where the old one ended.
+
+use crate::limits::LimitReached;
+use crate::modules::ModuleId;
+use crate::random::Generator;
+use crate::runner::Runner;
+use space::{Atom, Change, SpaceRef};
+
+/// Why a memory could not do its part. The run ends, since what follows could not be remembered.
+pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A source of a run, as numbered by the memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub u32);
+
+/// A text that begins to run.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceText<'a> {
+    /// What it is called in messages.
+    pub origin: &'a str,
+    /// Its absolute path, if it is a file. Texts without one are not known again.
+    pub file: Option<&'a str>,
+    /// The text.
+    pub text: &'a str,
+    /// The module it runs in.
+    pub module: ModuleId,
+}
+
+/// A source that has begun.
+#[derive(Debug)]
+pub struct Begun {
+    /// Its number.
+    pub id: SourceId,
+    /// What is known of it.
+    pub known: Known,
+}
+
+/// What is known of a source that begins to run.
+#[derive(Debug)]
+pub enum Known {
+    /// Nothing: all of it is to be run.
+    New,
+    /// This very text has run to its end: what it states is there, or was removed by a program.
+    Unchanged,
+    /// Another text of the same file has run, or this one without reaching its end; these are the atoms it stated.
+    Changed(Vec<Atom>),
+}
+
+/// Why something changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The source of the form that was run.
+    pub source: SourceId,
+    /// What kind of form.
+    pub kind: CauseKind,
+    /// Where the form begins, in bytes from the beginning of the text.
+    pub offset: u32,
+}
+
+/// What kind of form changed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CauseKind {
+    /// A plain form, which states an atom.
+    Statement,
+    /// A form after `!`.
+    Evaluation,
+    /// A plain form that an edited source no longer has.
+    Retraction,
+}
+
+/// Something that happened to a run beside changes of its spaces and states.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A space was made.
+    SpaceMade {
+        /// Its serial number.
+        serial: u64,
+    },
+    /// A state was made.
+    StateMade {
+        /// Its serial number.
+        serial: u64,
+        /// Its first content.
+        value: Atom,
+        /// Its type, `(StateMonad T)`.
+        type_atom: Atom,
+    },
+    /// A module was made.
+    ModuleMade {
+        /// The serial number of its space.
+        serial: u64,
+        /// Its path, `top:a:b`.
+        path: String,
+        /// Where its imports are looked for.
+        directory: String,
+        /// The file it was read from.
+        file: Option<String>,
+    },
+    /// A module got another name.
+    ModuleNamed {
+        /// The name, a path.
+        path: String,
+        /// The module.
+        module: ModuleId,
+    },
+    /// A module could not be loaded: its names are free again.
+    ModuleForgotten {
+        /// The module.
+        module: ModuleId,
+    },
+    /// A module's atoms answer queries of another.
+    Imported {
+        /// The importer.
+        into: ModuleId,
+        /// The imported.
+        from: ModuleId,
+    },
+    /// A word got a meaning.
+    Bound {
+        /// The module in whose sources.
+        module: ModuleId,
+        /// The word.
+        token: String,
+        /// Whether the word is a regular expression.
+        is_pattern: bool,
+        /// Its meaning.
+        atom: Atom,
+    },
+    /// The words of a module that comes with the program became known to another.
+    WordsImported {
+        /// The module whose sources know them now.
+        into: ModuleId,
+        /// The module that has them.
+        from: ModuleId,
+    },
+    /// A generator of random numbers was made, used or changed.
+    GeneratorSet {
+        /// Its number.
+        number: u64,
+        /// What it is now.
+        generator: Generator,
+    },
+    /// A setting was changed by `pragma!`.
+    Set {
+        /// Its name.
+        key: String,
+        /// Its value.
+        value: Atom,
+    },
+    /// A source that was edited no longer states an atom.
+    Unstated {
+        /// The source.
+        source: SourceId,
+        /// The atom.
+        atom: Atom,
+    },
+}
+
+/// What a run did since its last commit.
+#[derive(Debug, Default)]
+pub struct Commit {
+    /// Why; changes name their cause by its place here.
+    pub causes: Vec<Cause>,
+    /// What was made and bound, in order. None of it needs the changes.
+    pub events: Vec<Event>,
+    /// What was added, removed and set, in order.
+    pub changes: Vec<Change>,
+    /// How many variables the run has numbered.
+    pub variables: u64,
+}
+
+impl Commit {
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.changes.is_empty()
+    }
+}
+
+/// What a transaction ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Occasion {
+    /// The answer of a `!` form.
+    Answer,
+    /// `(commit!)`, in the middle of a form.
+    Asked,
+    /// An effect on the world outside, in the middle of a form.
+    OutwardEffect,
+    /// The end of a source.
+    EndOfSource,
+}
+
+/// Where an atom comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The atom.
+    pub atom: Atom,
+    /// The commit that put it there.
+    pub epoch: u64,
+    /// The source whose form did.
+    pub origin: String,
+    /// The line of the form, from 1.
+    pub line: u32,
+    /// The column of the form, from 1.
+    pub column: u32,
+}
+
+/// What remembers a run.
+pub trait Memory {
+    /// A source begins to run.
+    ///
+    /// # Errors
+    /// What is known of it cannot be read, or the run is not the one that is remembered.
+    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError>;
+
+    /// How many sources have begun since the last commit.
+    fn sources_begun(&self) -> usize;
+
+    /// What the sources did that have begun since then, all but this many of the first, is undone.
+    fn undo_sources(&mut self, kept: usize);
+
+    /// A source has run to its end.
+    fn end_source(&mut self, source: SourceId);
+
+    /// A `!` form of the program begins, after this many of its kind.
+    ///
+    /// # Errors
+    /// The run is not to go on.
+    fn begin_evaluation(&mut self, runner: &mut Runner, evaluations: u64, form: Cause) -> Result<(), MemoryError>;
+
+    /// A transaction ended. `current` is the form that was run last.
+    ///
+    /// # Errors
+    /// It cannot be kept, or is not the one that is remembered.
+    fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError>;
+
+    /// A form was cancelled after this many steps; what it did since the last commit is undone.
+    ///
+    /// # Errors
+    /// That cannot be kept.
+    fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError>;
+
+    /// Whether what it keeps outlives the process, so that only atoms that can be made again may be kept.
+    fn is_durable(&self) -> bool;
+
+    /// The number of the last commit; `None` if commits are not counted here.
+    fn epoch(&self) -> Option<u64>;
+
+    /// A space as it was after a commit.
+    ///
+    /// # Errors
+    /// There is no such commit or space, or the past is not kept.
+    fn as_of(&mut self, runner: &mut Runner, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, MemoryError>;
+
+    /// Where the atoms of a space that match a pattern come from, in the order of the commits.
+    ///
+    /// # Errors
+    /// The past is not kept.
+    fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
+}

@@ -1,0 +1,229 @@
+//! Making a runner again from what its commits say.
+
+use crate::bundled::generator_of_identity;
+use crate::memory::Event;
+use crate::modules::ModuleId;
+use crate::runner::Runner;
+use crate::stdlib;
+use crate::tokenizer::Tokenizer;
+use space::canonical::{self, DecodeError, Unresolved};
+use space::{Atom, SharedTerms, SpaceRef, StateRef, Symbol, VariableSource};
+use std::fmt;
+
+/// Why a commit cannot be applied to a runner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// A space, state or module has another number than the one it is to have.
+    OutOfOrder {
+        /// What it is.
+        kind: &'static str,
+        /// The number it is to have.
+        expected: u64,
+        /// The next number free.
+        next: u64,
+    },
+    /// There is no module of that number.
+    NoModule(ModuleId),
+    /// A word is not the regular expression it was.
+    NotBound {
+        /// The word.
+        token: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfOrder { kind, expected, next } => {
+                write!(formatter, "{kind} {expected} is made where {kind} {next} is next")
+            }
+            Self::NoModule(module) => write!(formatter, "there is no module {}", module.0),
+            Self::NotBound { token, reason } => write!(formatter, "{token} cannot be bound: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for RestoreError {}
+
+impl Runner {
+    /// Makes happen again what happened in another run. The memory, if there is one, is not told.
+    ///
+    /// # Errors
+    /// The event does not follow what this run has done.
+    pub fn restore(&mut self, event: Event) -> Result<(), RestoreError> {
+        match event {
+            Event::SpaceMade { serial } => {
+                expect_next("space", serial, self.spaces.len() as u64)?;
+                self.new_space();
+            }
+            Event::StateMade { serial, value, type_atom } => {
+                expect_next("state", serial, self.states + 1)?;
+                let state = self.new_state(value, type_atom);
+                self.kept_states.push(state);
+            }
+            Event::ModuleMade { serial, path, directory, file } => {
+                expect_next("space", serial, self.spaces.len() as u64)?;
+                let bundled = file.is_none().then(|| path.clone());
+                let id = self.add_module(path, directory, file);
+                match bundled {
+                    Some(path) => self.restore_bundle(id, &path),
+                    None => self.modules[id.0 as usize].is_restored = true,
+                }
+            }
+            Event::ModuleNamed { path, module } => {
+                self.check_module(module)?;
+                self.name_module(path, module);
+            }
+            Event::ModuleForgotten { module } => {
+                self.check_module(module)?;
+                self.forget_module(module);
+            }
+            Event::Imported { into, from } => {
+                self.check_module(into)?;
+                self.check_module(from)?;
+                self.import_module(into, from);
+            }
+            Event::Bound { module, token, is_pattern, atom } => {
+                self.check_module(module)?;
+                let bound = self.bind(module, &token, is_pattern, atom);
+                bound.map_err(|reason| RestoreError::NotBound { token, reason })?;
+            }
+            Event::WordsImported { into, from } => {
+                self.check_module(into)?;
+                self.import_bundled_words(into, from);
+            }
+            Event::GeneratorSet { number, generator } => {
+                let generators = &mut self.bundled.generators;
+                match usize::try_from(number).ok().and_then(|number| generators.get_mut(number)) {
+                    Some(known) => *known = generator,
+                    None => {
+                        expect_next("random generator", number, generators.len() as u64)?;
+                        generators.push(generator);
+                    }
+                }
+            }
+            Event::Set { key, value } => self.set_setting(key, value),
+            Event::Unstated { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The state of a serial number, which must be one of those that were restored or made since.
+    pub fn state(&self, serial: u64) -> Option<&StateRef> {
+        self.kept_states.get(usize::try_from(serial).ok()?.checked_sub(1)?)
+    }
+
+    fn check_module(&self, module: ModuleId) -> Result<(), RestoreError> {
+        if (module.0 as usize) < self.modules.len() { Ok(()) } else { Err(RestoreError::NoModule(module)) }
+    }
+
+    /// The space of a serial number.
+    pub fn space(&self, serial: u64) -> Option<SpaceRef> {
+        self.spaces.get(usize::try_from(serial).ok()?).cloned()
+    }
+
+    /// The serial number of a module's space.
+    pub fn space_of(&self, module: ModuleId) -> Option<u64> {
+        self.modules.get(module.0 as usize).map(|module| module.space.serial())
+    }
+
+    /// How many spaces there are, modules' included.
+    pub fn space_count(&self) -> usize {
+        self.spaces.len()
+    }
+
+    /// How many states were made.
+    pub fn state_count(&self) -> usize {
+        self.states as usize
+    }
+
+    /// The words of the program's own module.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.modules[1].tokenizer
+    }
+
+    /// The dictionary of all its spaces.
+    pub fn terms(&self) -> SharedTerms {
+        SharedTerms::clone(&self.terms)
+    }
+
+    /// Where fresh variables come from.
+    pub fn variables(&mut self) -> &mut VariableSource {
+        &mut self.variables
+    }
+
+    /// The atom of canonical bytes, with these names for its variables, which are fresh.
+    ///
+    /// # Errors
+    /// The bytes are no atom, or one of a library that is not this one.
+    pub fn decode(&mut self, bytes: &[u8], names: &[Symbol]) -> Result<Atom, DecodeError> {
+        let (spaces, states) = (std::mem::take(&mut self.spaces), std::mem::take(&mut self.kept_states));
+        let space = |serial: u64| spaces.get(usize::try_from(serial).ok()?).cloned();
+        let state = |serial: u64| states.get(usize::try_from(serial).ok()?.checked_sub(1)?).cloned();
+        let atom = self.decode_with(bytes, names, state, space);
+        (self.spaces, self.kept_states) = (spaces, states);
+        atom
+    }
+
+    /// The atom of canonical bytes as [`Runner::decode`] has it, with these states and spaces in it.
+    ///
+    /// # Errors
+    /// The bytes are no atom, or one of a library that is not this one.
+    pub fn decode_with(
+        &mut self,
+        bytes: &[u8],
+        names: &[Symbol],
+        state: impl Fn(u64) -> Option<StateRef>,
+        space: impl Fn(u64) -> Option<SpaceRef>,
+    ) -> Result<Atom, DecodeError> {
+        let unnamed = Symbol::new("_");
+        let Self { variables, modules, operations, .. } = self;
+        let variable = |number: u32| variables.fresh(names.get(number as usize).unwrap_or(&unnamed));
+        canonical::decode_naming(bytes, variable, |unresolved| match *unresolved {
+            Unresolved::Space(serial) => space(serial).map(Atom::from),
+            Unresolved::State(serial) => state(serial).map(Atom::from),
+            Unresolved::Host(identity) => {
+                if let Some(known) = operations.get(identity) {
+                    return Some(known.clone());
+                }
+                if let Some(generator) = generator_of_identity(identity) {
+                    return Some(generator);
+                }
+                let (name, home) = stdlib::split_identity(identity);
+                modules.get(home.0 as usize)?;
+                let found = stdlib::operation(name, home)?;
+                operations.insert(identity.to_owned(), found.clone());
+                Some(found)
+            }
+        })
+    }
+}
+
+fn expect_next(kind: &'static str, expected: u64, next: u64) -> Result<(), RestoreError> {
+    if expected == next { Ok(()) } else { Err(RestoreError::OutOfOrder { kind, expected, next }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Operation;
+
+    #[test]
+    fn every_operation_is_found_by_its_identity() {
+        for spec in stdlib::operations() {
+            let home = if spec.has_home { ModuleId(3) } else { ModuleId(0) };
+            let identity = if spec.has_home { format!("{}@3", spec.name) } else { spec.name.to_owned() };
+            assert_eq!(stdlib::split_identity(&identity), (spec.name, home));
+            let atom = stdlib::operation(spec.name, home).expect("it is an operation");
+            let bytes = canonical::encode(&atom);
+            let again = canonical::decode(&bytes, |unresolved| match *unresolved {
+                Unresolved::Host(found) => (found == identity).then(|| atom.clone()),
+                _ => None,
+            });
+            assert!(Operation::of(&again.expect("it decodes")).is_some(), "{identity}");
+        }
+    }
+}

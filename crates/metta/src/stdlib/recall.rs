@@ -1,0 +1,74 @@
+//! Transactions and the past: `commit!`, `transaction`, `epoch`, `as-of`, `why`.
+
+use crate::names;
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use space::{Atom, Grounded, Number, SpaceRef};
+
+pub(super) const OPERATIONS: &[Spec] = &[
+    Spec::typed("commit!", "(-> (->))", |call| call.runner.commit_early()),
+    Spec::typed("_open-transaction", "(-> Number)", |call| Outcome::one(Number::from(call.runner.open_transaction()))),
+    Spec::typed("_close-transaction", "(-> Number Expression Expression)", close),
+    Spec::typed("epoch", "(-> SpaceType Number)", epoch),
+    Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of),
+    Spec::typed("why", "(-> SpaceType Atom Atom)", why),
+];
+
+/// Keeps what a transaction did, unless one of its results is an error.
+fn close(call: &mut Call<'_>) -> Outcome {
+    let (Some(depth), Some(results)) = (number(call, 0), call.children(1)) else {
+        return Outcome::failure("_close-transaction expects a number and a tuple of results");
+    };
+    let keep = !results.iter().any(names::is_error);
+    call.runner.close_transaction(depth as usize, keep);
+    Outcome::one(call.arguments[1].clone())
+}
+
+fn epoch(call: &mut Call<'_>) -> Outcome {
+    if call.space(0).is_none() {
+        return Outcome::failure("epoch expects a space as its argument");
+    }
+    match call.runner.epoch() {
+        Ok(epoch) => Outcome::one(Number::from(epoch as usize)),
+        Err(message) => Outcome::failure(message),
+    }
+}
+
+fn as_of(call: &mut Call<'_>) -> Outcome {
+    let (Some(space), Some(epoch)) = (call.space(0), number(call, 1)) else {
+        return Outcome::failure("as-of expects a space and the number of a commit as arguments");
+    };
+    match call.runner.as_of(&space, epoch) {
+        Ok(space) => Outcome::one(space),
+        Err(message) => Outcome::failure(message),
+    }
+}
+
+/// One `(because ATOM (commit N) (at "file" line column))` for each copy of each atom that matches.
+fn why(call: &mut Call<'_>) -> Outcome {
+    let (Some(space), Some(pattern)) = (call.space(0), call.argument(1)) else {
+        return Outcome::failure("why expects a space and an atom as arguments");
+    };
+    let reasons = match call.runner.why(&space, pattern) {
+        Ok(reasons) => reasons,
+        Err(message) => return Outcome::failure(message),
+    };
+    let reason = |reason: crate::memory::Reason| {
+        let commit = Atom::expression([Atom::symbol("commit"), Number::from(reason.epoch as usize).into()]);
+        let [line, column] = [reason.line, reason.column].map(|place| Number::from(place as usize).into());
+        let place = Atom::expression([Atom::symbol("at"), Atom::from(reason.origin.as_str()), line, column]);
+        Atom::expression([Atom::symbol("because"), reason.atom, commit, place])
+    };
+    Outcome::Results(reasons.into_iter().map(reason).collect())
+}
+
+fn number(call: &Call<'_>, position: usize) -> Option<u64> {
+    match call.argument(position)? {
+        Atom::Grounded(Grounded::Number(Number::Int(number))) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// Why a space must not be changed, if that is so.
+pub(super) fn refuse_frozen(space: &SpaceRef) -> Option<Outcome> {
+    space.is_frozen().then(|| Outcome::failure(format!("{} is of the past: it cannot change", space.name())))
+}

@@ -1,0 +1,268 @@
+//! What a run has done since its last commit, and how to undo it.
+
+use crate::limits::LimitReached;
+use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, Occasion, Reason, SourceId};
+use crate::modules::ModuleId;
+use crate::operation::{Outcome, Stop};
+use crate::random::Generator;
+use crate::runner::Runner;
+use crate::tokenizer::Tokenizer;
+use rustc_hash::FxHashMap;
+use space::{Atom, SpaceRef};
+
+/// What happened since the last commit, beside the changes that the spaces' log notes.
+#[derive(Default)]
+pub(crate) struct Pending {
+    causes: Vec<Cause>,
+    happened: Vec<(Option<Event>, Undo)>,
+    current: Option<Cause>,
+    /// The open `(transaction …)` forms, outermost first.
+    open: Vec<Mark>,
+    /// The generators of random numbers as they were at the last commit.
+    generators: Vec<Generator>,
+}
+
+/// A point of a run to which it can go back.
+#[derive(Clone)]
+struct Mark {
+    changes: usize,
+    happened: usize,
+    generators: Vec<Generator>,
+    /// How many sources had begun.
+    sources: usize,
+}
+
+/// How to undo an event.
+pub(crate) enum Undo {
+    Nothing,
+    Space,
+    State,
+    Module,
+    Names(FxHashMap<String, ModuleId>),
+    Forgotten { names: FxHashMap<String, ModuleId>, module: ModuleId, file: Option<String> },
+    Import { into: ModuleId, from: ModuleId },
+    Tokens { module: ModuleId, before: Box<Tokenizer> },
+    Setting { key: String, before: Option<Atom> },
+}
+
+impl Runner {
+    /// Whether what happens is noted: there is a memory, or a `(transaction …)` is open.
+    pub(crate) fn is_noting(&self) -> bool {
+        self.log.is_recording()
+    }
+
+    /// Notes an event that has happened; the caller asks [`Runner::is_noting`] first where that saves work.
+    pub(crate) fn note(&mut self, event: impl Into<Option<Event>>, undo: Undo) {
+        if self.is_noting() {
+            self.pending.happened.push((event.into(), undo));
+        }
+    }
+
+    /// Says what causes the changes to come; gives what caused those before.
+    pub(crate) fn set_cause(&mut self, cause: Option<Cause>) -> Option<Cause> {
+        let before = std::mem::replace(&mut self.pending.current, cause);
+        if let Some(cause) = cause
+            && self.is_noting()
+        {
+            self.log.set_cause(self.pending.causes.len() as u32);
+            self.pending.causes.push(cause);
+        }
+        before
+    }
+
+    /// Ends the transaction and hands it to the memory.
+    ///
+    /// # Errors
+    /// The memory cannot keep it.
+    pub(crate) fn commit(&mut self, occasion: Occasion) -> Result<(), MemoryError> {
+        let Some(mut memory) = self.memory.take() else { return Ok(()) };
+        let changes = self.log.take();
+        let happened = std::mem::take(&mut self.pending.happened);
+        let mut events: Vec<Event> = happened.into_iter().filter_map(|(event, _)| event).collect();
+        events.extend(self.generator_events());
+        let causes = std::mem::take(&mut self.pending.causes);
+        let commit = Commit { causes, events, changes, variables: self.variables.last() };
+        let done = memory.commit(commit, occasion, self.current_cause());
+        self.memory = Some(memory);
+        self.set_cause(self.pending.current);
+        done
+    }
+
+    /// The form that is being run.
+    pub(crate) fn current_cause(&self) -> Cause {
+        let unknown = Cause { source: SourceId::default(), kind: CauseKind::Evaluation, offset: 0 };
+        self.pending.current.unwrap_or(unknown)
+    }
+
+    /// Undoes what was done since the last commit, because a form was cancelled.
+    pub(crate) fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
+        if self.memory.is_none() {
+            return Ok(());
+        }
+        let generators = self.pending.generators.clone();
+        self.undo_to(&Mark { changes: 0, happened: 0, generators: generators.clone(), sources: 0 });
+        self.pending = Pending { generators, ..Pending::default() };
+        self.memory.as_mut().map_or(Ok(()), |memory| memory.cancel(limit, steps))
+    }
+
+    /// Commits what precedes an effect on the world outside.
+    ///
+    /// # Errors
+    /// A `(transaction …)` is open, which such an effect could not be undone in; or the memory fails.
+    pub(crate) fn before_outward_effect(&mut self) -> Result<(), Outcome> {
+        if !self.pending.open.is_empty() {
+            let message = "this reaches outside and cannot be undone: it is not allowed inside a transaction";
+            return Err(Outcome::failure(message));
+        }
+        self.commit(Occasion::OutwardEffect).map_err(|error| Outcome::Stop(Stop::Memory(error.into())))
+    }
+
+    /// Commits in the middle of a form.
+    pub(crate) fn commit_early(&mut self) -> Outcome {
+        if !self.pending.open.is_empty() {
+            return Outcome::failure("commit! is not allowed inside a transaction, which commits as a whole or not at all");
+        }
+        match self.commit(Occasion::Asked) {
+            Ok(()) => Outcome::unit(),
+            Err(error) => Outcome::Stop(Stop::Memory(error.into())),
+        }
+    }
+
+    /// Opens a `(transaction …)`; gives how many are open then.
+    pub(crate) fn open_transaction(&mut self) -> usize {
+        if !self.is_noting() {
+            self.log.record(true);
+        }
+        let (changes, happened) = (self.log.mark(), self.pending.happened.len());
+        let sources = self.memory.as_ref().map_or(0, |memory| memory.sources_begun());
+        let mark = Mark { changes, happened, generators: self.bundled.generators.clone(), sources };
+        self.pending.open.push(mark);
+        self.pending.open.len()
+    }
+
+    /// Closes the `(transaction …)` that was opened as this one of those open, and all inside it; undoes what they did
+    /// unless it is to be kept.
+    pub(crate) fn close_transaction(&mut self, depth: usize, keep: bool) {
+        let Some(mark) = depth.checked_sub(1).and_then(|index| self.pending.open.get(index)).cloned() else { return };
+        self.pending.open.truncate(depth - 1);
+        if keep {
+            self.log.mark();
+        } else {
+            self.undo_to(&mark);
+        }
+        if self.pending.open.is_empty() && self.memory.is_none() {
+            self.log.record(false);
+            self.pending = Pending { current: self.pending.current, ..Pending::default() };
+        }
+    }
+
+    /// Undoes the transactions that a form left open because a limit ended it.
+    pub(crate) fn close_abandoned_transactions(&mut self) {
+        self.close_transaction(1, false);
+    }
+
+    /// What has become of the generators of random numbers since the last commit.
+    fn generator_events(&mut self) -> Vec<Event> {
+        let (now, before) = (&self.bundled.generators, &mut self.pending.generators);
+        let changed = now.iter().enumerate().filter(|(number, generator)| before.get(*number) != Some(generator));
+        let event = |(number, generator): (usize, &Generator)| Event::GeneratorSet { number: number as u64, generator: *generator };
+        let events = changed.map(event).collect();
+        before.clone_from(now);
+        events
+    }
+
+    /// Notes nothing of what has happened so far.
+    pub(crate) fn begin_noting(&mut self) {
+        self.log.record(false);
+        self.log.record(true);
+        self.pending = Pending { generators: self.bundled.generators.clone(), ..Pending::default() };
+    }
+
+    fn undo_to(&mut self, mark: &Mark) {
+        self.bundled.generators.clone_from(&mark.generators);
+        if let Some(memory) = &mut self.memory {
+            memory.undo_sources(mark.sources);
+        }
+        self.log.undo_to(mark.changes);
+        for (_, undo) in self.pending.happened.split_off(mark.happened).into_iter().rev() {
+            self.undo(undo);
+        }
+    }
+
+    fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Nothing => {}
+            Undo::Space => self.forget_space(),
+            Undo::State => {
+                self.states -= 1;
+                self.kept_states.truncate(self.states as usize);
+            }
+            Undo::Module => {
+                self.forget_space();
+                if let Some(module) = self.modules.pop() {
+                    self.names.remove(&module.path);
+                }
+                let modules = self.modules.len() as u32;
+                self.bundled.loaded.retain(|(module, _)| module.0 < modules);
+            }
+            Undo::Names(names) => self.names = names,
+            Undo::Forgotten { names, module, file } => {
+                self.names = names;
+                self.modules[module.0 as usize].file = file;
+            }
+            Undo::Import { into, from } => {
+                let space = self.module(from).space.clone();
+                self.module(into).space.forget_import(&space);
+                self.modules[into.0 as usize].imports.retain(|&known| known != from);
+            }
+            Undo::Tokens { module, before } => self.modules[module.0 as usize].tokenizer = *before,
+            Undo::Setting { key, before } => self.restore_setting(&key, before),
+        }
+    }
+
+    /// Forgets the youngest space; it may hold itself.
+    fn forget_space(&mut self) {
+        if let Some(space) = self.spaces.pop() {
+            space.clear();
+        }
+    }
+
+    /// Whether the program's space is kept beyond the process.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.is_durable())
+    }
+
+    /// The number of the last commit.
+    ///
+    /// # Errors
+    /// A message that says why there is none.
+    pub(crate) fn epoch(&self) -> Result<u64, String> {
+        self.memory.as_ref().and_then(|memory| memory.epoch()).ok_or_else(nothing_kept)
+    }
+
+    /// A space as it was after a commit.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub(crate) fn as_of(&mut self, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, String> {
+        let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
+        let found = memory.as_of(self, space, epoch);
+        self.memory = Some(memory);
+        found.map_err(|error| error.to_string())
+    }
+
+    /// Where the atoms of a space that match a pattern come from.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub fn why(&mut self, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, String> {
+        let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
+        let found = memory.why(self, space, pattern);
+        self.memory = Some(memory);
+        found.map_err(|error| error.to_string())
+    }
+}
+
+fn nothing_kept() -> String {
+    "no history is kept of this run; name a knowledge base with --kb DIR".to_owned()
+}

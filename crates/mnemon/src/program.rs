@@ -1,0 +1,134 @@
+//! What one command runs: files and texts, in order, in one space.
+
+use metta::syntax::{self, Diagnostic, LineIndex};
+use metta::{FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
+use serde::{Deserialize, Serialize};
+use space::Atom;
+
+/// What to run, and how to print the answers. It says everything that a run depends on beside the world.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Files, run in order; `-` is the standard input.
+    pub files: Vec<String>,
+    /// Texts, run after the files.
+    pub expressions: Vec<String>,
+    /// Whether answers are printed as JSON, one object a line.
+    pub json: bool,
+    /// The most steps one `!` may take.
+    pub steps_max: Option<u64>,
+    /// The most frames the stack of an evaluation may have; `None` for the usual.
+    pub depth_max: Option<u64>,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ProgramEnd {
+    /// All of it ran.
+    Finished,
+    /// An answer had an error in it.
+    Error,
+    /// A limit was reached.
+    Limit {
+        /// Which.
+        limit: LimitReached,
+        /// The source and line of the form that reached it.
+        place: String,
+    },
+    /// A source does not parse, or is no text; the diagnostics say where.
+    NotParsed,
+    /// A source cannot be read.
+    NotRead(WorldError),
+    /// The world failed: the output can take no more, the tape has ended.
+    World(WorldError),
+    /// The run cannot be remembered, or is not the one that is replayed.
+    Memory(std::sync::Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// Hears what there is to tell a person about a run, beside its output.
+pub trait Reporter {
+    /// A source has something to warn of, or does not parse.
+    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic);
+
+    /// A file is no text; there is no place in it to show.
+    fn not_text(&mut self, origin: &str, diagnostic: &Diagnostic);
+
+    /// An evaluation that was told to end has done so.
+    fn limit_reached(&mut self, _limit: LimitReached) {}
+}
+
+/// A source of a program.
+pub(crate) struct ProgramSource {
+    pub(crate) origin: String,
+    pub(crate) file: Option<String>,
+    pub(crate) directory: String,
+    pub(crate) text: String,
+}
+
+impl ProgramSource {
+    /// Reads a file, or the standard input for `-`.
+    pub(crate) fn read(world: &mut dyn World, file: &str, reporter: &mut dyn Reporter) -> Result<Self, ProgramEnd> {
+        let is_input = file == "-";
+        let read = if is_input { world.read_standard_input() } else { world.read_source(file) };
+        let bytes = read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
+        let origin = if is_input { "standard input" } else { file };
+        match syntax::decode(&bytes) {
+            Ok(text) => Ok(Self {
+                origin: origin.to_owned(),
+                file: (!is_input).then(|| file.to_owned()),
+                directory: if is_input { String::new() } else { directory_of(file) },
+                text: text.to_owned(),
+            }),
+            Err(diagnostic) => {
+                reporter.not_text(origin, &diagnostic);
+                Err(ProgramEnd::NotParsed)
+            }
+        }
+    }
+
+    /// A text of the command line.
+    pub(crate) fn expression(text: &str) -> Self {
+        Self { origin: "-e".to_owned(), file: None, directory: String::new(), text: text.to_owned() }
+    }
+
+    /// What the end of its run means for the program.
+    pub(crate) fn end(&self, run: Run, last_line: u32, reporter: &mut dyn Reporter) -> Result<(), ProgramEnd> {
+        for diagnostic in &run.diagnostics {
+            reporter.diagnostic(&self.origin, &self.text, diagnostic);
+        }
+        match run.end {
+            RunEnd::Finished => Ok(()),
+            RunEnd::NotParsed => Err(ProgramEnd::NotParsed),
+            RunEnd::Limit(limit) => Err(ProgramEnd::Limit { limit, place: format!("{}:{last_line}", self.origin) }),
+            RunEnd::World(error) => Err(ProgramEnd::World(error)),
+            RunEnd::Memory(error) => Err(ProgramEnd::Memory(error)),
+            _ => Err(ProgramEnd::Error),
+        }
+    }
+
+    pub(crate) fn lines(&self) -> LineIndex<'_> {
+        LineIndex::new(&self.text)
+    }
+}
+
+fn directory_of(file: &str) -> String {
+    let directory = file.rsplit_once('/').map_or("", |(directory, _)| if directory.is_empty() { "/" } else { directory });
+    directory.to_owned()
+}
+
+/// Prints an answer as the Hyperon runner does: `[a, b]`.
+pub(crate) fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
+    let results: Vec<String> = answer.results.iter().map(Atom::to_string).collect();
+    world.print(&format!("[{}]", results.join(", ")))
+}
+
+/// Prints an answer as JSON: an object for each result, then one for the end.
+pub(crate) fn print_json(world: &mut dyn World, answer: &FormAnswer<'_>, line: u32) -> Result<(), WorldError> {
+    let form = answer.number;
+    for result in answer.results {
+        let text = serde_json::Value::from(result.to_string());
+        world.print(&format!(r#"{{"form":{form},"line":{line},"result":{text}}}"#))?;
+    }
+    let (results, error) = (answer.results.len(), answer.is_error());
+    world.print(&format!(r#"{{"form":{form},"line":{line},"done":true,"results":{results},"error":{error}}}"#))
+}

@@ -1,0 +1,632 @@
+//! Recall: what a run remembers of itself.
+//!
+//! A [`Recall`] is the memory of a [`Runner`]. It turns each commit into records for a base's journal, keeps the state hash,
+//! and writes commits to a tape or checks them against one.
+//!
+//! - `record` and `tape` say what lies on disk; `base` is the directory of a base.
+//! - `load` makes a run again from its base; `past` answers for earlier commits.
+//! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
+
+mod base;
+mod load;
+mod past;
+mod record;
+mod recording;
+mod replaying;
+mod sources;
+mod state_hash;
+mod tape;
+mod view;
+
+pub use base::{Base, BaseError};
+pub use replaying::{Difference, ReplayEnd};
+pub use tape::{Tape, TapeError, TapeReader};
+pub use view::{BaseReport, Change, CommitView, View};
+
+use crate::program::Program;
+use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
+use load::{Loaded, note_hash};
+use metta::{
+    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, Occasion, Reason, Runner,
+    SourceId, SourceText, World,
+};
+use past::Images;
+use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
+use recording::{RecordingWorld, SharedTape};
+use replaying::{Follower, ReplayingWorld, SharedFollower};
+use sources::{Found, Sources};
+use space::{Atom, ChangeKind, Rewrite, SpaceRef, StateRef, Variable, canonical, rewrite};
+use state_hash::StateHash;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use tape::{TapeBase, TapeCancelled, TapeCommit, TapeFrame};
+
+/// How many changes of a commit are shown to people when a replay differs.
+const SAMPLE_CHANGES_MAX: usize = 16;
+
+/// How much of a change is shown, in bytes.
+const SAMPLE_BYTES_MAX: usize = 300;
+
+/// The memory of a run.
+pub(crate) struct Recall {
+    hash: StateHash,
+    epoch: u64,
+    sources: Sources,
+    base: Option<Base>,
+    tape: Role,
+    /// How many commits the run has made, those that changed nothing included.
+    commits: u64,
+    /// How many `!` forms came before the one that is being run.
+    evaluations: u64,
+    /// Sources that have begun since the last commit.
+    begun: Vec<SourceId>,
+    /// Sources that have ended since the last commit.
+    ended: Vec<SourceId>,
+    images: Images,
+}
+
+/// What a run has to do with a tape.
+enum Role {
+    None,
+    Records(SharedTape),
+    Replays(SharedFollower),
+}
+
+/// A run with what is to be remembered of it.
+pub(crate) struct Remembered {
+    pub(crate) runner: Runner,
+    tape: Option<SharedTape>,
+    follower: Option<SharedFollower>,
+}
+
+impl Remembered {
+    /// A run that is forgotten.
+    pub(crate) fn nothing(runner: Runner) -> Self {
+        Self { runner, tape: None, follower: None }
+    }
+
+    /// A run that goes on in a base, is recorded on a tape, or both.
+    pub(crate) fn new(
+        world: Box<dyn World>,
+        base: Option<Base>,
+        tape: Option<Tape>,
+        program: &Program,
+    ) -> Result<Self, RecallError> {
+        let tape = match (tape, &base) {
+            (Some(mut tape), base) => {
+                begin_tape(&mut tape, program, base.as_ref())?;
+                Some(Rc::new(RefCell::new(Some(tape))))
+            }
+            (None, _) => None,
+        };
+        let (world, role) = match &tape {
+            Some(tape) => {
+                let world: Box<dyn World> = Box::new(RecordingWorld::new(world, Rc::clone(tape)));
+                (world, Role::Records(Rc::clone(tape)))
+            }
+            None => (world, Role::None),
+        };
+        let mut runner = Runner::new(world);
+        let recall = Recall::new(base, role, &mut runner)?;
+        runner.set_memory(Box::new(recall));
+        Ok(Self { runner, tape, follower: None })
+    }
+
+    /// A run that follows a tape. What it prints goes to a world.
+    pub(crate) fn replaying(
+        output: Box<dyn World>,
+        mut tape: TapeReader,
+        stop_after: Option<u64>,
+    ) -> Result<(Self, Program), RecallError> {
+        let cancelled = replaying::look_ahead(&mut tape)?;
+        let malformed = |reason: &str| TapeError::Malformed { frame: 0, reason: reason.to_owned() };
+        let begin = tape.next(|frame| match frame {
+            TapeFrame::Begin(begin) => Ok(Some(begin)),
+            _ => Ok(None),
+        })?;
+        let begin = begin.flatten().ok_or_else(|| malformed("this journal is no tape"))?;
+        if begin.semantics != record::SEMANTICS_VERSION {
+            let reason = format!(
+                "it was recorded with version {} of the language's semantics, and this program has {}",
+                begin.semantics,
+                record::SEMANTICS_VERSION
+            );
+            return Err(malformed(&reason).into());
+        }
+        let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
+        let follower = Follower::new(tape, cancelled, stop_after);
+        let world = ReplayingWorld::new(Rc::clone(&follower), output);
+        let mut runner = Runner::new(Box::new(world));
+        let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
+        runner.set_memory(Box::new(recall));
+        Ok((Self { runner, tape: None, follower: Some(follower) }, begin.program))
+    }
+
+    /// How many commits of the tape were equal, and why the replay ended before the program, if it did.
+    pub(crate) fn replayed(&self) -> Option<(u64, Option<ReplayEnd>)> {
+        let follower = self.follower.as_ref()?.borrow();
+        Some((follower.commits(), follower.end().cloned()))
+    }
+
+    /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
+    pub(crate) fn finish(mut self) -> Result<(), RecallError> {
+        let memory = self.runner.take_memory();
+        drop(self.runner);
+        if let Some(follower) = &self.follower {
+            let mut follower = follower.borrow_mut();
+            if follower.check().is_ok() {
+                follower.finish().map_err(RecallError::Replay)?;
+            }
+        }
+        drop(memory);
+        match self.tape.and_then(|tape| tape.borrow_mut().take()) {
+            Some(tape) => tape.finish().map_err(RecallError::Tape),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a run cannot be remembered, or not any more.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecallError {
+    /// Its base.
+    Base(BaseError),
+    /// Its tape.
+    Tape(TapeError),
+    /// It is not the run that was recorded, or the recorded one ended before.
+    Replay(ReplayEnd),
+}
+
+impl std::fmt::Display for RecallError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Base(error) => error.fmt(formatter),
+            Self::Tape(error) => error.fmt(formatter),
+            Self::Replay(end) => end.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for RecallError {}
+
+impl From<BaseError> for RecallError {
+    fn from(error: BaseError) -> Self {
+        Self::Base(error)
+    }
+}
+
+impl From<TapeError> for RecallError {
+    fn from(error: TapeError) -> Self {
+        Self::Tape(error)
+    }
+}
+
+/// Writes what is run, and the base it begins with.
+fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&Base>) -> Result<(), RecallError> {
+    let Some(base) = base else { return Ok(tape.begin(program, None)?) };
+    let read = |error| RecallError::Base(BaseError::from(error));
+    let mut frames = 0;
+    let mut counter = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
+    while counter.read_next().map_err(read)?.is_some() {
+        frames += 1;
+    }
+    tape.begin(program, Some(TapeBase { directory: base.directory().to_owned(), frames }))?;
+    let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
+    while let Some(frame) = reader.read_next().map_err(read)? {
+        tape.image(frame.payload)?;
+    }
+    Ok(())
+}
+
+/// The base that a tape begins with, in memory.
+fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallError> {
+    let malformed = |reason: String| RecallError::Tape(TapeError::Malformed { frame: 0, reason });
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let opened = Journal::open(Arc::clone(&disk), Options::default());
+    let (journal, _) = opened.map_err(|error| malformed(error.to_string()))?;
+    for _ in 0..image.frames {
+        let appended = tape.next(|frame| match frame {
+            TapeFrame::Image(payload) => Ok(Some(journal.append(payload, Durability::Os))),
+            _ => Ok(None),
+        })?;
+        let appended = appended.flatten().ok_or_else(|| malformed("a part of its base is missing".to_owned()))?;
+        appended.map_err(|error| malformed(error.to_string()))?;
+    }
+    journal.close().map_err(|error| malformed(error.to_string()))?;
+    Ok(Base::on_disk(disk, &image.directory)?)
+}
+
+impl Recall {
+    fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
+        let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
+        let Loaded { hash, epoch, sources } = loaded;
+        let (ended, images) = (Vec::new(), Images::default());
+        let begun = Vec::new();
+        Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images })
+    }
+
+    /// A memory for somebody who only looks.
+    pub(super) fn looking(base: Base, runner: &mut Runner) -> Result<Self, BaseError> {
+        Self::new(Some(base), Role::None, runner)
+    }
+
+    /// Counts a commit in the state hash and, if there is a base, writes its records.
+    fn digest(&mut self, commit: &Commit) -> (Digest, CommitWriter) {
+        let mut digest = Digest { keeps_sample: !matches!(self.tape, Role::None), ..Digest::default() };
+        let mut sink = Sink { hash: &mut self.hash, writer: self.base.as_ref().map(|_| CommitWriter::default()) };
+        if !commit.is_empty() {
+            let causes = commit.causes.iter().map(|cause| cause.source);
+            note_sources(&mut self.sources, causes, &mut sink);
+        }
+        for event in &commit.events {
+            digest.others += 1;
+            digest.show(|| describe(event));
+            push_event(event, &mut sink);
+        }
+        let mut cause = None;
+        let mut set: Vec<&StateRef> = Vec::new();
+        for change in &commit.changes {
+            if cause != Some(change.cause) && sink.writer.is_some() {
+                cause = Some(change.cause);
+                if let Some(found) = commit.causes.get(change.cause as usize) {
+                    push_cause(&self.sources, found, &mut sink);
+                }
+            }
+            match &change.kind {
+                ChangeKind::Added { space, atom } => {
+                    digest.added += 1;
+                    digest.show(|| format!("+ {atom}"));
+                    push_count(space, 1, atom, &mut sink);
+                }
+                ChangeKind::Removed { space, atom, .. } => {
+                    digest.removed += 1;
+                    digest.show(|| format!("- {atom}"));
+                    push_count(space, -1, atom, &mut sink);
+                }
+                ChangeKind::Set { state, .. } => set.push(state),
+            }
+        }
+        // A state that was set between two marks may be noted twice; its content is the same.
+        set.sort_by_key(|state| state.serial());
+        set.dedup_by_key(|state| state.serial());
+        for state in set {
+            digest.others += 1;
+            let value = state.value();
+            digest.show(|| format!("state {} = {value}", state.serial()));
+            named(&value, |value| sink.push(&Record::State { state: state.serial(), value }));
+        }
+        let writer = sink.writer.unwrap_or_default();
+        (digest, writer)
+    }
+
+    fn keep(&mut self, commit: &Commit, writer: CommitWriter) -> Result<(), BaseError> {
+        let Some(base) = &self.base else { return Ok(()) };
+        let tape_frame = match &self.tape {
+            Role::Records(tape) => tape.borrow().as_ref().map(Tape::frames),
+            _ => None,
+        };
+        let hash = self.hash.value().to_le_bytes();
+        let header = CommitHeader { epoch: self.epoch, hash, parts: 0, variables: commit.variables, tape_frame };
+        base.append(&writer.finish(header))
+    }
+
+    /// Notes the sources that have ended and are not recorded as such.
+    fn note_ended(&mut self) -> Result<(), BaseError> {
+        let Some(base) = &self.base else { return Ok(()) };
+        for id in std::mem::take(&mut self.ended) {
+            let Some(source) = self.sources.get_mut(id) else { continue };
+            let is_worth_it = source.is_recorded || source.is_edited;
+            if source.is_complete || source.file.is_none() || !is_worth_it {
+                continue;
+            }
+            source.is_complete = true;
+            let begun = (!source.is_recorded).then(|| begun_record(id, source));
+            let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: id.0 }]).collect();
+            base.append(&[record::note_frame(&records)])?;
+            source.is_recorded = true;
+        }
+        Ok(())
+    }
+
+    fn place(&self, cause: Cause) -> (String, u32, u32) {
+        let (line, column) = self.sources.position(cause.source, cause.offset);
+        (self.sources.origin(cause.source).to_owned(), line, column)
+    }
+
+    fn tell_tape(&mut self, digest: Digest, current: Cause) -> Result<(), MemoryError> {
+        if matches!(self.tape, Role::None) {
+            return Ok(());
+        }
+        let (origin, line, column) = self.place(current);
+        let commit = TapeCommit {
+            number: self.commits,
+            epoch: self.epoch,
+            hash: self.hash.value().to_le_bytes(),
+            origin,
+            line,
+            column,
+            added: digest.added,
+            removed: digest.removed,
+            others: digest.others,
+            sample: digest.sample,
+        };
+        match &self.tape {
+            Role::None => {}
+            Role::Records(tape) => {
+                if let Some(tape) = &mut *tape.borrow_mut() {
+                    tape.commit(&commit)?;
+                }
+            }
+            Role::Replays(follower) => follower.borrow_mut().commit(&commit)?,
+        }
+        Ok(())
+    }
+}
+
+/// What a commit is for those who compare it.
+#[derive(Default)]
+struct Digest {
+    added: u64,
+    removed: u64,
+    others: u64,
+    sample: Vec<String>,
+    keeps_sample: bool,
+}
+
+impl Digest {
+    fn show(&mut self, text: impl FnOnce() -> String) {
+        if self.keeps_sample && self.sample.len() < SAMPLE_CHANGES_MAX {
+            let mut text = text();
+            if text.len() > SAMPLE_BYTES_MAX {
+                text.truncate(text.floor_char_boundary(SAMPLE_BYTES_MAX));
+                text.push('…');
+            }
+            self.sample.push(text);
+        }
+    }
+}
+
+/// An event, for people.
+fn describe(event: &Event) -> String {
+    match event {
+        Event::SpaceMade { serial } => format!("space {serial} made"),
+        Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
+        Event::ModuleMade { path, .. } => format!("module {path} made"),
+        Event::ModuleNamed { path, .. } => format!("module named {path}"),
+        Event::ModuleForgotten { module } => format!("module {} forgotten", module.number()),
+        Event::Imported { into, from } => format!("module {} imports module {}", into.number(), from.number()),
+        Event::WordsImported { into, from } => {
+            format!("module {} knows the words of module {}", into.number(), from.number())
+        }
+        Event::Bound { token, atom, .. } => format!("{token} means {atom}"),
+        Event::Set { key, value } => format!("setting {key} = {value}"),
+        Event::Unstated { atom, .. } => format!("no longer stated: {atom}"),
+        Event::GeneratorSet { number, generator } => format!("random generator {number} = {generator:?}"),
+        event => format!("{event:?}"),
+    }
+}
+
+/// Where the records of a commit go: all to the state hash, and to the journal of a base.
+struct Sink<'a> {
+    hash: &'a mut StateHash,
+    writer: Option<CommitWriter>,
+}
+
+impl Sink<'_> {
+    fn push(&mut self, record: &Record<'_>) {
+        note_hash(record, self.hash);
+        if let Some(writer) = &mut self.writer {
+            writer.push(record);
+        }
+    }
+}
+
+/// An atom whose variables are named as in a source: numbers only where two have one name.
+fn plain(atom: &Atom) -> Atom {
+    let mut taken: Vec<Variable> = Vec::new();
+    let named = rewrite(atom, |variable| {
+        let twins = taken.iter().filter(|known| known.name() == variable.name());
+        let position = twins.clone().position(|known| known == variable).unwrap_or_else(|| twins.count());
+        if !taken.contains(variable) {
+            taken.push(variable.clone());
+        }
+        let name = variable.name().as_str();
+        let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
+        Rewrite::Replace(Atom::variable(&plain))
+    });
+    named.unwrap_or_else(|| atom.clone())
+}
+
+/// Hands out an atom as records have it.
+fn named<T>(atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
+    let mut bytes = Vec::with_capacity(64);
+    let mut names: Vec<&str> = Vec::new();
+    canonical::encode_naming(atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
+    take(AtomRecord { bytes: &bytes, names })
+}
+
+fn push_count(space: &SpaceRef, copies: i64, atom: &Atom, sink: &mut Sink<'_>) {
+    named(atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
+}
+
+fn push_cause(sources: &Sources, cause: &Cause, sink: &mut Sink<'_>) {
+    let (line, column) = sources.position(cause.source, cause.offset);
+    let kind = match cause.kind {
+        CauseKind::Statement => CauseRecord::Statement,
+        CauseKind::Evaluation => CauseRecord::Evaluation,
+        CauseKind::Retraction => CauseRecord::Retraction,
+    };
+    sink.push(&Record::Cause { source: cause.source.0, kind, line, column });
+}
+
+/// Says of the sources that cause something that they have begun, if the base does not know.
+fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, sink: &mut Sink<'_>) {
+    let mut last = None;
+    for id in causes {
+        if last == Some(id) {
+            continue;
+        }
+        last = Some(id);
+        if let Some(source) = sources.get_mut(id).filter(|source| !source.is_recorded) {
+            source.is_recorded = true;
+            sink.push(&begun_record(id, source));
+        }
+    }
+}
+
+fn begun_record(id: SourceId, source: &sources::KnownSource) -> Record<'_> {
+    Record::SourceBegun {
+        source: id.0,
+        module: source.module.number(),
+        origin: &source.origin,
+        file: source.file.as_deref(),
+        content: source.content,
+    }
+}
+
+fn push_event(event: &Event, sink: &mut Sink<'_>) {
+    match event {
+        Event::SpaceMade { serial } => sink.push(&Record::SpaceMade { serial: *serial }),
+        Event::StateMade { serial, value, type_atom } => named(value, |value| {
+            named(type_atom, |type_atom| sink.push(&Record::StateMade { serial: *serial, value, type_atom }));
+        }),
+        Event::ModuleMade { serial, path, directory, file } => {
+            sink.push(&Record::ModuleMade { serial: *serial, path, directory, file: file.as_deref() });
+        }
+        Event::ModuleNamed { path, module } => sink.push(&Record::ModuleNamed { path, module: module.number() }),
+        Event::ModuleForgotten { module } => sink.push(&Record::ModuleForgotten { module: module.number() }),
+        Event::Imported { into, from } => sink.push(&Record::Imported { into: into.number(), from: from.number() }),
+        Event::Bound { module, token, is_pattern, atom } => named(atom, |atom| {
+            sink.push(&Record::Bound { module: module.number(), token, is_pattern: *is_pattern, atom });
+        }),
+        Event::Set { key, value } => named(value, |value| sink.push(&Record::Setting { key, value })),
+        Event::Unstated { source, atom } => {
+            named(atom, |atom| sink.push(&Record::Unstated { source: source.0, atom }));
+        }
+        Event::WordsImported { into, from } => {
+            sink.push(&Record::WordsImported { into: into.number(), from: from.number() });
+        }
+        Event::GeneratorSet { number, generator } => {
+            sink.push(&Record::GeneratorSet { number: *number, generator: *generator });
+        }
+        event => unreachable!("an event without a record: {event:?}"),
+    }
+}
+
+impl Memory for Recall {
+    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
+        if let Role::Replays(follower) = &self.tape {
+            follower.borrow_mut().check()?;
+        }
+        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
+        let Some(base) = &self.base else {
+            let id = self.sources.begin(source, None, content, Found::New);
+            self.begun.push(id);
+            return Ok(Begun { id, known: Known::New });
+        };
+        let file = source.file.map(|file| base.name_of(file));
+        let found = self.sources.find(source.module, file.as_deref(), &content);
+        let known = match found {
+            Found::New => Known::New,
+            Found::Unchanged(_) => Known::Unchanged,
+            Found::Changed(id) => Known::Changed(past::statements(base, runner, id)?),
+        };
+        let id = self.sources.begin(source, file, content, found);
+        self.begun.push(id);
+        Ok(Begun { id, known })
+    }
+
+    fn sources_begun(&self) -> usize {
+        self.begun.len()
+    }
+
+    fn undo_sources(&mut self, kept: usize) {
+        for id in self.begun.split_off(kept.min(self.begun.len())) {
+            self.ended.retain(|ended| *ended != id);
+            self.sources.forget(id);
+        }
+    }
+
+    fn end_source(&mut self, source: SourceId) {
+        self.ended.push(source);
+    }
+
+    fn begin_evaluation(&mut self, runner: &mut Runner, evaluations: u64, form: Cause) -> Result<(), MemoryError> {
+        self.evaluations = evaluations;
+        if let Role::Replays(follower) = &self.tape {
+            let (origin, line, column) = self.place(form);
+            let mut follower = follower.borrow_mut();
+            follower.check()?;
+            follower.set_place(format!("{origin}:{line}:{column}"));
+            let here = follower.cancelled().filter(|cancelled| cancelled.evaluations == evaluations);
+            runner.limits_mut().cancelled_after = here.map(|cancelled| {
+                (cancelled.steps, if cancelled.is_timeout { LimitReached::Time } else { LimitReached::Cancelled })
+            });
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
+        let is_empty = commit.is_empty();
+        // Where nothing is asked and nothing has happened, there is nothing to remember.
+        if !is_empty || matches!(occasion, Occasion::Answer | Occasion::Asked) {
+            if let Role::Replays(follower) = &self.tape {
+                let (origin, line, column) = self.place(current);
+                let mut follower = follower.borrow_mut();
+                follower.set_place(format!("{origin}:{line}:{column}"));
+                follower.check()?;
+            }
+            self.commits += 1;
+            let (digest, writer) = self.digest(&commit);
+            if !is_empty {
+                self.epoch += 1;
+                self.keep(&commit, writer)?;
+            }
+            self.tell_tape(digest, current)?;
+        }
+        self.begun.clear();
+        if matches!(occasion, Occasion::EndOfSource | Occasion::Answer) {
+            self.note_ended()?;
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
+        let is_timeout = limit == LimitReached::Time;
+        let cancelled = TapeCancelled { evaluations: self.evaluations, steps, is_timeout };
+        match &self.tape {
+            Role::None => {}
+            Role::Records(tape) => {
+                if let Some(tape) = &mut *tape.borrow_mut() {
+                    tape.cancelled(cancelled)?;
+                }
+            }
+            Role::Replays(follower) => follower.borrow_mut().cancel(cancelled)?,
+        }
+        Ok(())
+    }
+
+    fn is_durable(&self) -> bool {
+        self.base.is_some()
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        self.base.as_ref().map(|_| self.epoch)
+    }
+
+    fn as_of(&mut self, runner: &mut Runner, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, MemoryError> {
+        let base = self.base.as_ref().ok_or("no history is kept of this run; name a knowledge base with --kb DIR")?;
+        if epoch > self.epoch {
+            return Err(BaseError::NoEpoch { epoch, last: self.epoch }.into());
+        }
+        let found = self.images.space(base, runner, space, epoch)?;
+        found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
+    }
+
+    fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
+        let base = self.base.as_ref().ok_or("no history is kept of this run; name a knowledge base with --kb DIR")?;
+        Ok(past::reasons(base, runner, space, pattern)?)
+    }
+}

@@ -1,0 +1,289 @@
+//! The past of a base: spaces as they were, and where atoms come from.
+
+use super::base::{Base, BaseError, Committed};
+use super::load::decode;
+use super::record::{AtomRecord, CauseRecord, Record};
+use metta::{Reason, Runner, SourceId};
+use rustc_hash::FxHashMap;
+use space::{Atom, SpaceRef, StateRef, Symbol, canonical};
+use std::collections::VecDeque;
+
+/// How many images of the past are kept, the latest used.
+const IMAGES_MAX: usize = 8;
+
+/// All spaces and states as they were after a commit. Nothing can change them.
+struct Image {
+    epoch: u64,
+    spaces: FxHashMap<u64, SpaceRef>,
+}
+
+/// Images of the past that were asked for.
+#[derive(Default)]
+pub(super) struct Images {
+    images: Vec<Image>,
+    /// How many frozen spaces and states were made: they have serial numbers of their own.
+    made: u64,
+}
+
+impl Drop for Images {
+    fn drop(&mut self) {
+        self.images.iter().for_each(Image::clear);
+    }
+}
+
+impl Image {
+    /// Spaces of the past may hold each other.
+    fn clear(&self) {
+        self.spaces.values().for_each(SpaceRef::clear);
+    }
+}
+
+impl Images {
+    /// A space as it was after a commit.
+    pub(super) fn space(
+        &mut self,
+        base: &Base,
+        runner: &mut Runner,
+        space: &SpaceRef,
+        epoch: u64,
+    ) -> Result<Option<SpaceRef>, BaseError> {
+        let known = self.images.iter().position(|image| image.epoch == epoch);
+        let image = match known {
+            Some(index) => self.images.remove(index),
+            None => self.build(base, runner, epoch)?,
+        };
+        let found = image.spaces.get(&space.serial()).cloned();
+        self.images.push(image);
+        if self.images.len() > IMAGES_MAX {
+            // A program may hold its spaces still, so they keep what they hold.
+            self.images.remove(0);
+        }
+        Ok(found)
+    }
+
+    fn build(&mut self, base: &Base, runner: &mut Runner, epoch: u64) -> Result<Image, BaseError> {
+        let mut past = Past { image: Image { epoch, spaces: FxHashMap::default() }, states: Vec::new(), imports: Vec::new() };
+        // The program's own space is there from the beginning, and imports the library.
+        for serial in 0..=1 {
+            self.add_space(&mut past, runner, serial);
+        }
+        past.imports.push((1, 0));
+        let mut commits = base.commits()?;
+        while let Some(committed) = commits.next()? {
+            if committed.header.as_ref().is_some_and(|header| header.epoch > epoch) {
+                break;
+            }
+            committed.each(|record| {
+                self.apply(&mut past, runner, record).map_err(|reason| committed.damaged(reason))
+            })?;
+        }
+        for (into, from) in &past.imports {
+            if let (Some(into), Some(from)) = (past.image.spaces.get(into), past.image.spaces.get(from)) {
+                into.import(from);
+            }
+        }
+        past.image.spaces.iter().filter(|(serial, _)| **serial != 0).for_each(|(_, space)| space.freeze());
+        past.states.iter().for_each(StateRef::freeze);
+        Ok(past.image)
+    }
+
+    fn add_space(&mut self, past: &mut Past, runner: &Runner, serial: u64) {
+        let Some(live) = runner.space(serial) else { return };
+        // The library does not change.
+        let space = if serial == 0 {
+            live
+        } else {
+            let name = format!("as-of-{}({})", past.image.epoch, live.name());
+            SpaceRef::new(self.next_serial(), name, runner.terms())
+        };
+        past.image.spaces.insert(serial, space);
+    }
+
+    fn next_serial(&mut self) -> u64 {
+        self.made += 1;
+        1 << 63 | self.made
+    }
+
+    fn apply(&mut self, past: &mut Past, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {
+        match record {
+            Record::Count { space, copies, atom } => {
+                let atom = past.decode(runner, &atom)?;
+                let space = past.image.spaces.get(&space).ok_or_else(|| format!("there is no space {space}"))?;
+                for _ in 0..copies.unsigned_abs() {
+                    if copies > 0 {
+                        space.add(&atom);
+                    } else {
+                        space.remove(&atom);
+                    }
+                }
+            }
+            Record::State { state, value } => {
+                let value = past.decode(runner, &value)?;
+                let state = usize::try_from(state - 1).ok().and_then(|index| past.states.get(index));
+                state.ok_or("a state is set that was not made")?.set(value);
+            }
+            Record::SpaceMade { serial } => self.add_space(past, runner, serial),
+            Record::ModuleMade { serial, .. } => {
+                self.add_space(past, runner, serial);
+                past.imports.push((serial, 0));
+            }
+            Record::StateMade { value, type_atom, .. } => {
+                let (value, type_atom) = (past.decode(runner, &value)?, past.decode(runner, &type_atom)?);
+                let serial = self.next_serial();
+                past.states.push(StateRef::new(serial, value, type_atom));
+            }
+            Record::Imported { into, from } => {
+                let serials = [into, from].map(|module| runner.space_of(metta::ModuleId::new(module)));
+                if let [Some(into), Some(from)] = serials {
+                    past.imports.push((into, from));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A past that is being built.
+struct Past {
+    image: Image,
+    states: Vec<StateRef>,
+    imports: Vec<(u64, u64)>,
+}
+
+impl Past {
+    /// An atom whose spaces and states are those of the past.
+    fn decode(&self, runner: &mut Runner, atom: &AtomRecord<'_>) -> Result<Atom, String> {
+        let names: Vec<Symbol> = atom.names.iter().map(|name| Symbol::new(name)).collect();
+        let state = |serial: u64| self.states.get(usize::try_from(serial).ok()?.checked_sub(1)?).cloned();
+        let space = |serial: u64| self.image.spaces.get(&serial).cloned();
+        runner.decode_with(atom.bytes, &names, state, space).map_err(|error| error.to_string())
+    }
+}
+
+/// Where the copies of atoms come from that are in a space now, in the order of the commits.
+pub(super) fn reasons(
+    base: &Base,
+    runner: &mut Runner,
+    space: &SpaceRef,
+    pattern: &Atom,
+) -> Result<Vec<Reason>, BaseError> {
+    let serial = space.serial();
+    let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
+    let mut found: Vec<(Vec<u8>, Reason)> = Vec::new();
+    let mut walk = Causes::default();
+    let mut commits = base.commits()?;
+    // Records of a commit come before its number is known.
+    while let Some(committed) = commits.next()? {
+        let Some(header) = &committed.header else {
+            walk.take_all(&committed)?;
+            continue;
+        };
+        committed.each(|record| {
+            walk.take(&record);
+            let Record::Count { space, copies, atom } = record else { return Ok(()) };
+            if space != serial || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
+                return Ok(());
+            }
+            if copies < 0 {
+                // The copies that came last go first.
+                for _ in 0..copies.unsigned_abs() {
+                    if let Some(index) = found.iter().rposition(|(bytes, _)| bytes == atom.bytes) {
+                        found.remove(index);
+                    }
+                }
+                return Ok(());
+            }
+            let bytes = atom.bytes.to_vec();
+            let atom = decode(runner, &atom).map_err(|reason| committed.damaged(reason))?;
+            if !matches(runner, pattern, &atom) {
+                return Ok(());
+            }
+            let (origin, line, column) = walk.place();
+            let reason = Reason { atom, epoch: header.epoch, origin, line, column };
+            found.extend(std::iter::repeat_n((bytes, reason), copies as usize));
+            Ok::<(), BaseError>(())
+        })?;
+    }
+    Ok(found.into_iter().map(|(_, reason)| reason).collect())
+}
+
+/// Whether a pattern matches an atom as a query of a space that holds it would.
+fn matches(runner: &mut Runner, pattern: &Atom, atom: &Atom) -> bool {
+    let space = SpaceRef::new(u64::MAX, "one", runner.terms());
+    space.add(atom);
+    !space.query(pattern, runner.variables()).is_empty()
+}
+
+/// The atoms that a source states, as its commits say, with copies.
+pub(super) fn statements(
+    base: &Base,
+    runner: &mut Runner,
+    source: SourceId,
+) -> Result<Vec<Atom>, BaseError> {
+    let mut stated: Vec<Option<Atom>> = Vec::new();
+    let mut places: FxHashMap<Vec<u8>, VecDeque<usize>> = FxHashMap::default();
+    let mut is_statement = false;
+    let mut commits = base.commits()?;
+    while let Some(committed) = commits.next()? {
+        let damaged = |reason| committed.damaged(reason);
+        committed.each(|record| {
+            match record {
+                Record::Cause { source: cause, kind, .. } => {
+                    is_statement = cause == source.0 && kind == CauseRecord::Statement;
+                }
+                Record::Count { copies, atom, .. } if is_statement && copies > 0 => {
+                    let decoded = decode(runner, &atom).map_err(damaged)?;
+                    let places = places.entry(atom.bytes.to_vec()).or_default();
+                    for _ in 0..copies {
+                        places.push_back(stated.len());
+                        stated.push(Some(decoded.clone()));
+                    }
+                }
+                Record::Unstated { source: from, atom } if from == source.0 => {
+                    if let Some(first) = places.get_mut(atom.bytes).and_then(VecDeque::pop_front) {
+                        stated[first] = None;
+                    }
+                }
+                _ => {}
+            }
+            Ok::<(), BaseError>(())
+        })?;
+    }
+    Ok(stated.into_iter().flatten().collect())
+}
+
+/// Follows a base's records to know what causes the next one.
+#[derive(Default)]
+pub(super) struct Causes {
+    origins: Vec<String>,
+    source: u32,
+    line: u32,
+    column: u32,
+}
+
+impl Causes {
+    pub(super) fn take(&mut self, record: &Record<'_>) {
+        match record {
+            Record::Cause { source, line, column, .. } => (self.source, self.line, self.column) = (*source, *line, *column),
+            Record::SourceBegun { source, origin, .. } => match self.origins.get_mut(*source as usize) {
+                Some(known) => (*origin).clone_into(known),
+                None => self.origins.push((*origin).to_owned()),
+            },
+            _ => {}
+        }
+    }
+
+    pub(super) fn take_all(&mut self, committed: &Committed) -> Result<(), BaseError> {
+        committed.each(|record| {
+            self.take(&record);
+            Ok(())
+        })
+    }
+
+    /// What the source of the present cause is called, and the line and column of its form.
+    pub(super) fn place(&self) -> (String, u32, u32) {
+        let origin = self.origins.get(self.source as usize).cloned().unwrap_or_default();
+        (origin, self.line, self.column)
+    }
+}

@@ -1,0 +1,278 @@
+//! What a commit says, as bytes: the payloads of a base's journal. `docs/formats.md` draws them.
+//!
+//! A frame is one byte that says its kind, a header, and records end to end. Headers and records are written in the
+//! encoding of the crate `postcard`: variable-length integers, lengths before texts and bytes. Enum variants are numbered
+//! in the order below: new ones go to the end.
+
+use metta::Generator;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The version of the frames of bases and tapes that this crate writes. It reads all versions up to it.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// The version of what programs mean. A tape is replayed by the version it was recorded with.
+pub(crate) const SEMANTICS_VERSION: u32 = 1;
+
+/// A frame this long is not made longer: what is left of its commit goes to another.
+pub(crate) const PART_BYTES: usize = 4 << 20;
+
+/// The kinds of frames of a base.
+mod kind {
+    pub(super) const BEGIN: u8 = 1;
+    pub(super) const PART: u8 = 2;
+    pub(super) const COMMIT: u8 = 3;
+    pub(super) const NOTE: u8 = 4;
+}
+
+/// The first frame of a base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BeginHeader {
+    pub(crate) format: u32,
+    pub(crate) semantics: u32,
+}
+
+/// The last frame of a commit, which makes it visible.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CommitHeader {
+    /// The number of the commit, from 1.
+    pub(crate) epoch: u64,
+    /// The state hash after it, its bytes little-endian.
+    pub(crate) hash: [u8; 16],
+    /// How many of the frames before this one belong to it.
+    pub(crate) parts: u32,
+    /// How many variables the run had numbered.
+    pub(crate) variables: u64,
+    /// The number of the tape's frame that the commit follows, if the run was recorded.
+    pub(crate) tape_frame: Option<u64>,
+}
+
+/// A frame of a base's journal.
+#[derive(Debug)]
+pub(crate) enum Frame<'a> {
+    Begin,
+    Part { records: &'a [u8] },
+    Commit { header: CommitHeader, records: &'a [u8] },
+    /// Records that change no state and so need no commit.
+    Note { records: &'a [u8] },
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, RecordError> {
+        let (&kind, rest) = payload.split_first().ok_or(RecordError::Empty)?;
+        match kind {
+            kind::BEGIN => {
+                let (header, rest) = header::<BeginHeader>(rest)?;
+                match header.format {
+                    _ if !rest.is_empty() => Err(RecordError::Malformed),
+                    FORMAT_VERSION => Ok(Self::Begin),
+                    version => Err(RecordError::Version(version)),
+                }
+            }
+            kind::PART => Ok(Self::Part { records: rest }),
+            kind::COMMIT => {
+                let (header, records) = header(rest)?;
+                Ok(Self::Commit { header, records })
+            }
+            kind::NOTE => Ok(Self::Note { records: rest }),
+            kind => Err(RecordError::Kind(kind)),
+        }
+    }
+}
+
+fn header<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(T, &'a [u8]), RecordError> {
+    postcard::take_from_bytes(bytes).map_err(|_| RecordError::Malformed)
+}
+
+/// Why a frame says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordError {
+    Empty,
+    Kind(u8),
+    Version(u32),
+    Malformed,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => formatter.write_str("the frame is empty"),
+            Self::Kind(kind) => write!(formatter, "frames of kind {kind} are not known to this version"),
+            Self::Version(version) => {
+                write!(formatter, "it has format {version}, and this version reads formats up to {FORMAT_VERSION}")
+            }
+            Self::Malformed => formatter.write_str("what the frame says is malformed"),
+        }
+    }
+}
+
+/// An atom with the names of its variables, which its canonical bytes leave out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AtomRecord<'a> {
+    #[serde(borrow, with = "serde_bytes")]
+    pub(crate) bytes: &'a [u8],
+    #[serde(borrow)]
+    pub(crate) names: Vec<&'a str>,
+}
+
+/// One thing that a commit says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Record<'a> {
+    /// What follows was caused by this form.
+    Cause {
+        source: u32,
+        kind: CauseRecord,
+        line: u32,
+        column: u32,
+    },
+    /// Copies of an atom were added, or taken away if the count is negative.
+    Count {
+        space: u64,
+        copies: i64,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    /// A state was set.
+    State {
+        state: u64,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+    },
+    SpaceMade {
+        serial: u64,
+    },
+    StateMade {
+        serial: u64,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+        #[serde(borrow)]
+        type_atom: AtomRecord<'a>,
+    },
+    ModuleMade {
+        serial: u64,
+        path: &'a str,
+        directory: &'a str,
+        file: Option<&'a str>,
+    },
+    ModuleNamed {
+        path: &'a str,
+        module: u32,
+    },
+    ModuleForgotten {
+        module: u32,
+    },
+    Imported {
+        into: u32,
+        from: u32,
+    },
+    Bound {
+        module: u32,
+        token: &'a str,
+        is_pattern: bool,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    Setting {
+        key: &'a str,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+    },
+    /// A source began to run: a text of this content, in this module.
+    SourceBegun {
+        source: u32,
+        module: u32,
+        /// What it is called.
+        origin: &'a str,
+        /// Its path from the base's directory, if it is a file.
+        file: Option<&'a str>,
+        /// BLAKE3 of its text.
+        content: [u8; 32],
+    },
+    /// A source ran to its end.
+    SourceEnded {
+        source: u32,
+    },
+    /// An edited source no longer states an atom.
+    Unstated {
+        source: u32,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    /// The words of a module that comes with the program became known to another.
+    WordsImported {
+        into: u32,
+        from: u32,
+    },
+    /// A generator of random numbers was made, used or changed.
+    GeneratorSet {
+        number: u64,
+        generator: Generator,
+    },
+}
+
+/// What kind of form caused a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CauseRecord {
+    Statement,
+    Evaluation,
+    Retraction,
+}
+
+/// The records of a frame, one after the other.
+pub(crate) struct Records<'a>(&'a [u8]);
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'a>>, RecordError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let (record, rest) = header(self.0)?;
+        self.0 = rest;
+        Ok(Some(record))
+    }
+}
+
+/// Writes the frames of one commit.
+#[derive(Default)]
+pub(crate) struct CommitWriter {
+    parts: Vec<Vec<u8>>,
+    records: Vec<u8>,
+}
+
+impl CommitWriter {
+    pub(crate) fn push(&mut self, record: &Record<'_>) {
+        let records = std::mem::take(&mut self.records);
+        self.records = postcard::to_extend(record, records).expect("a vector takes every record");
+        if self.records.len() >= PART_BYTES {
+            let mut part = vec![kind::PART];
+            part.append(&mut self.records);
+            self.parts.push(part);
+        }
+    }
+
+    /// The frames, given the header of the last.
+    pub(crate) fn finish(self, mut header: CommitHeader) -> Vec<Vec<u8>> {
+        header.parts = self.parts.len() as u32;
+        let mut last = postcard::to_extend(&header, vec![kind::COMMIT]).expect("a vector takes every header");
+        last.extend(self.records);
+        let mut frames = self.parts;
+        frames.push(last);
+        frames
+    }
+}
+
+/// A frame of records that change no state.
+pub(crate) fn note_frame(records: &[Record<'_>]) -> Vec<u8> {
+    let push = |frame, record| postcard::to_extend(record, frame).expect("a vector takes every record");
+    records.iter().fold(vec![kind::NOTE], push)
+}
+
+/// The first frame of a new base.
+pub(crate) fn begin_frame() -> Vec<u8> {
+    let header = BeginHeader { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION };
+    postcard::to_extend(&header, vec![kind::BEGIN]).expect("a vector takes every header")
+}

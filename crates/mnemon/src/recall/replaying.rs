@@ -1,0 +1,349 @@
+//! Running a tape again: a world that answers from it, and checks that what is asked and committed is what was.
+
+use super::record::RecordError;
+use super::tape::{Request, TapeCancelled, TapeCommit, TapeError, TapeFrame, TapeReader, whole};
+use metta::{FileId, OpenMode, World, WorldError};
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// The tape that a run follows.
+pub(super) struct Follower {
+    tape: TapeReader,
+    /// How many commits were equal so far.
+    commits: u64,
+    /// The form that is being run: where the next commit will be said to be.
+    place: String,
+    /// Whether a form is being run; if not, what happens belongs to the last commit.
+    is_in_form: bool,
+    /// The commit after which to stop.
+    stop_after: Option<u64>,
+    /// Where the recorded run was cancelled.
+    cancelled: Option<TapeCancelled>,
+    end: Option<ReplayEnd>,
+}
+
+pub(super) type SharedFollower = Rc<RefCell<Follower>>;
+
+/// Why a replay ended before the program did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplayEnd {
+    /// The run is not the one that was recorded.
+    Differs(Box<Difference>),
+    /// The tape ends after this many commits: the recorded run was killed.
+    TapeEnds(u64),
+    /// It was to stop after this commit.
+    Reached(u64),
+    /// The tape cannot be read any further.
+    Unreadable(String),
+}
+
+/// The first difference between a recorded run and its replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The commit that differs, or the one that was being made.
+    pub commit: u64,
+    /// The source, line and column of the form that was run.
+    pub place: String,
+    /// What differs.
+    pub what: String,
+    /// What the tape has.
+    pub recorded: Vec<String>,
+    /// What the replay came to.
+    pub replayed: Vec<String>,
+}
+
+impl fmt::Display for ReplayEnd {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs(difference) => difference.fmt(formatter),
+            Self::TapeEnds(commits) => {
+                write!(formatter, "the tape ends after commit {commits}: the recorded run was killed there")
+            }
+            Self::Reached(commit) => write!(formatter, "stopped after commit {commit}"),
+            Self::Unreadable(reason) => formatter.write_str(reason),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the replay differs from the recording at commit {}", self.commit)?;
+        if !self.place.is_empty() {
+            write!(formatter, ", at {}", self.place)?;
+        }
+        write!(formatter, ": {}", self.what)?;
+        for (side, lines) in [("recorded", &self.recorded), ("replayed", &self.replayed)] {
+            for line in lines {
+                write!(formatter, "\n  {side}: {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ReplayEnd {}
+
+impl Follower {
+    /// Follows a tape whose beginning was read.
+    pub(super) fn new(tape: TapeReader, cancelled: Option<TapeCancelled>, stop_after: Option<u64>) -> SharedFollower {
+        let place = String::new();
+        Rc::new(RefCell::new(Self {
+            tape,
+            commits: 0,
+            place,
+            is_in_form: false,
+            stop_after,
+            cancelled,
+            end: None,
+        }))
+    }
+
+    pub(super) fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    pub(super) fn cancelled(&self) -> Option<TapeCancelled> {
+        self.cancelled
+    }
+
+    pub(super) fn end(&self) -> Option<&ReplayEnd> {
+        self.end.as_ref()
+    }
+
+    pub(super) fn set_place(&mut self, place: String) {
+        self.place = place;
+        self.is_in_form = true;
+    }
+
+    /// Whether the run is to go on.
+    pub(super) fn check(&mut self) -> Result<(), ReplayEnd> {
+        if self.end.is_none() && self.stop_after.is_some_and(|last| self.commits >= last) {
+            self.end = Some(ReplayEnd::Reached(self.commits));
+        }
+        self.end.clone().map_or(Ok(()), Err)
+    }
+
+    fn fail(&mut self, end: ReplayEnd) -> ReplayEnd {
+        self.end.get_or_insert(end).clone()
+    }
+
+    fn differ(&mut self, what: String, recorded: Vec<String>, replayed: Vec<String>) -> ReplayEnd {
+        let commit = if self.is_in_form { self.commits + 1 } else { self.commits.max(1) };
+        let place = self.place.clone();
+        self.fail(ReplayEnd::Differs(Box::new(Difference { commit, place, what, recorded, replayed })))
+    }
+
+    fn next<T>(&mut self, take: impl FnOnce(TapeFrame<'_>) -> Result<T, RecordError>) -> Result<T, ReplayEnd> {
+        if let Some(end) = &self.end {
+            return Err(end.clone());
+        }
+        match self.tape.next(take) {
+            Ok(Some(taken)) => Ok(taken),
+            Ok(None) => Err(self.fail(ReplayEnd::TapeEnds(self.commits))),
+            Err(error) => Err(self.fail(ReplayEnd::Unreadable(error.to_string()))),
+        }
+    }
+
+    /// The recorded answer of a request, which must be the one that was made here.
+    fn answer<T: DeserializeOwned>(&mut self, asked: &Request<'_>) -> Result<Result<T, WorldError>, ReplayEnd> {
+        let found = self.next(|frame| match frame {
+            TapeFrame::Effect(request, answer) if request == *asked => Ok(Ok(whole(answer)?)),
+            frame => Ok(Err(describe(&frame))),
+        })?;
+        found.map_err(|recorded| {
+            let is_print = matches!(asked, Request::Print(_));
+            let what = if is_print { "the output" } else { "what the run asks of the world" };
+            self.differ(what.to_owned(), vec![recorded], vec![asked.to_string()])
+        })
+    }
+
+    /// Checks a commit against the recorded one.
+    pub(super) fn commit(&mut self, commit: &TapeCommit) -> Result<(), ReplayEnd> {
+        let found = self.next(|frame| match frame {
+            TapeFrame::Commit(recorded) => Ok(Ok(recorded)),
+            frame => Ok(Err(describe(&frame))),
+        })?;
+        self.place = place_of(commit);
+        match found {
+            Ok(recorded) if recorded == *commit => {
+                self.commits = commit.number;
+                self.is_in_form = false;
+                Ok(())
+            }
+            Ok(recorded) => {
+                let (what, [recorded, replayed]) = compare(&recorded, commit);
+                Err(self.differ(what, recorded, replayed))
+            }
+            Err(recorded) => {
+                let what = "what happens next".to_owned();
+                Err(self.differ(what, vec![recorded], vec![format!("the commit ends, at {}", place_of(commit))]))
+            }
+        }
+    }
+
+    /// Passes the frame that says where the run was cancelled.
+    pub(super) fn cancel(&mut self, cancelled: TapeCancelled) -> Result<(), ReplayEnd> {
+        let found = self.next(|frame| match frame {
+            TapeFrame::Cancelled(recorded) if recorded == cancelled => Ok(Ok(())),
+            frame => Ok(Err(describe(&frame))),
+        })?;
+        let here = format!("the form is cancelled after {} steps", cancelled.steps);
+        found.map_err(|recorded| self.differ("where the run was cancelled".to_owned(), vec![recorded], vec![here]))
+    }
+
+    /// Checks that the tape ends where the run does.
+    pub(super) fn finish(&mut self) -> Result<(), ReplayEnd> {
+        let found = self.next(|frame| match frame {
+            TapeFrame::End => Ok(Ok(())),
+            frame => Ok(Err(describe(&frame))),
+        })?;
+        found.map_err(|recorded| {
+            self.differ("the end".to_owned(), vec![recorded], vec!["the run has ended".to_owned()])
+        })
+    }
+}
+
+fn place_of(commit: &TapeCommit) -> String {
+    format!("{}:{}:{}", commit.origin, commit.line, commit.column)
+}
+
+/// What differs between two commits, and how each side has it.
+fn compare(recorded: &TapeCommit, replayed: &TapeCommit) -> (String, [Vec<String>; 2]) {
+    if place_of(recorded) != place_of(replayed) {
+        return ("the form that was run".to_owned(), [recorded, replayed].map(|commit| vec![place_of(commit)]));
+    }
+    let both = |line: fn(&TapeCommit) -> String| [recorded, replayed].map(|commit| vec![line(commit)]);
+    let counts = |commit: &TapeCommit| {
+        format!("{} added, {} removed, {} other changes", commit.added, commit.removed, commit.others)
+    };
+    let hash = |commit: &TapeCommit| format!("state {:032x}", u128::from_le_bytes(commit.hash));
+    if recorded.sample != replayed.sample {
+        let first = recorded.sample.iter().zip(&replayed.sample).take_while(|(left, right)| left == right).count();
+        let side = |commit: &TapeCommit| match commit.sample.get(first..) {
+            Some(rest) if !rest.is_empty() => rest.iter().take(3).cloned().collect(),
+            _ => vec!["no such change".to_owned()],
+        };
+        return (format!("change {}", first + 1), [side(recorded), side(replayed)]);
+    }
+    if counts(recorded) != counts(replayed) {
+        return ("the number of changes".to_owned(), both(counts));
+    }
+    if recorded.hash != replayed.hash {
+        return ("the state".to_owned(), both(hash));
+    }
+    ("its number".to_owned(), both(|commit| format!("commit {}, epoch {}", commit.number, commit.epoch)))
+}
+
+/// A frame of the tape, for people.
+fn describe(frame: &TapeFrame<'_>) -> String {
+    match frame {
+        TapeFrame::Begin(_) => "the beginning of a tape".to_owned(),
+        TapeFrame::Image(_) => "a part of a base".to_owned(),
+        TapeFrame::Effect(request, _) => request.to_string(),
+        TapeFrame::Commit(commit) => format!("the commit ends, at {}", place_of(commit)),
+        TapeFrame::Cancelled(cancelled) => format!("the form is cancelled after {} steps", cancelled.steps),
+        TapeFrame::End => "the run has ended".to_owned(),
+    }
+}
+
+/// A world that answers from a tape. What is printed goes to another world, when it is what was printed.
+pub(super) struct ReplayingWorld {
+    follower: SharedFollower,
+    output: Box<dyn World>,
+}
+
+impl ReplayingWorld {
+    pub(super) fn new(follower: SharedFollower, output: Box<dyn World>) -> Self {
+        Self { follower, output }
+    }
+
+    fn ask<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, WorldError> {
+        let answer = self.follower.borrow_mut().answer(request);
+        answer.unwrap_or_else(|end| Err(WorldError::ReplayEnded { reason: end.to_string() }))
+    }
+}
+
+impl World for ReplayingWorld {
+    fn print(&mut self, line: &str) -> Result<(), WorldError> {
+        let answer = self.ask(&Request::Print(line.into()));
+        if answer.is_ok() {
+            self.output.print(line)?;
+        }
+        answer
+    }
+
+    fn trace(&mut self, line: &str) {
+        self.output.trace(line);
+    }
+
+    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
+        self.ask::<serde_bytes::ByteBuf>(&Request::ReadSource(path.into())).map(serde_bytes::ByteBuf::into_vec)
+    }
+
+    fn has_source(&mut self, path: &str) -> bool {
+        self.ask(&Request::HasSource(path.into())).unwrap_or(false)
+    }
+
+    fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
+        self.ask::<serde_bytes::ByteBuf>(&Request::ReadStandardInput).map(serde_bytes::ByteBuf::into_vec)
+    }
+
+    fn absolute_path(&mut self, path: &str) -> Result<String, WorldError> {
+        self.ask(&Request::AbsolutePath(path.into()))
+    }
+
+    fn now(&mut self) -> Result<i64, WorldError> {
+        self.ask(&Request::Now)
+    }
+
+    fn random(&mut self) -> Result<u64, WorldError> {
+        self.ask(&Request::Random)
+    }
+
+    fn environment(&mut self, name: &str) -> Result<Option<String>, WorldError> {
+        self.ask(&Request::Environment(name.into()))
+    }
+
+    fn open_file(&mut self, path: &str, mode: OpenMode) -> Result<FileId, WorldError> {
+        self.ask(&Request::OpenFile(path.into(), mode))
+    }
+
+    fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError> {
+        let answer = self.ask::<serde_bytes::ByteBuf>(&Request::ReadFile(file, bytes_max));
+        answer.map(serde_bytes::ByteBuf::into_vec)
+    }
+
+    fn write_file(&mut self, file: FileId, bytes: &[u8]) -> Result<(), WorldError> {
+        self.ask(&Request::WriteFile(file, bytes.into()))
+    }
+
+    fn seek_file(&mut self, file: FileId, position: u64) -> Result<(), WorldError> {
+        self.ask(&Request::SeekFile(file, position))
+    }
+
+    fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
+        self.ask(&Request::FileSize(file))
+    }
+
+    fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {
+        self.ask(&Request::CloseFile(file))
+    }
+}
+
+/// What a whole tape says of the run before it is run again.
+pub(super) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeCancelled>, TapeError> {
+    let mut cancelled = None;
+    while let Some(found) = tape.next(|frame| {
+        Ok(match frame {
+            TapeFrame::Cancelled(found) => Some(found),
+            _ => None,
+        })
+    })? {
+        cancelled = cancelled.or(found);
+    }
+    tape.rewind()?;
+    Ok(cancelled)
+}

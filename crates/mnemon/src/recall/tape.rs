@@ -1,0 +1,373 @@
+//! A tape: everything a run was told by the world, and what it came to, so that it can be run again.
+//!
+//! A tape is a journal in one file. Its frames are, in order: what was run; the base it began with, if it had one; then each
+//! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
+//! needs no other file. `docs/formats.md` draws the frames.
+
+use super::record::{FORMAT_VERSION, RecordError, SEMANTICS_VERSION};
+use crate::program::Program;
+use journal::{AppendError, Disk, Durability, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError};
+use metta::{FileId, OpenMode};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The kinds of frames of a tape.
+mod kind {
+    pub(super) const BEGIN: u8 = 1;
+    pub(super) const IMAGE: u8 = 2;
+    pub(super) const EFFECT: u8 = 3;
+    pub(super) const COMMIT: u8 = 4;
+    pub(super) const CANCELLED: u8 = 5;
+    pub(super) const END: u8 = 6;
+}
+
+/// What was run, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TapeBegin {
+    pub(crate) format: u32,
+    pub(crate) semantics: u32,
+    pub(crate) program: Program,
+    pub(crate) base: Option<TapeBase>,
+}
+
+/// The base that a run began with; its frames follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TapeBase {
+    /// Where sources are named from.
+    pub(crate) directory: String,
+    /// How many frames of the tape hold it.
+    pub(crate) frames: u64,
+}
+
+/// What a run asks of the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Request<'a> {
+    Print(Cow<'a, str>),
+    ReadSource(Cow<'a, str>),
+    HasSource(Cow<'a, str>),
+    ReadStandardInput,
+    AbsolutePath(Cow<'a, str>),
+    Now,
+    Random,
+    Environment(Cow<'a, str>),
+    OpenFile(Cow<'a, str>, OpenMode),
+    ReadFile(FileId, u64),
+    WriteFile(FileId, Cow<'a, [u8]>),
+    SeekFile(FileId, u64),
+    FileSize(FileId),
+    CloseFile(FileId),
+}
+
+impl fmt::Display for Request<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Print(line) => write!(formatter, "print {line}"),
+            Self::ReadSource(path) => write!(formatter, "read the source {path}"),
+            Self::HasSource(path) => write!(formatter, "look for the source {path}"),
+            Self::ReadStandardInput => formatter.write_str("read the standard input"),
+            Self::AbsolutePath(path) => write!(formatter, "look up the absolute path of {path}"),
+            Self::Now => formatter.write_str("read the clock"),
+            Self::Random => formatter.write_str("draw a random number"),
+            Self::Environment(name) => write!(formatter, "read the environment variable {name}"),
+            Self::OpenFile(path, mode) => write!(formatter, "open the file {path} ({mode:?})"),
+            Self::ReadFile(file, most) => write!(formatter, "read at most {most} bytes of file {}", file.0),
+            Self::WriteFile(file, bytes) => write!(formatter, "write {} bytes to file {}", bytes.len(), file.0),
+            Self::SeekFile(file, position) => write!(formatter, "go to byte {position} of file {}", file.0),
+            Self::FileSize(file) => write!(formatter, "ask for the size of file {}", file.0),
+            Self::CloseFile(file) => write!(formatter, "close file {}", file.0),
+        }
+    }
+}
+
+/// A commit of a recorded run. Transactions that changed nothing are commits here too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TapeCommit {
+    /// Counts the commits of the run, from 1.
+    pub(crate) number: u64,
+    /// The number of the last commit that changed something.
+    pub(crate) epoch: u64,
+    /// The state hash, its bytes little-endian.
+    pub(crate) hash: [u8; 16],
+    /// The source and place of the form that was run last.
+    pub(crate) origin: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
+    pub(crate) others: u64,
+    /// The first of its changes, for people.
+    pub(crate) sample: Vec<String>,
+}
+
+/// A form was ended by somebody or because its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TapeCancelled {
+    /// How many `!` forms came before it.
+    pub(crate) evaluations: u64,
+    pub(crate) steps: u64,
+    pub(crate) is_timeout: bool,
+}
+
+/// The end of a run that was recorded whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TapeEnd {
+    pub(crate) commits: u64,
+}
+
+/// A frame of a tape.
+#[derive(Debug)]
+pub(crate) enum TapeFrame<'a> {
+    Begin(Box<TapeBegin>),
+    /// A frame of the base that the run began with.
+    Image(&'a [u8]),
+    /// A request and, still encoded, its answer.
+    Effect(Request<'static>, &'a [u8]),
+    Commit(TapeCommit),
+    Cancelled(TapeCancelled),
+    End,
+}
+
+impl<'a> TapeFrame<'a> {
+    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, RecordError> {
+        let (&kind, rest) = payload.split_first().ok_or(RecordError::Empty)?;
+        Ok(match kind {
+            kind::BEGIN => {
+                // The version comes first, so that it can be read of any.
+                let (format, _) = postcard::take_from_bytes::<u32>(rest).map_err(|_| RecordError::Malformed)?;
+                if format != FORMAT_VERSION {
+                    return Err(RecordError::Version(format));
+                }
+                Self::Begin(Box::new(whole(rest)?))
+            }
+            kind::IMAGE => Self::Image(rest),
+            kind::EFFECT => {
+                let (request, answer) = postcard::take_from_bytes(rest).map_err(|_| RecordError::Malformed)?;
+                Self::Effect(request, answer)
+            }
+            kind::COMMIT => Self::Commit(whole(rest)?),
+            kind::CANCELLED => Self::Cancelled(whole(rest)?),
+            kind::END => {
+                whole::<TapeEnd>(rest)?;
+                Self::End
+            }
+            kind => return Err(RecordError::Kind(kind)),
+        })
+    }
+}
+
+/// A value that takes all of these bytes.
+pub(crate) fn whole<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RecordError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(RecordError::Malformed),
+    }
+}
+
+fn frame(kind: u8, value: &impl Serialize) -> Vec<u8> {
+    postcard::to_extend(value, vec![kind]).expect("a vector takes every value")
+}
+
+/// Why a tape cannot be made, written or read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TapeError {
+    /// There is a file of that name.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file system refuses.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It cannot be opened.
+    Open(Box<OpenError>),
+    /// It cannot be read.
+    Read(Box<ReadError>),
+    /// It takes no more.
+    Append(Box<AppendError>),
+    /// It could not be made durable at the end.
+    Sync(Box<SyncError>),
+    /// A frame is sound and says something impossible.
+    Malformed {
+        /// The number of the frame.
+        frame: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The base it begins with cannot be used.
+    Base(Box<super::base::BaseError>),
+}
+
+impl fmt::Display for TapeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists { path } => write!(formatter, "there is something at {} already", path.display()),
+            Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
+            Self::Open(error) => error.fmt(formatter),
+            Self::Read(error) => error.fmt(formatter),
+            Self::Append(error) => write!(formatter, "the tape takes no more: {error}"),
+            Self::Sync(error) => write!(formatter, "the tape could not be finished: {error}"),
+            Self::Malformed { frame, reason } => write!(formatter, "frame {frame} cannot be used: {reason}"),
+            Self::Base(error) => write!(formatter, "the base that the tape begins with: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TapeError {}
+
+impl TapeError {
+    /// What to do next, where that is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Exists { .. } => Some("choose another name, or remove it first: a recording is never overwritten"),
+            Self::Open(_) | Self::Read(_) | Self::Malformed { .. } => {
+                Some("`mnemon journal verify TAPE` says what is damaged")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what lies on the disk is damaged.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Malformed { .. } => true,
+            Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
+            Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
+            Self::Base(error) => error.is_damage(),
+            _ => false,
+        }
+    }
+}
+
+/// A tape that is being recorded.
+pub struct Tape {
+    journal: Journal,
+    frames: u64,
+    commits: u64,
+}
+
+impl Tape {
+    /// A new tape in a file.
+    ///
+    /// # Errors
+    /// There is a file of that name, or none can be made.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, TapeError> {
+        let path = path.as_ref();
+        let disk = SingleFile::create(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => TapeError::Exists { path: path.to_owned() },
+            _ => TapeError::Io { path: path.to_owned(), error },
+        })?;
+        Self::on_disk(Arc::new(disk))
+    }
+
+    /// A new tape on an empty disk.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
+        let options = Options::default().segment_bytes(u64::MAX);
+        let (journal, _) = Journal::open(disk, options).map_err(|error| TapeError::Open(Box::new(error)))?;
+        Ok(Self { journal, frames: 0, commits: 0 })
+    }
+
+    /// How many frames it has.
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
+        let begin =
+            TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
+        self.append(&frame(kind::BEGIN, &begin), Durability::Os)
+    }
+
+    pub(crate) fn image(&mut self, payload: &[u8]) -> Result<(), TapeError> {
+        self.append(&[&[kind::IMAGE], payload].concat(), Durability::None)
+    }
+
+    pub(crate) fn effect(&mut self, request: &Request<'_>, answer: &impl Serialize) -> Result<(), TapeError> {
+        let frame = frame(kind::EFFECT, request);
+        let frame = postcard::to_extend(answer, frame).expect("a vector takes every answer");
+        self.append(&frame, Durability::None)
+    }
+
+    pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), TapeError> {
+        self.commits += 1;
+        self.append(&frame(kind::COMMIT, commit), Durability::Os)
+    }
+
+    pub(crate) fn cancelled(&mut self, cancelled: TapeCancelled) -> Result<(), TapeError> {
+        self.append(&frame(kind::CANCELLED, &cancelled), Durability::Os)
+    }
+
+    fn append(&mut self, payload: &[u8], durability: Durability) -> Result<(), TapeError> {
+        let appended = self.journal.append(payload, durability);
+        appended.map_err(|error| TapeError::Append(Box::new(error)))?;
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Ends the recording and makes it durable.
+    pub(crate) fn finish(mut self) -> Result<(), TapeError> {
+        let end = TapeEnd { commits: self.commits };
+        self.append(&frame(kind::END, &end), Durability::None)?;
+        self.journal.close().map_err(|error| TapeError::Sync(Box::new(error)))
+    }
+}
+
+/// A tape that is being read.
+pub struct TapeReader {
+    disk: Arc<dyn Disk>,
+    reader: Reader,
+}
+
+impl TapeReader {
+    /// The tape in a file.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TapeError> {
+        let path = path.as_ref();
+        let disk = SingleFile::open(path).map_err(|error| TapeError::Io { path: path.to_owned(), error })?;
+        Self::on_disk(Arc::new(disk))
+    }
+
+    /// The tape on a disk.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
+        let reader = reader(&disk)?;
+        Ok(Self { disk, reader })
+    }
+
+    /// Begins anew.
+    pub(crate) fn rewind(&mut self) -> Result<(), TapeError> {
+        self.reader = reader(&self.disk)?;
+        Ok(())
+    }
+
+    /// Hands the next frame out; `None` at the end.
+    pub(crate) fn next<T>(
+        &mut self,
+        take: impl FnOnce(TapeFrame<'_>) -> Result<T, RecordError>,
+    ) -> Result<Option<T>, TapeError> {
+        let number = self.reader.place().number;
+        let read = self.reader.read_next().map_err(|error| TapeError::Read(Box::new(error)))?;
+        let Some(found) = read else { return Ok(None) };
+        let taken = TapeFrame::decode(found.payload).and_then(take);
+        taken.map(Some).map_err(|error| TapeError::Malformed { frame: number, reason: error.to_string() })
+    }
+}
+
+fn reader(disk: &Arc<dyn Disk>) -> Result<Reader, TapeError> {
+    Reader::from_frame(Arc::clone(disk), 0).map_err(|error| TapeError::Read(Box::new(error)))
+}
