@@ -144,7 +144,11 @@ fn random_float(call: &mut Call<'_>) -> Outcome {
 
 /// Puts another generator in the place of one.
 fn replace(call: &mut Call<'_>, number: usize, generator: Generator) -> Outcome {
-    match draw(call, number, |place, _| Ok(*place = generator)) {
+    let put = |place: &mut Generator, _: &mut dyn World| {
+        *place = generator;
+        Ok(())
+    };
+    match draw(call, number, put) {
         Ok(()) => Outcome::unit(),
         Err(outcome) => outcome,
     }
