@@ -24,7 +24,7 @@ mod tokenizer;
 pub mod types;
 mod world;
 
-pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX};
+pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};

@@ -13,7 +13,7 @@ mod random;
 mod system;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
-pub use random::GENERATORS_MAX;
+pub use random::{GENERATORS_MAX, generator_atom};
 
 use crate::modules::{ModuleError, ModuleId, TOP};
 use crate::operation::{OperationSpec, Outcome, Stop};

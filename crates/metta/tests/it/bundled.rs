@@ -2,7 +2,8 @@
 
 use crate::harness::{Program, answers, check};
 use metta::{
-    FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, FileId, MemoryWorld, OpenMode, RunEnd, World, WorldError, clean_path,
+    FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, FileId, Generator, MemoryWorld, OpenMode, RunEnd, World, WorldError,
+    clean_path,
 };
 use std::collections::BTreeSet;
 
@@ -133,6 +134,34 @@ fn generators_are_told_apart() {
         with_import("random", text),
         ["[RandomGenerator-1]", "[True]", "[False]", "[()]", "[RandomGenerator-0]"]
     );
+}
+
+/// Runs a text and gives its last answer.
+fn last(runner: &mut metta::Runner, text: &str) -> String {
+    let mut last = String::new();
+    runner.run(text, &mut |_, answer| {
+        last = answer.results[0].to_string();
+        Ok(())
+    });
+    last
+}
+
+#[test]
+fn generators_that_were_stored_go_on_where_they_were() {
+    let new = || metta::Runner::new(Box::new(MemoryWorld::default()));
+    let mut first = new();
+    last(&mut first, "!(import! &self random) !(bind! &g (new-random-generator 5)) !(random-int &g 0 100)");
+    assert_eq!(first.generators(), [Generator::World, Generator::Seeded { seed: 5, drawn: 1 }]);
+    let mut second = new();
+    second.set_generators(first.generators().to_vec());
+    second.top_space().add(&space::Atom::expression([space::Atom::symbol("kept"), metta::generator_atom(1)]));
+    let drawn = last(&mut second, "!(import! &self random) !(match &self (kept $g) (random-int $g 0 1000000))");
+    assert_eq!(drawn, last(&mut first, "!(random-int &g 0 1000000)"));
+    // A number for which there is no generator, and a table without any.
+    second.set_generators(Vec::new());
+    assert_eq!(second.generators(), [Generator::World]);
+    let error = last(&mut second, "!(match &self (kept $g) (random-int $g 0 1))");
+    assert!(error.contains("there is no random generator of the number 1"), "{error}");
 }
 
 #[test]
