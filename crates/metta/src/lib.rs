@@ -27,7 +27,7 @@ mod transaction;
 pub mod types;
 mod world;
 
-pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX};
+pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
 pub use memory::{
     Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, Occasion, Reason, SourceId, SourceText,

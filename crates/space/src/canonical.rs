@@ -63,9 +63,9 @@ mod tag {
     pub(super) const FLOAT: u8 = 0x01;
 }
 
-/// The longest integer that is read back, in bits (20 million decimal digits). Bytes that claim a longer one are taken
+/// The longest integer that is read back, in bits, as the longest that there is. Bytes that claim a longer one are taken
 /// for damaged: a few of them may stand for any number of zeros.
-pub const INTEGER_BITS_MAX: i64 = 1 << 26;
+pub const INTEGER_BITS_MAX: i64 = crate::number::INTEGER_BITS_MAX as i64;
 
 /// Why bytes are not the canonical form of an atom.
 #[derive(Debug, PartialEq, Eq)]

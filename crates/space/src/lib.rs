@@ -33,7 +33,7 @@ pub use bindings::{Bindings, Solution};
 pub use change::{Change, ChangeKind, ChangeLog};
 pub use grounded::{Grounded, HostValue, StateRef};
 pub use handle::{SpaceRef, conjunction};
-pub use number::Number;
+pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

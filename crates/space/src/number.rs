@@ -1,8 +1,9 @@
 //! Numbers: exact integers of any size, and floating point.
 //!
 //! Integers are machine words while they fit and big integers when they do not: no operation wraps, and a result
-//! that fits a word is one again, so each integer has one representation. An operation with one float is done in
-//! floats. Comparison is exact: no integer is rounded to be compared.
+//! that fits a word is one again, so each integer has one representation. A result of more than [`INTEGER_BITS_MAX`]
+//! bits is an error, found before it is computed. An operation with one float is done in floats. Comparison is exact:
+//! no integer is rounded to be compared.
 
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, ToPrimitive};
@@ -10,6 +11,34 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+/// The longest integer, in bits. To print one this long takes half a second, to read it from a source two seconds;
+/// both times grow with the square of the length.
+pub const INTEGER_BITS_MAX: u64 = 1 << 22;
+
+/// The longest integer that is read from digits. As many digits always fit [`INTEGER_BITS_MAX`] bits.
+pub const INTEGER_DIGITS_MAX: usize = 1_262_611;
+
+/// Why an operation on numbers has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArithmeticError {
+    /// An integer divided by integer zero.
+    DivisionByZero,
+    /// An integer of more than [`INTEGER_BITS_MAX`] bits.
+    IntegerTooLarge,
+}
+
+impl fmt::Display for ArithmeticError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DivisionByZero => formatter.write_str("an integer is divided by zero"),
+            Self::IntegerTooLarge => write!(formatter, "an integer has more than {INTEGER_BITS_MAX} bits"),
+        }
+    }
+}
+
+impl std::error::Error for ArithmeticError {}
 
 /// A number. Equality is by value: `1` equals `1.0`; a NaN equals only itself.
 #[derive(Clone, Debug)]
@@ -31,13 +60,14 @@ impl Number {
         }
     }
 
-    /// Reads decimal digits with an optional sign.
+    /// Reads at most [`INTEGER_DIGITS_MAX`] decimal digits with an optional sign.
     pub fn parse_integer(digits: &str) -> Option<Self> {
         if let Ok(word) = digits.parse() {
             return Some(Self::Int(word));
         }
         let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
-        let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            (1..=INTEGER_DIGITS_MAX).contains(&unsigned.len()) && unsigned.bytes().all(|byte| byte.is_ascii_digit());
         if is_number { BigInt::parse_bytes(digits.as_bytes(), 10).map(Self::from_big) } else { None }
     }
 
@@ -78,47 +108,76 @@ impl Number {
         &self,
         other: &Self,
         words: fn(i64, i64) -> Option<i64>,
+        bits: fn(u64, u64) -> u64,
         bigs: fn(BigInt, BigInt) -> BigInt,
         floats: fn(f64, f64) -> f64,
-    ) -> Self {
+    ) -> Result<Self, ArithmeticError> {
         if let (Self::Int(left), Self::Int(right)) = (self, other)
             && let Some(result) = words(*left, *right)
         {
-            return Self::Int(result);
+            return Ok(Self::Int(result));
         }
-        match (self.to_big(), other.to_big()) {
-            (Some(left), Some(right)) => Self::from_big(bigs(left, right)),
-            _ => Self::Float(floats(self.to_f64(), other.to_f64())),
+        let (Some(left), Some(right)) = (self.to_big(), other.to_big()) else {
+            return Ok(Self::Float(floats(self.to_f64(), other.to_f64())));
+        };
+        if bits(left.bits(), right.bits()) > INTEGER_BITS_MAX {
+            return Err(ArithmeticError::IntegerTooLarge);
+        }
+        let result = bigs(left, right);
+        if result.bits() > INTEGER_BITS_MAX {
+            Err(ArithmeticError::IntegerTooLarge)
+        } else {
+            Ok(Self::from_big(result))
         }
     }
 
     /// Sum.
-    pub fn add(&self, other: &Self) -> Self {
-        self.combine(other, i64::checked_add, |a, b| a + b, |a, b| a + b)
+    ///
+    /// # Errors
+    /// When it is an integer that is too large.
+    pub fn add(&self, other: &Self) -> Result<Self, ArithmeticError> {
+        self.combine(other, i64::checked_add, |_, _| 0, |a, b| a + b, |a, b| a + b)
     }
 
     /// Difference.
-    pub fn subtract(&self, other: &Self) -> Self {
-        self.combine(other, i64::checked_sub, |a, b| a - b, |a, b| a - b)
+    ///
+    /// # Errors
+    /// When it is an integer that is too large.
+    pub fn subtract(&self, other: &Self) -> Result<Self, ArithmeticError> {
+        self.combine(other, i64::checked_sub, |_, _| 0, |a, b| a - b, |a, b| a - b)
     }
 
     /// Product.
-    pub fn multiply(&self, other: &Self) -> Self {
-        self.combine(other, i64::checked_mul, |a, b| a * b, |a, b| a * b)
+    ///
+    /// # Errors
+    /// When it is an integer that is too large.
+    pub fn multiply(&self, other: &Self) -> Result<Self, ArithmeticError> {
+        // A product has as many bits as its factors together, or one less, or is zero.
+        let bits = |a: u64, b: u64| (a + b).saturating_sub(1);
+        self.combine(other, i64::checked_mul, bits, |a, b| a * b, |a, b| a * b)
     }
 
-    /// Quotient, of integers rounded toward zero; `None` for an integer divided by integer zero.
-    pub fn divide(&self, other: &Self) -> Option<Self> {
-        (!self.divides_by_zero(other)).then(|| self.combine(other, i64::checked_div, |a, b| a / b, |a, b| a / b))
+    /// Quotient, of integers rounded toward zero.
+    ///
+    /// # Errors
+    /// When an integer is divided by integer zero.
+    pub fn divide(&self, other: &Self) -> Result<Self, ArithmeticError> {
+        self.check_divisor(other)?;
+        self.combine(other, i64::checked_div, |_, _| 0, |a, b| a / b, |a, b| a / b)
     }
 
-    /// Remainder with the sign of the dividend; `None` for an integer divided by integer zero.
-    pub fn remainder(&self, other: &Self) -> Option<Self> {
-        (!self.divides_by_zero(other)).then(|| self.combine(other, i64::checked_rem, |a, b| a % b, |a, b| a % b))
+    /// Remainder with the sign of the dividend.
+    ///
+    /// # Errors
+    /// When an integer is divided by integer zero.
+    pub fn remainder(&self, other: &Self) -> Result<Self, ArithmeticError> {
+        self.check_divisor(other)?;
+        self.combine(other, i64::checked_rem, |_, _| 0, |a, b| a % b, |a, b| a % b)
     }
 
-    fn divides_by_zero(&self, divisor: &Self) -> bool {
-        !self.is_float() && matches!(divisor, Self::Int(0))
+    fn check_divisor(&self, divisor: &Self) -> Result<(), ArithmeticError> {
+        let is_zero = !self.is_float() && matches!(divisor, Self::Int(0));
+        if is_zero { Err(ArithmeticError::DivisionByZero) } else { Ok(()) }
     }
 
     /// Exact comparison; `None` when one of them is NaN.

@@ -67,8 +67,9 @@ fn signalled(names: &[&str], program: &str) -> Ended {
     let mut text = String::new();
     out.read_line(&mut text).expect("a line can be read");
     for name in names {
-        signal(child.id(), name);
+        // Time to get into the step that is to be interrupted.
         std::thread::sleep(Duration::from_millis(50));
+        signal(child.id(), name);
     }
     out.read_to_string(&mut text).expect("the rest can be read");
     Ended { out: text, ..wait(child) }

@@ -13,8 +13,8 @@ mod random;
 mod system;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
-pub use random::GENERATORS_MAX;
 pub(crate) use random::generator_of_identity;
+pub use random::{GENERATORS_MAX, generator_atom};
 
 use crate::memory::Event;
 use crate::modules::{ModuleError, ModuleId, TOP};
@@ -31,12 +31,15 @@ use fileio::FileHandle;
 use space::Atom;
 use std::sync::Weak;
 
+/// A word and how the value it stands for is made.
+pub(crate) type Value = (&'static str, fn() -> Atom);
+
 /// A module that comes with the program.
 pub(crate) struct Bundle {
     pub(crate) name: &'static str,
     pub(crate) operations: &'static [OperationSpec],
     /// The words that stand for values.
-    pub(crate) values: &'static [(&'static str, fn() -> Atom)],
+    pub(crate) values: &'static [Value],
     /// A `@doc` fact for each name.
     pub(crate) documentation: &'static str,
     /// Whether a file of the same name is preferred.

@@ -3,6 +3,7 @@
 use super::{Bundle, refused};
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::random::Generator;
+use crate::runner::Runner;
 use crate::world::{World, WorldError};
 use space::{Atom, Grounded, HostValue, Number};
 use std::any::Any;
@@ -63,10 +64,25 @@ pub(crate) fn generator_of_identity(identity: &str) -> Option<Atom> {
     identity.strip_prefix("random-generator-")?.parse().ok().map(generator_atom)
 }
 
-/// The generator of a number as an atom.
-pub(crate) fn generator_atom(number: usize) -> Atom {
+/// The generator of this number in the runner's table, as an atom.
+pub fn generator_atom(number: usize) -> Atom {
     let (name, identity) = (format!("RandomGenerator-{number}"), format!("random-generator-{number}"));
     Atom::Grounded(Grounded::Host(Arc::new(Handle { number, name, identity })))
+}
+
+impl Runner {
+    /// The generators of random numbers, by number; the first is `&rng`.
+    pub fn generators(&self) -> &[Generator] {
+        &self.bundled.generators
+    }
+
+    /// Takes up generators stored before, by number. If there is none, `&rng` draws from the world.
+    pub fn set_generators(&mut self, generators: Vec<Generator>) {
+        self.bundled.generators = generators;
+        if self.bundled.generators.is_empty() {
+            self.bundled.generators.push(Generator::World);
+        }
+    }
 }
 
 /// The number of the generator that an argument is.
@@ -153,7 +169,11 @@ fn random_float(call: &mut Call<'_>) -> Outcome {
 
 /// Puts another generator in the place of one.
 fn replace(call: &mut Call<'_>, number: usize, generator: Generator) -> Outcome {
-    match draw(call, number, |place, _| Ok(*place = generator)) {
+    let put = |place: &mut Generator, _: &mut dyn World| {
+        *place = generator;
+        Ok(())
+    };
+    match draw(call, number, put) {
         Ok(()) => Outcome::unit(),
         Err(outcome) => outcome,
     }

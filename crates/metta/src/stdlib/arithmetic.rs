@@ -1,7 +1,7 @@
 //! Arithmetic, comparison and logic.
 
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
-use space::{Atom, Grounded, Number};
+use space::{ArithmeticError, Atom, Grounded, Number};
 use std::cmp::Ordering;
 
 const NUMBERS_TO_NUMBER: &str = "(-> Number Number Number)";
@@ -9,9 +9,9 @@ const NUMBERS_TO_BOOL: &str = "(-> Number Number Bool)";
 const BOOLS_TO_BOOL: &str = "(-> Bool Bool Bool)";
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.add(b)))),
-    Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.subtract(b)))),
-    Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, |a, b| Some(a.multiply(b)))),
+    Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, Number::add)),
+    Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, Number::subtract)),
+    Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, Number::multiply)),
     Spec::typed("/", NUMBERS_TO_NUMBER, divide),
     Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder)),
     Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt)),
@@ -44,11 +44,21 @@ pub(super) fn bool_of(atom: Option<&Atom>) -> Option<bool> {
     }
 }
 
-fn numbers(call: &Call<'_>, operate: fn(&Number, &Number) -> Option<Number>) -> Outcome {
-    let (Some(left), Some(right)) = (number_of(call.argument(0)), number_of(call.argument(1))) else {
-        return Outcome::NotReducible;
-    };
-    operate(left, right).map_or_else(|| Outcome::failure("DivisionByZero"), Outcome::one)
+fn numbers(call: &Call<'_>, operate: fn(&Number, &Number) -> Result<Number, ArithmeticError>) -> Outcome {
+    match (number_of(call.argument(0)), number_of(call.argument(1))) {
+        (Some(left), Some(right)) => result(operate(left, right)),
+        _ => Outcome::NotReducible,
+    }
+}
+
+/// A number, or the error that stands for it.
+pub(super) fn result(result: Result<Number, ArithmeticError>) -> Outcome {
+    match result {
+        Ok(number) => Outcome::one(number),
+        Err(ArithmeticError::DivisionByZero) => Outcome::failure("DivisionByZero"),
+        Err(ArithmeticError::IntegerTooLarge) => Outcome::failure("IntegerTooLarge"),
+        Err(other) => Outcome::failure(other.to_string()),
+    }
 }
 
 fn divide(call: &mut Call<'_>) -> Outcome {

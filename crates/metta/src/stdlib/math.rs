@@ -1,6 +1,6 @@
 //! Mathematics. Transcendental functions come from `libm`, so that every machine computes the same digits.
 
-use super::arithmetic::number_of;
+use super::arithmetic::{number_of, result};
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::Number;
 
@@ -56,7 +56,7 @@ fn absolute(call: &mut Call<'_>) -> Outcome {
     match number_of(call.argument(0)) {
         Some(Number::Float(value)) => Outcome::one(value.abs()),
         Some(integer) if integer.compare(&Number::Int(0)).is_some_and(std::cmp::Ordering::is_lt) => {
-            Outcome::one(Number::Int(0).subtract(integer))
+            result(Number::Int(0).subtract(integer))
         }
         Some(integer) => Outcome::one(integer.clone()),
         None => Outcome::failure(ONE_NUMBER),

@@ -7,6 +7,7 @@
 //! 5. `$` begins a variable, up to white space or a bracket. As in Hyperon a `;` does not end it:
 //!    that earns a warning. `#` in it is an error, as fresh variables are told apart by it.
 //! 6. All else is a word, up to white space, a bracket or `;`. Within it `"`, `$`, `#` and `!` mean nothing.
+//!    A word of too many digits is an error: it would be a number beyond the limit of integers.
 //! 7. A NUL byte is an error wherever it stands, in comments too.
 //!
 //! A token with an error in it is reported and handed on as [`Token::Damaged`], so that the parser
@@ -16,6 +17,7 @@ use super::diagnostic::{Diagnostics, excerpt};
 use super::lines::text_start;
 use super::tree::Shape;
 use super::{Diagnostic, Span};
+use space::INTEGER_DIGITS_MAX;
 
 /// A piece of a text.
 pub(super) enum Token {
@@ -106,7 +108,19 @@ impl<'text> Lexer<'text> {
     fn word(&mut self) -> Token {
         let start = self.at;
         self.at = self.find(|character| ends_name(character) || character == ';');
-        if self.report_nul(start) { Token::Damaged } else { Token::Leaf(Shape::Word) }
+        let sound = !self.report_nul(start) && self.check_word(Span::new(start, self.at));
+        if sound { Token::Leaf(Shape::Word) } else { Token::Damaged }
+    }
+
+    /// Reports an integer that is too long; answers whether the word can stand.
+    fn check_word(&mut self, span: Span) -> bool {
+        let word = span.slice(self.text);
+        let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+        let is_too_long = digits.len() > INTEGER_DIGITS_MAX && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_too_long {
+            self.diagnostics.report(long_integer(digits.len(), span));
+        }
+        !is_too_long
     }
 
     fn variable(&mut self) -> Token {
@@ -153,6 +167,12 @@ pub(super) fn nul_byte(offset: usize) -> Diagnostic {
     Diagnostic::error("nul-byte", Span::new(offset, offset + 1), "NUL byte in the source")
         .with_label("a byte with the value 0")
         .with_help("delete it (in a string, write `\\x00`); if the file is UTF-16, save it as UTF-8")
+}
+
+fn long_integer(digits: usize, span: Span) -> Diagnostic {
+    Diagnostic::error("long-integer", span, format!("an integer of {digits} digits"))
+        .with_label(format!("at most {INTEGER_DIGITS_MAX} digits are read"))
+        .with_help("write it as a float, as 1e99, or as a text in quotes")
 }
 
 fn reserved_character(variable: &str, span: Span) -> Diagnostic {

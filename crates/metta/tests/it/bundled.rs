@@ -1,7 +1,10 @@
 //! The modules that come with the program: `random`, `fileio`, `system`.
 
 use crate::harness::{Program, answers, check};
-use metta::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, FileId, MemoryWorld, OpenMode, World, WorldError, clean_path};
+use metta::{
+    FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, FileId, Generator, MemoryWorld, OpenMode, RunEnd, World, WorldError,
+    clean_path,
+};
 use std::collections::BTreeSet;
 
 /// The answers of a program that begins with an import, without the import's own.
@@ -133,6 +136,34 @@ fn generators_are_told_apart() {
     );
 }
 
+/// Runs a text and gives its last answer.
+fn last(runner: &mut metta::Runner, text: &str) -> String {
+    let mut last = String::new();
+    runner.run(text, &mut |_, answer| {
+        last = answer.results[0].to_string();
+        Ok(())
+    });
+    last
+}
+
+#[test]
+fn generators_that_were_stored_go_on_where_they_were() {
+    let new = || metta::Runner::new(Box::new(MemoryWorld::default()));
+    let mut first = new();
+    last(&mut first, "!(import! &self random) !(bind! &g (new-random-generator 5)) !(random-int &g 0 100)");
+    assert_eq!(first.generators(), [Generator::World, Generator::Seeded { seed: 5, drawn: 1 }]);
+    let mut second = new();
+    second.set_generators(first.generators().to_vec());
+    second.top_space().add(&space::Atom::expression([space::Atom::symbol("kept"), metta::generator_atom(1)]));
+    let drawn = last(&mut second, "!(import! &self random) !(match &self (kept $g) (random-int $g 0 1000000))");
+    assert_eq!(drawn, last(&mut first, "!(random-int &g 0 1000000)"));
+    // A number for which there is no generator, and a table without any.
+    second.set_generators(Vec::new());
+    assert_eq!(second.generators(), [Generator::World]);
+    let error = last(&mut second, "!(match &self (kept $g) (random-int $g 0 1))");
+    assert!(error.contains("there is no random generator of the number 1"), "{error}");
+}
+
 #[test]
 fn what_is_written_is_read() {
     let text = r#"!(bind! &f (file-open! "notes.txt" "rwc"))
@@ -251,6 +282,71 @@ fn long_files_are_read_whole() {
     let ran = Program::new(text).with_world(world).run();
     assert_eq!(ran.answers[1], "[True]");
     assert!(ran.answers[2] == format!("[\"{long}\"]"));
+}
+
+/// Without a look at types, as `eval` calls a function, each takes whatever it is given.
+#[test]
+fn any_arguments_come_to_an_answer() {
+    let functions = [
+        "random-int",
+        "random-float",
+        "set-random-seed",
+        "new-random-generator",
+        "reset-random-generator",
+        "flip",
+        "file-open!",
+        "file-read-to-string!",
+        "file-write!",
+        "file-seek!",
+        "file-read-exact!",
+        "file-get-size!",
+        "file-close!",
+        "current-time",
+        "environment-variable",
+    ];
+    let atoms = [
+        "0",
+        "-1",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "99999999999999999999",
+        "1e300",
+        "&nan",
+        "\"f\"",
+        "\"rw\"",
+        "\"\"",
+        "a",
+        "()",
+        "&self",
+        "$x",
+        "&rng",
+        "&f",
+        "flip",
+    ];
+    let world = MemoryWorld::default().with_source("f", "0123");
+    let mut runner = metta::Runner::new(Box::new(world));
+    let mut answers = 0;
+    let mut run = |text: &str| {
+        let run = runner.run(text, &mut |_, answer| {
+            assert_eq!(answer.results.len(), 1, "{text}");
+            answers += 1;
+            Ok(())
+        });
+        assert!(matches!(run.end, RunEnd::Finished | RunEnd::Error), "{text}: {:?}", run.end);
+    };
+    run("!(import! &self random) !(import! &self fileio) !(import! &self system) !(bind! &nan (/ 0.0 0.0))");
+    for function in functions {
+        run(&format!("!(eval ({function}))"));
+        for first in atoms {
+            run("!(bind! &f (file-open! \"f\" \"rw\"))");
+            run(&format!("!(eval ({function} {first}))"));
+            for second in atoms {
+                run(&format!("!(eval ({function} {first} {second}))"));
+                run(&format!("!(eval ({function} {first} 0 {second}))"));
+            }
+        }
+    }
+    assert_eq!(answers, 4 + functions.len() * (1 + atoms.len() * (2 + 2 * atoms.len())));
 }
 
 #[test]

@@ -170,3 +170,47 @@ fn an_output_that_takes_no_more_ends_the_run() {
     assert_eq!(ran.lines, ["[ready]", "1", "2"]);
     assert!(matches!(ran.end, RunEnd::World(metta::WorldError::OutputClosed)), "{:?}", ran.end);
 }
+
+/// Doubling the length again and again would fill any memory.
+#[test]
+fn an_integer_that_grows_without_end_is_an_error() {
+    let grow = "(= (grow $n) (grow (* $n $n))) ! (case (grow 3) (((Error $call $why) $why)))";
+    let ran = run(grow);
+    assert_eq!(ran.answers, ["[IntegerTooLarge]"]);
+    assert!(ran.statistics.steps < 100_000, "{:?}", ran.statistics);
+}
+
+#[test]
+fn arithmetic_at_the_limit_says_which_call_failed() {
+    let squared = "(= (square $n $k) (if (== $k 0) $n (square (* $n $n) (- $k 1))))";
+    let caught = |call: &str| {
+        run(&format!("{squared} ! (case {call} (((Error ($operation $a $b) $why) (found $operation $why)) ($n fine)))"))
+            .answers
+    };
+    assert_eq!(caught("(* (square 2 21) (square 2 21))"), ["[(found * IntegerTooLarge)]"]);
+    // 2^(2^22 - 1) has as many bits as may be.
+    let most = "(* (square 2 21) (/ (square 2 21) 2))";
+    assert_eq!(caught(most), ["[fine]"]);
+    assert_eq!(caught(&format!("(+ {most} {most})")), ["[(found + IntegerTooLarge)]"]);
+    assert_eq!(caught(&format!("(- (- 0 {most}) {most})")), ["[(found - IntegerTooLarge)]"]);
+    assert_eq!(caught("(* 2.0 (square 2 21))"), ["[fine]"]);
+    assert_eq!(caught("(- (* (square 2 21) (- (square 2 21) 1)) (square 2 21))"), ["[fine]"]);
+    assert_eq!(caught("(pow-math (square 2 21) 2)"), ["[fine]"]);
+    assert_eq!(run(&format!("{squared} ! (pow-math (square 2 21) 2)")).answers, ["[inf]"]);
+}
+
+#[test]
+fn an_integer_with_too_many_digits_does_not_parse() {
+    let digits = "7".repeat(space::INTEGER_DIGITS_MAX + 1);
+    for word in [digits.clone(), format!("-{digits}"), format!("+{digits}")] {
+        let ran = run(&format!("! 1\n! (+ 1 {word})"));
+        assert_eq!(ran.answers, ["[1]"]);
+        assert!(matches!(ran.end, RunEnd::NotParsed), "{:?}", ran.end);
+        let error = &ran.diagnostics[0];
+        assert_eq!(error.message, "an integer of 1262612 digits");
+        assert_eq!(error.span.start, 11);
+    }
+    // What is no integer has no such limit.
+    assert_eq!(run(&format!("! (get-metatype a{digits})")).answers, ["[Symbol]"]);
+    assert_eq!(run(&format!("! (get-metatype \"{digits}\")")).answers, ["[Grounded]"]);
+}

@@ -4,3 +4,4 @@ mod corpus;
 mod documents;
 mod examples;
 mod harness;
+mod system_world;

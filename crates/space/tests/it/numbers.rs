@@ -4,7 +4,7 @@ use crate::generated::config;
 use crate::tree::units;
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use space::Number;
+use space::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -64,7 +64,8 @@ proptest! {
     fn integer_arithmetic_is_exact(left in integer(), right in integer()) {
         let (a, b) = (BigInt::from(left), BigInt::from(right));
         let (left, right) = (number(left), number(right));
-        let same = |found: Number, expected: BigInt| {
+        let same = |found: Result<Number, ArithmeticError>, expected: BigInt| {
+            let found = found.expect("these are not large");
             let fits = i64::try_from(&expected).is_ok();
             found.to_big() == Some(expected) && is_word(&found) == fits
         };
@@ -72,20 +73,22 @@ proptest! {
         prop_assert!(same(left.subtract(&right), &a - &b));
         prop_assert!(same(left.multiply(&right), &a * &b));
         if b == BigInt::ZERO {
-            prop_assert!(left.divide(&right).is_none() && left.remainder(&right).is_none());
+            prop_assert_eq!(left.divide(&right), Err(ArithmeticError::DivisionByZero));
+            prop_assert_eq!(left.remainder(&right), Err(ArithmeticError::DivisionByZero));
         } else {
-            prop_assert!(left.divide(&right).is_some_and(|found| same(found, &a / &b)));
-            prop_assert!(left.remainder(&right).is_some_and(|found| same(found, &a % &b)));
+            prop_assert!(same(left.divide(&right), &a / &b));
+            prop_assert!(same(left.remainder(&right), &a % &b));
         }
     }
 
     #[test]
     fn division_and_remainder_belong_together(left in integer(), right in integer()) {
         let (dividend, divisor) = (number(left), number(right));
-        let parts = dividend.divide(&divisor).zip(dividend.remainder(&divisor));
+        let parts = dividend.divide(&divisor).ok().zip(dividend.remainder(&divisor).ok());
         prop_assert_eq!(parts.is_some(), right != 0);
         if let Some((quotient, rest)) = parts {
-            prop_assert_eq!(quotient.multiply(&divisor).add(&rest), dividend);
+            let product = quotient.multiply(&divisor).expect("it is no larger than the dividend");
+            prop_assert_eq!(product.add(&rest), Ok(dividend));
             prop_assert!(rest == Number::Int(0) || (rest.compare(&Number::Int(0)) == number(left).compare(&Number::Int(0))));
         }
     }
@@ -94,14 +97,15 @@ proptest! {
     fn arithmetic_with_a_float_is_done_in_floats(left in integer(), right in float()) {
         let (a, b) = (left as f64, right);
         let (left, right) = (number(left), Number::Float(right));
-        let is = |found: Number, expected: f64| {
+        let is = |found: Result<Number, ArithmeticError>, expected: f64| {
+            let found = found.expect("a float is never too large");
             found.is_float() && (found.to_f64() == expected || (found.to_f64().is_nan() && expected.is_nan()))
         };
         prop_assert!(is(left.add(&right), a + b) && is(right.add(&left), b + a));
         prop_assert!(is(left.subtract(&right), a - b) && is(right.subtract(&left), b - a));
         prop_assert!(is(left.multiply(&right), a * b) && is(right.multiply(&left), b * a));
-        prop_assert!(left.divide(&right).is_some_and(|found| is(found, a / b)));
-        prop_assert!(left.remainder(&right).is_some_and(|found| is(found, a % b)));
+        prop_assert!(is(left.divide(&right), a / b));
+        prop_assert!(is(left.remainder(&right), a % b));
     }
 
     #[test]
@@ -171,26 +175,24 @@ fn comparison_rounds_nothing_around_two_to_the_53_and_63() {
 #[test]
 fn one_number_has_one_representation() {
     let last = Number::Int(i64::MAX);
-    let beyond = last.add(&Number::Int(1));
+    let beyond = last.add(&Number::Int(1)).expect("it is not large");
     assert!(!is_word(&beyond));
-    assert!(is_word(&beyond.subtract(&Number::Int(1))));
-    assert_eq!(
-        Number::Int(i64::MIN).divide(&Number::Int(-1)).map(|n| n.to_string()).as_deref(),
-        Some("9223372036854775808")
-    );
-    assert_eq!(Number::Int(i64::MIN).remainder(&Number::Int(-1)), Some(Number::Int(0)));
+    assert!(beyond.subtract(&Number::Int(1)).is_ok_and(|found| is_word(&found)));
+    let quotient = Number::Int(i64::MIN).divide(&Number::Int(-1));
+    assert_eq!(quotient.map(|number| number.to_string()).as_deref(), Ok("9223372036854775808"));
+    assert_eq!(Number::Int(i64::MIN).remainder(&Number::Int(-1)), Ok(Number::Int(0)));
 }
 
 #[test]
 fn only_an_integer_divided_by_integer_zero_has_no_answer() {
     let (zero, one) = (Number::Int(0), Number::Int(1));
-    assert_eq!(one.divide(&zero), None);
-    assert_eq!(one.remainder(&zero), None);
+    assert_eq!(one.divide(&zero), Err(ArithmeticError::DivisionByZero));
+    assert_eq!(one.remainder(&zero), Err(ArithmeticError::DivisionByZero));
     let huge = number(1 << 100);
-    assert_eq!(huge.divide(&zero), None);
+    assert_eq!(huge.divide(&zero), Err(ArithmeticError::DivisionByZero));
     let infinite = Number::Float(f64::INFINITY);
-    assert_eq!(one.divide(&Number::Float(0.0)), Some(infinite.clone()));
-    assert_eq!(Number::Float(1.0).divide(&zero), Some(infinite));
+    assert_eq!(one.divide(&Number::Float(0.0)), Ok(infinite.clone()));
+    assert_eq!(Number::Float(1.0).divide(&zero), Ok(infinite));
 }
 
 #[test]
@@ -222,4 +224,41 @@ fn strange_floats_print_as_the_language_has_them() {
     assert_eq!(printed(1.0), "1.0");
     assert_eq!(printed(1e20), "1e20");
     assert_eq!(printed(1e-7), "1e-7");
+}
+
+/// The integer 2^bits - 1, which has so many bits.
+fn ones(bits: u64) -> Number {
+    Number::from_big((BigInt::from(1) << bits) - 1)
+}
+
+#[test]
+fn an_integer_beyond_the_limit_is_an_error() {
+    let too_large = Err(ArithmeticError::IntegerTooLarge);
+    let (one, two, most) = (Number::Int(1), Number::Int(2), ones(INTEGER_BITS_MAX));
+    assert_eq!(most.add(&Number::Int(0)), Ok(most.clone()));
+    assert_eq!(most.add(&one), too_large);
+    assert_eq!(most.multiply(&two), too_large);
+    assert_eq!(most.multiply(&most), too_large);
+    assert_eq!(most.multiply(&Number::Int(0)), Ok(Number::Int(0)));
+    assert_eq!(most.multiply(&one), Ok(most.clone()));
+    assert_eq!(most.subtract(&most), Ok(Number::Int(0)));
+    let least = Number::Int(0).subtract(&most).expect("the sign is no bit");
+    assert_eq!(least.subtract(&one), too_large);
+    let half = ones(INTEGER_BITS_MAX / 2);
+    let product = half.multiply(&half).expect("it has exactly so many bits");
+    assert_eq!(product.to_big().map(|big| big.bits()), Some(INTEGER_BITS_MAX));
+    assert_eq!(half.multiply(&ones(INTEGER_BITS_MAX / 2 + 1)), too_large);
+    let power = Number::from_big(BigInt::from(1) << (INTEGER_BITS_MAX / 2));
+    assert_eq!(power.multiply(&power), too_large);
+    assert!(power.multiply(&half).is_ok(), "factors of one bit more than the limit, a product within it");
+    assert!(most.multiply(&Number::Float(2.0)).is_ok_and(|found| found.to_f64() == f64::INFINITY));
+}
+
+#[test]
+fn as_many_digits_as_are_read_fit() {
+    let nines = "9".repeat(INTEGER_DIGITS_MAX);
+    let largest = Number::parse_integer(&nines).expect("so many digits are read");
+    assert!(largest.to_big().is_some_and(|big| big.bits() <= INTEGER_BITS_MAX));
+    assert_eq!(Number::parse_integer(&format!("{nines}9")), None);
+    assert_eq!(Number::parse_integer(&format!("-{nines}")), Number::Int(0).subtract(&largest).ok());
 }
