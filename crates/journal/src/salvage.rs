@@ -5,7 +5,7 @@
 
 use crate::chain::Chain;
 use crate::disk::Disk;
-use crate::error::{SalvageError, Warning};
+use crate::error::{OpenError, SalvageError, Warning};
 use crate::file::Folder;
 use crate::journal::{Durability, Journal, Options};
 use crate::reader::Frame;
@@ -42,7 +42,7 @@ pub struct Salvaged {
 }
 
 /// Reads a journal around its damage and appends what is whole to a new journal on another disk, durably. Unless the
-/// options say otherwise, the new one has the identity of the old.
+/// options say otherwise, the new one has the identity of the old; zeros if no header of the old one tells it any more.
 ///
 /// # Errors
 /// A disk fails, there is no journal on the first, or there is one on the second.
@@ -52,7 +52,7 @@ pub fn salvage(damaged: Arc<dyn Disk>, to: Arc<dyn Disk>, options: Options) -> R
     if segments.is_empty() {
         return Err(SalvageError::Empty);
     }
-    if !segment::list(&Folder::new(to.clone()))?.is_empty() {
+    if !segment::list(&Folder::new(to.clone())).map_err(OpenError::Disk)?.is_empty() {
         return Err(SalvageError::Occupied);
     }
     let identity = segment::identity(&folder, &segments)?.unwrap_or_default();

@@ -4,14 +4,18 @@
 //! 2. While it is made it has another name beside its own, `.NAME.unfinished`, which goes when the journal is opened for
 //!    writing, if a crash left it there.
 //! 3. It gets its own name by a link where the file system has links, so that a file that appeared meanwhile is not replaced.
-//! 4. Whoever writes it holds the system's lock on it: a second writer is refused. Readers need no lock.
+//! 4. Whoever writes it, or makes it, holds the system's lock on it: a second writer is refused. Readers need no lock.
+//! 5. One that is to be made is never taken for one that somebody else made meanwhile.
 
 use super::directory::{folder_around, sync_folder};
 use super::{Access, Disk, DiskFile};
 use crate::segment::{name_of, unfinished_name_of};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first frame of the only segment.
 const FIRST: u64 = 0;
@@ -38,6 +42,8 @@ pub struct SingleFile {
     path: PathBuf,
     unfinished: PathBuf,
     shown: String,
+    /// Whether what lies there is what was opened, or made here.
+    is_ours: Arc<AtomicBool>,
 }
 
 impl SingleFile {
@@ -51,7 +57,7 @@ impl SingleFile {
             let message = format!("{} is not an ordinary file", path.display());
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
-        Self::at(path)
+        Self::at(path, true)
     }
 
     /// A journal that is to be made; [`Journal::open`](crate::Journal::open) makes it.
@@ -66,10 +72,10 @@ impl SingleFile {
         if !fs::metadata(folder_around(path))?.is_dir() {
             return Err(ErrorKind::NotADirectory.into());
         }
-        Self::at(path)
+        Self::at(path, false)
     }
 
-    fn at(path: &Path) -> io::Result<Self> {
+    fn at(path: &Path, is_ours: bool) -> io::Result<Self> {
         let Some(name) = path.file_name() else {
             let message = format!("{} is not the name of a file", path.display());
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
@@ -78,7 +84,7 @@ impl SingleFile {
         beside.push(name);
         beside.push(".unfinished");
         let (unfinished, shown) = (path.with_file_name(beside), path.display().to_string());
-        Ok(Self { path: path.to_owned(), unfinished, shown })
+        Ok(Self { path: path.to_owned(), unfinished, shown, is_ours: Arc::new(AtomicBool::new(is_ours)) })
     }
 
     /// Where it is.
@@ -95,10 +101,23 @@ impl SingleFile {
             Err(io::Error::new(ErrorKind::InvalidInput, format!("a journal in one file has no place for {name}")))
         }
     }
+
+    /// Takes the other name away that a crash left; an error if somebody is making a journal under it.
+    fn remove_unfinished(&self) -> io::Result<()> {
+        let file = File::open(&self.unfinished)?;
+        // A second name of the journal itself, which is locked if it is being written, may go.
+        if !is_same(&file, &self.path)? {
+            lock(&file)?;
+        }
+        fs::remove_file(&self.unfinished)
+    }
 }
 
 impl Disk for SingleFile {
     fn list(&self) -> io::Result<Vec<String>> {
+        if !self.is_ours.load(Ordering::SeqCst) && is_there(&self.path)? {
+            return Err(occupied(&self.path));
+        }
         let mut names = Vec::new();
         for name in [name_of(FIRST), unfinished_name_of(FIRST)] {
             if is_there(self.place(&name)?)? {
@@ -112,11 +131,12 @@ impl Disk for SingleFile {
         let path = self.place(name)?;
         // Never emptied but removed: a crash may have left it as a second name of a journal that was moved since.
         if is_there(path)? {
-            fs::remove_file(path)?;
+            self.remove(name)?;
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         lock(&file)?;
-        Ok(Box::new(file))
+        // Somebody may have taken it for left behind before it was locked.
+        if is_same(&file, path)? { Ok(Box::new(file)) } else { Err(busy()) }
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
@@ -130,16 +150,19 @@ impl Disk for SingleFile {
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (self.place(from)?, self.place(to)?);
         match fs::hard_link(from, to) {
-            Ok(()) => fs::remove_file(from),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(occupied(to)),
+            Ok(()) => fs::remove_file(from)?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(occupied(to)),
             // This file system may have no links.
-            Err(_) if is_there(to)? => Err(occupied(to)),
-            Err(_) => fs::rename(from, to),
+            Err(_) if is_there(to)? => return Err(occupied(to)),
+            Err(_) => fs::rename(from, to)?,
         }
+        self.is_ours.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.place(name)?)
+        let path = self.place(name)?;
+        if path == self.unfinished { self.remove_unfinished() } else { fs::remove_file(path) }
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -165,12 +188,24 @@ fn occupied(path: &Path) -> io::Error {
     io::Error::new(ErrorKind::AlreadyExists, message)
 }
 
+fn busy() -> io::Error {
+    io::Error::new(ErrorKind::ResourceBusy, "another writer has it open; wait until that one has ended")
+}
+
+/// Whether a path leads to an open file.
+fn is_same(file: &File, path: &Path) -> io::Result<bool> {
+    let file = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (file.dev(), file.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Keeps others from writing until the file is closed.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(ErrorKind::ResourceBusy, "another writer has it open; wait until that one has ended"))
-        }
+        Err(TryLockError::WouldBlock) => Err(busy()),
         // A file system that has no locks is no reason not to write.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }

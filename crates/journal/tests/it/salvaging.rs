@@ -1,7 +1,7 @@
 //! What is whole around damage goes into a new journal, and the rest is listed.
 
 use crate::history::{payload, payloads, read_all, segment, shared, short_segments, written};
-use journal::simulated::SimulatedDisk;
+use journal::simulated::{Fault, SimulatedDisk};
 use journal::{Access, Disk, Flaw, Identity, Journal, Kept, Options, SalvageError, Salvaged, salvage, verify};
 
 const FRAMES: u64 = 12;
@@ -138,4 +138,8 @@ fn a_salvage_needs_a_journal_and_an_empty_place() {
     let outcome = salvage(shared(&disk), shared(&disk), Options::default());
     assert!(matches!(outcome, Err(SalvageError::Occupied)));
     assert_eq!(read_all(&disk), payloads(1));
+    let broken = SimulatedDisk::new();
+    broken.schedule(0, Fault::Broken);
+    let error = salvage(shared(&disk), shared(&broken), Options::default()).unwrap_err().to_string();
+    assert!(error.starts_with("the salvaged frames cannot be kept: "), "{error}");
 }

@@ -100,7 +100,7 @@ fn nothing_is_replaced() {
     let error = disk.rename("00000000000000000000.segment.new", "00000000000000000000.segment").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(fs::read(&path).unwrap(), b"a diary");
-    assert!(matches!(Journal::open(Arc::new(disk), Options::default()), Err(OpenError::Damaged(_))));
+    assert!(matches!(Journal::open(Arc::new(disk), Options::default()), Err(OpenError::Disk(_))));
     assert_eq!(fs::read(&path).unwrap(), b"a diary");
     let dangling = folder.path().join("link.tape");
     std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
@@ -163,6 +163,41 @@ fn a_second_writer_is_refused_and_readers_are_not() {
     journal.close().unwrap();
     let (journal, _) = Journal::open(opened(&path), Options::default()).unwrap();
     assert_eq!(journal.progress().appended, 1);
+}
+
+/// Both find nothing there; one of them makes it.
+#[test]
+fn two_who_make_one_tape_do_not_share_it() {
+    for round in 0..50 {
+        let (_folder, path) = place();
+        let make = |name: &[u8]| {
+            let disk = SingleFile::create(&path).ok()?;
+            let (journal, _) = Journal::open(Arc::new(disk), Options::default()).ok()?;
+            journal.append(name, Durability::Os).unwrap();
+            journal.close().unwrap();
+            Some(name.to_vec())
+        };
+        let made: Vec<Vec<u8>> = std::thread::scope(|scope| {
+            let makers: Vec<_> =
+                [&b"one"[..], b"two", b"three", b"four"].map(|name| scope.spawn(move || make(name))).into();
+            makers.into_iter().filter_map(|maker| maker.join().unwrap()).collect()
+        });
+        assert!(made.len() <= 1, "round {round}: {made:?}");
+        if !made.is_empty() {
+            assert_eq!(read(opened(&path)), made, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_tape_that_is_being_made_is_left_alone() {
+    let (_folder, path) = place();
+    let disk = SingleFile::create(&path).unwrap();
+    let file = disk.create("00000000000000000000.segment.new").unwrap();
+    let other = Journal::open(Arc::new(SingleFile::create(&path).unwrap()), Options::default());
+    assert!(other.err().unwrap().to_string().contains("another writer has it open"));
+    disk.rename("00000000000000000000.segment.new", "00000000000000000000.segment").unwrap();
+    drop(file);
 }
 
 #[test]
