@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how it is explained.
 
 use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
 
 /// A MeTTa reasoning engine with perfect recall.
 #[derive(Debug, Parser)]
@@ -15,6 +16,9 @@ pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
+    /// Run again what a tape holds, and check that it comes to the same
+    #[command(after_help = ABOUT_REPLAYS)]
+    Replay(ReplayArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
 }
@@ -22,7 +26,8 @@ pub(crate) enum Command {
 const ABOUT_RUNS: &str = "\
 Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
 
-Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse.";
+Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
+4 the knowledge base is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
@@ -33,6 +38,14 @@ pub(crate) struct RunArguments {
     /// Run this text after the files; may be given several times
     #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) expressions: Vec<String>,
+
+    /// Go on in the knowledge base in this directory, and keep in it what the programs do; it is made if need be
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kb: Option<PathBuf>,
+
+    /// Write to this new file what is needed to run the programs again
+    #[arg(long, value_name = "TAPE")]
+    pub(crate) record: Option<PathBuf>,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
@@ -49,6 +62,23 @@ pub(crate) struct RunArguments {
     /// End the run after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<std::time::Duration>,
+}
+
+const ABOUT_REPLAYS: &str = "\
+The programs on the tape are run again. What they are told of files, clocks and random numbers comes from the tape; what
+they print, and the state after each commit, must be what it was. No other file is needed.
+
+Exit code: 0 all is the same; 2 wrong usage; 4 something differs, or the tape is damaged.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The tape
+    #[arg(value_name = "TAPE")]
+    pub(crate) tape: PathBuf,
+
+    /// Stop after this commit
+    #[arg(long, value_name = "N")]
+    pub(crate) to: Option<u64>,
 }
 
 fn seconds(text: &str) -> Result<std::time::Duration, String> {

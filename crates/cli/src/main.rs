@@ -1,12 +1,13 @@
 //! The `mnemon` command.
 //!
 //! Exit codes: 0 fine; 1 an assertion failed, or an answer had an error in it, or a limit was reached; 2 wrong usage;
-//! 3 a source does not parse; 4 data is damaged.
+//! 3 a source does not parse; 4 data is damaged, or a replay differs.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod journal;
 mod render;
+mod replay;
 mod run;
 
 use arguments::{Arguments, Command};
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments).into(),
+        Command::Replay(arguments) => replay::replay(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
     }
 }

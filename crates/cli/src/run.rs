@@ -2,13 +2,15 @@
 
 use crate::arguments::RunArguments;
 use crate::render;
-use mnemon::syntax::{self, LineIndex};
-use mnemon::{Engine, FormAnswer, LimitReached, RunEnd, SourceError, SystemWorld, World, WorldError};
+use mnemon::syntax::Diagnostic;
+use mnemon::{
+    Base, BaseError, Engine, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape, WorldError,
+};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long an evaluation that is told to end may go on: a single step of it can be very long.
 const GRACE: Duration = Duration::from_secs(3);
@@ -35,132 +37,127 @@ impl From<End> for ExitCode {
     }
 }
 
-/// A program to run.
-struct Source {
-    /// What it is called in messages.
-    origin: String,
-    /// Where its imports are looked for.
-    directory: String,
-    text: String,
-}
-
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {
-    let started = std::time::Instant::now();
-    let mut engine = Engine::new(SystemWorld::default());
-    engine.limits_mut().steps_max = arguments.steps;
+    let started = Instant::now();
+    let mut program = Program {
+        files: arguments.files.clone(),
+        expressions: arguments.expressions.clone(),
+        json: arguments.json,
+        steps_max: arguments.steps,
+        depth_max: None,
+    };
+    if program.files.is_empty() && program.expressions.is_empty() {
+        if std::io::stdin().is_terminal() {
+            render::error("no program to run", Some("name a file, give a text with -e, or pipe a program in"));
+            return End::Usage;
+        }
+        program.files.push("-".to_owned());
+    }
+    let mut engine = match engine(arguments, &program) {
+        Ok(engine) => engine,
+        Err(end) => return end,
+    };
     let heard = Heard::default();
-    watch_for_interrupts(&mut engine, arguments, &heard);
-    let end = run_all(&mut engine, arguments, &heard);
+    watch_for_interrupts(&mut engine, arguments.timeout, &heard);
+    let end = explain(engine.run_program(&program, &mut Terminal { heard: heard.clone() }));
     heard.set();
     if arguments.stats {
         print_statistics(&engine, started.elapsed());
     }
-    end
+    match engine.finish() {
+        Ok(()) => end,
+        Err(error) => recall_failed(&error),
+    }
 }
 
-fn run_all(engine: &mut Engine, arguments: &RunArguments, heard: &Heard) -> End {
-    let nothing_named = arguments.files.is_empty() && arguments.expressions.is_empty();
-    if nothing_named && std::io::stdin().is_terminal() {
-        render::error("no program to run", Some("name a file, give a text with -e, or pipe a program in"));
-        return End::Usage;
+/// The engine that the arguments ask for: with a base, recorded, or neither.
+fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
+    let base = match &arguments.kb {
+        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(&error))?),
+        None => None,
+    };
+    for warning in base.iter().flat_map(Base::warnings) {
+        render::say(&format!("warning: {warning}"));
     }
-    let standard_input = nothing_named.then(|| "-".to_owned());
-    for file in arguments.files.iter().chain(&standard_input) {
-        let end = match load(engine, file) {
-            Ok(source) => run_source(engine, &source, arguments, heard),
-            Err(end) => end,
-        };
-        if end != End::Fine {
-            return end;
+    let tape = match &arguments.record {
+        Some(path) => Some(Tape::create(path).map_err(|error| recall_failed(&RecallError::Tape(error)))?),
+        None => None,
+    };
+    let made = Engine::remembering(SystemWorld::default(), base, tape, program);
+    made.map_err(|error| recall_failed(&error))
+}
+
+/// Tells why a base cannot be used.
+pub(crate) fn base_failed(error: &BaseError) -> End {
+    render::error(&error.to_string(), error.help());
+    if error.is_damage() { End::Damaged } else { End::Usage }
+}
+
+/// Tells why a run cannot be remembered or replayed.
+pub(crate) fn recall_failed(error: &RecallError) -> End {
+    match error {
+        RecallError::Base(error) => base_failed(error),
+        RecallError::Tape(error) => {
+            render::error(&error.to_string(), error.help());
+            if error.is_damage() { End::Damaged } else { End::Usage }
         }
-    }
-    for text in &arguments.expressions {
-        let source = Source { origin: "-e".to_owned(), directory: String::new(), text: text.clone() };
-        let end = run_source(engine, &source, arguments, heard);
-        if end != End::Fine {
-            return end;
+        RecallError::Replay(end) => {
+            render::error(&end.to_string(), None);
+            End::Damaged
         }
-    }
-    End::Fine
-}
-
-fn load(engine: &mut Engine, file: &str) -> Result<Source, End> {
-    if file == "-" {
-        return load_standard_input(engine);
-    }
-    let directory =
-        file.rsplit_once('/').map_or("", |(directory, _)| if directory.is_empty() { "/" } else { directory });
-    match engine.read_source(file) {
-        Ok(text) => Ok(Source { origin: file.to_owned(), directory: directory.to_owned(), text }),
-        Err(SourceError::NotText(diagnostic)) => Err(not_text(file, &diagnostic)),
-        Err(error) => {
-            render::error(&error.to_string(), Some("check the path; `mnemon run --help` shows the usage"));
-            Err(End::Usage)
-        }
-    }
-}
-
-fn load_standard_input(engine: &mut Engine) -> Result<Source, End> {
-    let bytes = engine.world().read_standard_input().map_err(|error| {
-        render::error(&error.to_string(), None);
-        End::Usage
-    })?;
-    let origin = "standard input";
-    match syntax::decode(&bytes) {
-        Ok(text) => Ok(Source { origin: origin.to_owned(), directory: String::new(), text: text.to_owned() }),
-        Err(diagnostic) => Err(not_text(origin, &diagnostic)),
-    }
-}
-
-fn not_text(origin: &str, diagnostic: &syntax::Diagnostic) -> End {
-    render::error(&format!("{origin}: {}", diagnostic.message), diagnostic.help.as_deref());
-    End::NotParsed
-}
-
-fn run_source(engine: &mut Engine, source: &Source, arguments: &RunArguments, heard: &Heard) -> End {
-    let lines = LineIndex::new(&source.text);
-    let mut last_line = 1;
-    let run = engine.run_text_in(&source.directory, &source.text, &mut |world, answer| {
-        last_line = lines.position(answer.span.start).line;
-        if answer.limit.is_some() {
-            heard.set();
-        }
-        if arguments.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
-    });
-    for diagnostic in &run.diagnostics {
-        render::diagnostic(&source.origin, &source.text, diagnostic);
-    }
-    match run.end {
-        RunEnd::Finished => End::Fine,
-        RunEnd::NotParsed => End::NotParsed,
-        RunEnd::Limit(limit) => {
-            explain_limit(limit, &format!("{}:{last_line}", source.origin));
+        error => {
+            render::error(&error.to_string(), None);
             End::Error
         }
+    }
+}
+
+/// Tells how a program ended, where its output does not.
+pub(crate) fn explain(end: ProgramEnd) -> End {
+    match end {
+        ProgramEnd::Finished => End::Fine,
+        ProgramEnd::NotParsed => End::NotParsed,
+        ProgramEnd::Limit { limit, place } => {
+            explain_limit(limit, &place);
+            End::Error
+        }
+        ProgramEnd::NotRead(error) => {
+            render::error(&error.to_string(), Some("check the path; `mnemon run --help` shows the usage"));
+            End::Usage
+        }
         // A reader that has seen enough is no failure.
-        RunEnd::World(WorldError::OutputClosed) => End::Fine,
-        RunEnd::World(error) => {
+        ProgramEnd::World(WorldError::OutputClosed) => End::Fine,
+        ProgramEnd::World(error) => {
             render::error(&error.to_string(), None);
+            End::Error
+        }
+        ProgramEnd::Memory(error) => {
+            let help = error.downcast_ref::<BaseError>().and_then(BaseError::help);
+            render::error(&format!("the run cannot go on: {error}"), help);
             End::Error
         }
         _ => End::Error,
     }
 }
 
-fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
-    let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
-    world.print(&format!("[{}]", results.join(", ")))
+/// Tells a person about a run on the standard error.
+pub(crate) struct Terminal {
+    pub(crate) heard: Heard,
 }
 
-fn print_json(world: &mut dyn World, answer: &FormAnswer<'_>, line: u32) -> Result<(), WorldError> {
-    let form = answer.number;
-    for result in answer.results {
-        let text = serde_json::Value::from(result.to_string());
-        world.print(&format!(r#"{{"form":{form},"line":{line},"result":{text}}}"#))?;
+impl Reporter for Terminal {
+    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
+        render::diagnostic(origin, text, diagnostic);
     }
-    let (results, error) = (answer.results.len(), answer.is_error());
-    world.print(&format!(r#"{{"form":{form},"line":{line},"done":true,"results":{results},"error":{error}}}"#))
+
+    fn not_text(&mut self, origin: &str, diagnostic: &Diagnostic) {
+        render::error(&format!("{origin}: {}", diagnostic.message), diagnostic.help.as_deref());
+    }
+
+    fn limit_reached(&mut self, _: LimitReached) {
+        self.heard.set();
+    }
 }
 
 fn explain_limit(limit: LimitReached, place: &str) {
@@ -184,10 +181,10 @@ fn explain_limit(limit: LimitReached, place: &str) {
 
 /// Whether an evaluation that was told to end has done so.
 #[derive(Clone, Default)]
-struct Heard(Arc<AtomicBool>);
+pub(crate) struct Heard(Arc<AtomicBool>);
 
 impl Heard {
-    fn set(&self) {
+    pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -205,9 +202,9 @@ impl Heard {
 
 /// Ends evaluations when time is up, and at Ctrl-C; a second Ctrl-C ends the process, and so does an evaluation that
 /// does not end.
-fn watch_for_interrupts(engine: &mut Engine, arguments: &RunArguments, heard: &Heard) {
+pub(crate) fn watch_for_interrupts(engine: &mut Engine, timeout: Option<Duration>, heard: &Heard) {
     let interrupt = engine.limits_mut().interrupt.clone();
-    if let Some(time) = arguments.timeout {
+    if let Some(time) = timeout {
         let (interrupt, heard) = (interrupt.clone(), heard.clone());
         std::thread::spawn(move || {
             std::thread::sleep(time);

@@ -6,6 +6,7 @@
 //! however often and under whatever name it is imported.
 
 use crate::tokenizer::Tokenizer;
+use rustc_hash::FxHashSet;
 use space::SpaceRef;
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub(crate) struct Module {
     pub(crate) imports: Vec<ModuleId>,
     /// Whether it comes from another process, and its file has not been looked at in this one.
     pub(crate) is_restored: bool,
+    /// The words that a knowledge base has bound: they stay bound when a source that binds them runs again.
+    pub(crate) bound_before: FxHashSet<String>,
 }
 
 /// Why a module could not be loaded.

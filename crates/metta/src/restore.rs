@@ -88,8 +88,10 @@ impl Runner {
             }
             Event::Bound { module, token, is_pattern, atom } => {
                 self.check_module(module)?;
-                let bound = self.bind(module, &token, is_pattern, atom);
-                bound.map_err(|reason| RestoreError::NotBound { token, reason })?;
+                if let Err(reason) = self.bind(module, &token, is_pattern, atom) {
+                    return Err(RestoreError::NotBound { token, reason });
+                }
+                self.modules[module.0 as usize].bound_before.insert(token);
             }
             Event::WordsImported { into, from } => {
                 self.check_module(into)?;

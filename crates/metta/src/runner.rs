@@ -13,12 +13,12 @@ use crate::names;
 use crate::operation::Stop;
 use crate::reader::read_atom;
 use crate::stdlib;
-use crate::syntax::{self, Diagnostic, LineIndex, Parsed, Severity, Span};
+use crate::syntax::{self, Diagnostic, LineIndex, NodeId, NodeKind, Parsed, Severity, Span, SyntaxTree};
 use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, ChangeLog, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
 use std::sync::Arc;
 
@@ -329,7 +329,9 @@ impl Runner {
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
-            let found = if form.bang {
+            let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
+                Answer { results: vec![Atom::unit()], ..Answer::default() }
+            } else if form.bang {
                 self.evaluate_form(module, &atom)
             } else if !kept.is_empty() && is_kept(&mut kept, &atom) {
                 continue;
@@ -365,6 +367,17 @@ impl Runner {
             (0..count).for_each(|_| self.retract(module, id, &atom));
         }
         Ok(RunEnd::Finished)
+    }
+
+    /// Whether a form binds a word that the knowledge base has bound already. It keeps its meaning, so that what was kept
+    /// under it is found again: the form is not evaluated.
+    fn is_bound_before(&self, module: ModuleId, tree: &SyntaxTree, form: NodeId) -> bool {
+        let bound_before = &self.module(module).bound_before;
+        let NodeKind::Expression([head, word, ..]) = tree.kind(form) else { return false };
+        match (tree.kind(*head), tree.kind(*word)) {
+            (NodeKind::Word("bind!"), NodeKind::Word(word)) => bound_before.contains(word),
+            _ => false,
+        }
     }
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
@@ -564,7 +577,7 @@ impl Runner {
             let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
             self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
         }
-        self.modules.push(Module { path, directory, file, space, tokenizer, imports, is_restored: false });
+        self.modules.push(Module { path, directory, file, space, tokenizer, imports, is_restored: false, bound_before: FxHashSet::default() });
         id
     }
 
@@ -743,7 +756,8 @@ impl Runner {
         let text = self.read_source(&file)?;
         let parsed = self.parse_import(&file, &text);
         let mut last = Vec::new();
-        let run = self.run_in(from, &file, Some(&file), &parsed, &mut |_, answer| {
+        // What is included is a part of the form that includes it: it is stated as often as that is evaluated.
+        let run = self.run_in(from, &file, None, &parsed, &mut |_, answer| {
             last = answer.results.to_vec();
             Ok(())
         });

@@ -28,7 +28,9 @@ fn import(call: &mut Call<'_>) -> Outcome {
     };
     let here = call.runner.current_module();
     let is_self = call.space(0).is_some_and(|space| space.is_same(&call.runner.module(here).space));
-    if !is_self && destination.as_symbol().is_none() {
+    // A name that a knowledge base has bound to the module's space is that space by now.
+    let named_before = call.space(0).filter(|_| !is_self);
+    if !is_self && named_before.is_none() && destination.as_symbol().is_none() {
         let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
         return Outcome::failure(format!("{message}{destination}"));
     }
@@ -36,6 +38,13 @@ fn import(call: &mut Call<'_>) -> Outcome {
         Ok(module) => module,
         Err(error) => return failed(&error),
     };
+    if let Some(space) = named_before {
+        if space.is_same(&call.runner.module(module).space) {
+            return Outcome::unit();
+        }
+        let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
+        return Outcome::failure(format!("{message}{destination}"));
+    }
     match destination.as_symbol() {
         None => {
             call.runner.import_module(here, module);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A program that asks for more than this runs in circles.
-const STEPS_MAX: u64 = 20_000_000;
+pub(crate) const STEPS_MAX: u64 = 20_000_000;
 
 /// Folders that hold no programs of ours.
 const OTHERS: [&str; 4] = ["target", "data", ".git", "crates"];
@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path) -> String {
 }
 
 /// The programs in a folder and below it, by their paths from there.
-fn programs(folder: &Path, below: &str, world: MemoryWorld) -> MemoryWorld {
+pub(crate) fn programs(folder: &Path, below: &str, world: MemoryWorld) -> MemoryWorld {
     let entries = fs::read_dir(folder.join(below)).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries.fold(world, |world, entry| {
         let entry = entry.expect("a folder can be listed");
@@ -43,7 +43,7 @@ fn programs(folder: &Path, below: &str, world: MemoryWorld) -> MemoryWorld {
     })
 }
 
-fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
+pub(crate) fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
     let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
     world.print(&format!("[{}]", results.join(", ")))
 }

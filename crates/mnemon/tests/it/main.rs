@@ -4,4 +4,5 @@ mod corpus;
 mod documents;
 mod examples;
 mod harness;
+mod modes;
 mod system_world;

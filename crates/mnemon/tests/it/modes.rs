@@ -1,0 +1,118 @@
+//! The corpus in every mode: kept in a base, taken up again half-way, recorded and replayed. One expected output.
+
+use crate::harness::{STEPS_MAX, files, first_difference, print_answer, programs, read, root};
+use journal::{Disk, MemoryDisk};
+use mnemon::{Base, Engine, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Programs that hold something between two forms that lives as long as the process, and why.
+const NOT_TAKEN_UP: [(&str, &str); 1] = [("files", "it holds a file open")];
+
+fn corpus() -> PathBuf {
+    root().join("corpus")
+}
+
+/// Runs each program of the corpus in a mode and compares its output.
+fn check_mode(mode: &str, run: impl Fn(&str, &str) -> String) {
+    let mut failures = Vec::new();
+    for program in files(&corpus(), "metta") {
+        let name = name_of(&program);
+        let (expected, actual) = (read(&program.with_extension("expected")), run(&name, &read(&program)));
+        if actual != expected {
+            failures.push(format!("{name}: {}", first_difference(&expected, &actual)));
+        }
+    }
+    assert!(failures.is_empty(), "{} programs differ when {mode}:\n{}", failures.len(), failures.join("\n"));
+}
+
+fn name_of(program: &Path) -> String {
+    program.file_stem().expect("a program has a name").to_string_lossy().into_owned()
+}
+
+fn text_of(output: &MemoryOutput) -> String {
+    output.printed().into_iter().map(|line| line + "\n").collect()
+}
+
+/// Runs a text in a base on a disk.
+fn run_in_base(disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
+    let base = Base::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
+    let mut engine = Engine::with_base(world, base).expect("the base loads");
+    engine.limits_mut().steps_max = Some(STEPS_MAX);
+    engine.run_source(&Source::text(text), &mut print_answer);
+    engine.finish().expect("the base closes");
+}
+
+#[test]
+fn the_corpus_prints_the_same_in_a_base() {
+    check_mode("kept in a base", |_, text| {
+        let world = programs(&corpus(), "", MemoryWorld::default());
+        let output = world.output();
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        run_in_base(&disk, world, text);
+        text_of(&output)
+    });
+}
+
+/// A program's text up to the middle of its forms, and the rest.
+fn halves(text: &str) -> (&str, &str) {
+    let parsed = syntax::parse(text);
+    let forms = parsed.forms_before_error();
+    let middle = forms.get(forms.len() / 2).map_or(text.len(), |form| form.bang_span.unwrap_or(form.span).start as usize);
+    text.split_at(middle)
+}
+
+#[test]
+fn the_corpus_prints_the_same_when_its_base_is_reopened_half_way() {
+    check_mode("reopened half-way", |name, text| {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let is_whole = NOT_TAKEN_UP.iter().any(|(program, _)| *program == name);
+        let (first, second) = if is_whole { (text, "") } else { halves(text) };
+        let outputs = [first, second].map(|half| {
+            let world = programs(&corpus(), "", MemoryWorld::default());
+            let output = world.output();
+            run_in_base(&disk, world, half);
+            text_of(&output)
+        });
+        outputs.concat()
+    });
+}
+
+/// Hears nothing.
+struct Nobody;
+
+impl Reporter for Nobody {
+    fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
+    fn not_text(&mut self, _: &str, _: &syntax::Diagnostic) {}
+}
+
+#[test]
+fn the_corpus_prints_the_same_recorded_and_replayed() {
+    check_mode("recorded and replayed", |name, _| {
+        let world = programs(&corpus(), "", MemoryWorld::default());
+        let recorded = world.output();
+        let program = Program {
+            files: vec![format!("{name}.metta")],
+            steps_max: Some(STEPS_MAX),
+            ..Program::default()
+        };
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+        let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
+        engine.run_program(&program, &mut Nobody);
+        engine.finish().expect("the tape ends");
+
+        // The world of the replay has no files, another clock and other random numbers.
+        let world = MemoryWorld::default().with_clock(1, 1).with_seed(99);
+        let replayed = world.output();
+        let tape = TapeReader::on_disk(disk).expect("the tape opens");
+        let (mut engine, program) = Engine::replaying(world, tape, None).expect("the tape begins");
+        let end = engine.run_program(&program, &mut Nobody);
+        assert!(!matches!(end, ProgramEnd::Memory(_) | ProgramEnd::NotRead(_)), "{name}: {end:?}");
+        let (commits, stopped) = engine.replayed().expect("it replays");
+        assert!(commits > 0 && stopped.is_none(), "{name}: {commits} commits, {stopped:?}");
+        engine.finish().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(text_of(&recorded), text_of(&replayed), "{name}");
+        text_of(&replayed)
+    });
+}
