@@ -6,6 +6,7 @@
 //! however often and under whatever name it is imported.
 
 use crate::tokenizer::Tokenizer;
+use crate::world::WorldError;
 use rustc_hash::FxHashSet;
 use space::SpaceRef;
 use std::fmt;
@@ -80,6 +81,8 @@ pub enum ModuleError {
         /// The message.
         message: String,
     },
+    /// The world failed in a way that ends the run.
+    World(WorldError),
     /// An evaluation in the module ended in an error.
     Failed {
         /// The module's path.
@@ -108,6 +111,7 @@ impl fmt::Display for ModuleError {
             }
             Self::TooDeep => write!(formatter, "imports are nested deeper than {IMPORT_DEPTH_MAX}"),
             Self::NotSupported { name } => write!(formatter, "module {name} is not supported yet"),
+            Self::World(error) => error.fmt(formatter),
             Self::Source { message } => formatter.write_str(message),
             Self::Failed { path, error } => write!(formatter, "module {path} ended in an error: {error}"),
         }

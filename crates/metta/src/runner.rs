@@ -687,7 +687,7 @@ impl Runner {
         match run.end {
             RunEnd::Finished => Ok(()),
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, text, &parsed) }),
-            RunEnd::World(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
                 let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
@@ -727,7 +727,7 @@ impl Runner {
     /// The text of a source file.
     pub(crate) fn read_source(&mut self, file: &str) -> Result<String, ModuleError> {
         let source = |message: String| ModuleError::Source { message };
-        let bytes = self.world.read_source(file).map_err(|error| source(error.to_string()))?;
+        let bytes = self.world.read_source(file).map_err(world_error)?;
         let text = syntax::decode(&bytes).map_err(|error| source(format!("{file}: {}", error.message)))?;
         Ok(text.to_owned())
     }
@@ -763,7 +763,7 @@ impl Runner {
         });
         match run.end {
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &text, &parsed) }),
-            RunEnd::World(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
         }
@@ -804,6 +804,11 @@ pub(crate) fn not_durable(value: &Atom) -> String {
 fn with_limit_error(atom: &Atom, answer: &Answer) -> Vec<Atom> {
     let error = answer.limit.map(|limit| limit.error(atom));
     answer.results.iter().cloned().chain(error).collect()
+}
+
+/// A failure of the world while a source is loaded: the end of the run, or the error of the import.
+fn world_error(error: WorldError) -> ModuleError {
+    if error.ends_run() { ModuleError::World(error) } else { ModuleError::Source { message: error.to_string() } }
 }
 
 /// The first parse error of a file, with its place.

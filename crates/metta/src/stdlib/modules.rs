@@ -2,7 +2,7 @@
 
 use super::text::print;
 use crate::modules::{ModuleError, TOP};
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
 use space::Atom;
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -18,7 +18,10 @@ pub(super) const OPERATIONS: &[Spec] = &[
 ];
 
 fn failed(error: &ModuleError) -> Outcome {
-    Outcome::failure(error.to_string())
+    match error {
+        ModuleError::World(error) => Outcome::Stop(Stop::World(error.clone())),
+        error => Outcome::failure(error.to_string()),
+    }
 }
 
 /// `(import! &self module)` makes a module's atoms answer queries here; `(import! name module)` makes `&name` its space.

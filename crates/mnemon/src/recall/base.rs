@@ -8,6 +8,7 @@
 //!
 //! The journal is the base; opening it makes everything that its commits say happen again.
 
+use super::pieces::{self, Pieces};
 use super::record::{self, CommitHeader, Frame, RecordError, Records};
 use journal::{AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError};
 use std::fmt;
@@ -232,9 +233,10 @@ impl Base {
     }
 
     /// Appends frames and returns when they are durable.
-    pub(super) fn append(&self, frames: &[Vec<u8>]) -> Result<(), BaseError> {
+    pub(super) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), BaseError> {
         let journal = self.journal.as_ref().ok_or(BaseError::ReadOnly)?;
-        let appended = journal.append_all(frames, Durability::Fsync);
+        let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
+        let appended = journal.append_all(&cut, Durability::Fsync);
         appended.map(drop).map_err(|error| BaseError::Append(Box::new(error)))
     }
 
@@ -258,6 +260,7 @@ impl Base {
 /// What a base says, one commit after the other.
 pub(super) struct Commits {
     reader: Reader,
+    pieces: Pieces,
     parts: Vec<Vec<u8>>,
     has_begun: bool,
 }
@@ -293,7 +296,7 @@ impl Committed {
 
 impl Commits {
     pub(super) fn new(disk: Arc<dyn Disk>) -> Result<Self, BaseError> {
-        Ok(Self { reader: Reader::from_frame(disk, 0)?, parts: Vec::new(), has_begun: false })
+        Ok(Self { reader: Reader::from_frame(disk, 0)?, pieces: Pieces::default(), parts: Vec::new(), has_begun: false })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
@@ -301,7 +304,9 @@ impl Commits {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
             let damaged = |reason: &dyn fmt::Display| BaseError::Damaged { place, reason: reason.to_string() };
-            let decoded = Frame::decode(frame.payload).map_err(|error: RecordError| damaged(&error))?;
+            let joined = self.pieces.join(frame.payload).map_err(|reason| damaged(&reason))?;
+            let Some(payload) = joined else { continue };
+            let decoded = Frame::decode(payload).map_err(|error: RecordError| damaged(&error))?;
             if self.has_begun == matches!(decoded, Frame::Begin) {
                 return Err(damaged(&"a base begins with one frame that says its format"));
             }

@@ -10,6 +10,7 @@
 mod base;
 mod load;
 mod past;
+mod pieces;
 mod record;
 mod recording;
 mod replaying;
@@ -309,7 +310,7 @@ impl Recall {
         };
         let hash = self.hash.value().to_le_bytes();
         let header = CommitHeader { epoch: self.epoch, hash, parts: 0, variables: commit.variables, tape_frame };
-        base.append(&writer.finish(header))
+        base.append(writer.finish(header))
     }
 
     /// Notes the sources that have ended and are not recorded as such.
@@ -324,7 +325,7 @@ impl Recall {
             source.is_complete = true;
             let begun = (!source.is_recorded).then(|| begun_record(id, source));
             let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: id.0 }]).collect();
-            base.append(&[record::note_frame(&records)])?;
+            base.append(vec![record::note_frame(&records)])?;
             source.is_recorded = true;
         }
         Ok(())

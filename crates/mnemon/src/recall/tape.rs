@@ -4,6 +4,7 @@
 //! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
 //! needs no other file. `docs/formats.md` draws the frames.
 
+use super::pieces::{self, Pieces};
 use super::record::{FORMAT_VERSION, RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
 use journal::{AppendError, Disk, Durability, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError};
@@ -286,39 +287,40 @@ impl Tape {
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
         let begin =
             TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
-        self.append(&frame(kind::BEGIN, &begin), Durability::Os)
+        self.append(frame(kind::BEGIN, &begin), Durability::Os)
     }
 
     pub(crate) fn image(&mut self, payload: &[u8]) -> Result<(), TapeError> {
-        self.append(&[&[kind::IMAGE], payload].concat(), Durability::None)
+        self.append([&[kind::IMAGE], payload].concat(), Durability::None)
     }
 
     pub(crate) fn effect(&mut self, request: &Request<'_>, answer: &impl Serialize) -> Result<(), TapeError> {
         let frame = frame(kind::EFFECT, request);
         let frame = postcard::to_extend(answer, frame).expect("a vector takes every answer");
-        self.append(&frame, Durability::None)
+        self.append(frame, Durability::None)
     }
 
     pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), TapeError> {
         self.commits += 1;
-        self.append(&frame(kind::COMMIT, commit), Durability::Os)
+        self.append(frame(kind::COMMIT, commit), Durability::Os)
     }
 
     pub(crate) fn cancelled(&mut self, cancelled: TapeCancelled) -> Result<(), TapeError> {
-        self.append(&frame(kind::CANCELLED, &cancelled), Durability::Os)
+        self.append(frame(kind::CANCELLED, &cancelled), Durability::Os)
     }
 
-    fn append(&mut self, payload: &[u8], durability: Durability) -> Result<(), TapeError> {
-        let appended = self.journal.append(payload, durability);
-        appended.map_err(|error| TapeError::Append(Box::new(error)))?;
-        self.frames += 1;
+    fn append(&mut self, payload: Vec<u8>, durability: Durability) -> Result<(), TapeError> {
+        for frame in pieces::cut(payload) {
+            self.journal.append(&frame, durability).map_err(|error| TapeError::Append(Box::new(error)))?;
+            self.frames += 1;
+        }
         Ok(())
     }
 
     /// Ends the recording and makes it durable.
     pub(crate) fn finish(mut self) -> Result<(), TapeError> {
         let end = TapeEnd { commits: self.commits };
-        self.append(&frame(kind::END, &end), Durability::None)?;
+        self.append(frame(kind::END, &end), Durability::None)?;
         self.journal.close().map_err(|error| TapeError::Sync(Box::new(error)))
     }
 }
@@ -327,6 +329,7 @@ impl Tape {
 pub struct TapeReader {
     disk: Arc<dyn Disk>,
     reader: Reader,
+    pieces: Pieces,
 }
 
 impl TapeReader {
@@ -346,12 +349,13 @@ impl TapeReader {
     /// There is none, or it cannot be read.
     pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
         let reader = reader(&disk)?;
-        Ok(Self { disk, reader })
+        Ok(Self { disk, reader, pieces: Pieces::default() })
     }
 
     /// Begins anew.
     pub(crate) fn rewind(&mut self) -> Result<(), TapeError> {
         self.reader = reader(&self.disk)?;
+        self.pieces = Pieces::default();
         Ok(())
     }
 
@@ -360,11 +364,15 @@ impl TapeReader {
         &mut self,
         take: impl FnOnce(TapeFrame<'_>) -> Result<T, RecordError>,
     ) -> Result<Option<T>, TapeError> {
-        let number = self.reader.place().number;
-        let read = self.reader.read_next().map_err(|error| TapeError::Read(Box::new(error)))?;
-        let Some(found) = read else { return Ok(None) };
-        let taken = TapeFrame::decode(found.payload).and_then(take);
-        taken.map(Some).map_err(|error| TapeError::Malformed { frame: number, reason: error.to_string() })
+        loop {
+            let frame = self.reader.place().number;
+            let malformed = |reason: &dyn fmt::Display| TapeError::Malformed { frame, reason: reason.to_string() };
+            let read = self.reader.read_next().map_err(|error| TapeError::Read(Box::new(error)))?;
+            let Some(found) = read else { return Ok(None) };
+            let Some(payload) = self.pieces.join(found.payload).map_err(|reason| malformed(&reason))? else { continue };
+            let taken = TapeFrame::decode(payload).and_then(take).map_err(|error| malformed(&error))?;
+            return Ok(Some(taken));
+        }
     }
 }
 

@@ -1,0 +1,86 @@
+//! Payloads of any length in frames, which have a longest one.
+//!
+//! A payload that is too long for a frame is cut: every frame but the last holds a piece and says that more follows, the
+//! last says that it ends there. A run of pieces without an end, which a crash may leave, is nothing.
+
+/// The longest payload that is not cut, and the length of a piece.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// The longest payload that is put together again. Nothing that a program keeps is as long; a journal that claims it is damaged.
+const PAYLOAD_BYTES_MAX: usize = 4 << 30;
+
+/// The kinds of frames that hold pieces, beside those of their owner.
+const PIECE: u8 = 0xF0;
+const LAST_PIECE: u8 = 0xF1;
+
+/// The frames of a payload.
+pub(crate) fn cut(payload: Vec<u8>) -> Vec<Vec<u8>> {
+    if payload.len() <= PIECE_BYTES {
+        return vec![payload];
+    }
+    let pieces = payload.chunks(PIECE_BYTES);
+    let last = pieces.len() - 1;
+    let kind = |index| if index == last { LAST_PIECE } else { PIECE };
+    pieces.enumerate().map(|(index, piece)| [&[kind(index)], piece].concat()).collect()
+}
+
+/// Puts payloads together again.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    joined: Vec<u8>,
+    is_whole: bool,
+}
+
+impl Pieces {
+    /// Takes the next frame; gives the payload that ends with it.
+    ///
+    /// # Errors
+    /// A last piece without one before it, or more than any payload holds.
+    pub(crate) fn join<'a>(&'a mut self, frame: &'a [u8]) -> Result<Option<&'a [u8]>, &'static str> {
+        if std::mem::take(&mut self.is_whole) {
+            self.joined.clear();
+        }
+        match frame.split_first() {
+            Some((&PIECE, piece)) => {
+                if self.joined.len() + piece.len() > PAYLOAD_BYTES_MAX {
+                    return Err("what it belongs to is longer than anything can be");
+                }
+                self.joined.extend(piece);
+                Ok(None)
+            }
+            Some((&LAST_PIECE, piece)) if !self.joined.is_empty() => {
+                self.joined.extend(piece);
+                self.is_whole = true;
+                Ok(Some(&self.joined))
+            }
+            Some((&LAST_PIECE, _)) => Err("the pieces before it are missing"),
+            _ => {
+                self.joined.clear();
+                Ok(Some(frame))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_of_every_length_come_back() {
+        for length in [0, 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES, 2 * PIECE_BYTES + 7] {
+            let payload: Vec<u8> = (0..length).map(|index| index as u8 & 0x7F).collect();
+            let frames = cut(payload.clone());
+            assert!(frames.iter().all(|frame| frame.len() <= PIECE_BYTES + 1));
+            let mut pieces = Pieces::default();
+            let (last, first) = frames.split_last().expect("there is a frame");
+            assert!(first.iter().all(|frame| pieces.join(frame) == Ok(None)));
+            assert_eq!(pieces.join(last), Ok(Some(payload.as_slice())));
+        }
+    }
+
+    #[test]
+    fn an_end_without_a_beginning_is_an_error() {
+        assert!(Pieces::default().join(&[LAST_PIECE, 1]).is_err());
+    }
+}
