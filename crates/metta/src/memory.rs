@@ -10,6 +10,7 @@ use crate::modules::ModuleId;
 use crate::random::Generator;
 use crate::runner::Runner;
 use space::{Atom, Change, SpaceRef};
+use std::sync::Arc;
 
 /// Why a memory could not do its part. The run ends, since what follows could not be remembered.
 pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
@@ -26,7 +27,7 @@ pub struct SourceText<'a> {
     /// Its absolute path, if it is a file. Texts without one are not known again.
     pub file: Option<&'a str>,
     /// The text.
-    pub text: &'a str,
+    pub text: &'a Arc<str>,
     /// The module it runs in.
     pub module: ModuleId,
 }

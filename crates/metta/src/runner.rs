@@ -270,23 +270,24 @@ impl Runner {
         self.running.push(module);
         let cause = self.set_cause(None);
         let is_module = file.is_some() && self.module(module).file.as_deref() == file;
-        let end = self.begin_source(module, origin, file, parsed.tree.text()).and_then(|Begun { id, known }| {
-            // What an unchanged module did when it was loaded is there already.
-            if is_module && matches!(known, Known::Unchanged) {
-                return Ok(RunEnd::Finished);
-            }
-            let end = self.run_forms(Begin { parsed, module, id, known }, answer)?;
-            if matches!(end, RunEnd::Finished)
-                && let Some(memory) = &mut self.memory
-            {
-                memory.end_source(id);
-            }
-            let is_cancelled = matches!(end, RunEnd::Limit(LimitReached::Time | LimitReached::Cancelled));
-            if self.running.len() == 1 && !is_cancelled {
-                self.commit(Occasion::EndOfSource)?;
-            }
-            Ok(end)
-        });
+        let end =
+            self.begin_source(module, origin, file, &parsed.tree.shared_text()).and_then(|Begun { id, known }| {
+                // What an unchanged module did when it was loaded is there already.
+                if is_module && matches!(known, Known::Unchanged) {
+                    return Ok(RunEnd::Finished);
+                }
+                let end = self.run_forms(Begin { parsed, module, id, known }, answer)?;
+                if matches!(end, RunEnd::Finished)
+                    && let Some(memory) = &mut self.memory
+                {
+                    memory.end_source(id);
+                }
+                let is_cancelled = matches!(end, RunEnd::Limit(LimitReached::Time | LimitReached::Cancelled));
+                if self.running.len() == 1 && !is_cancelled {
+                    self.commit(Occasion::EndOfSource)?;
+                }
+                Ok(end)
+            });
         self.set_cause(cause);
         self.running.pop();
         let end = end.unwrap_or_else(|error| RunEnd::Memory(error.into()));
@@ -298,7 +299,7 @@ impl Runner {
         module: ModuleId,
         origin: &str,
         file: Option<&str>,
-        text: &str,
+        text: &Arc<str>,
     ) -> Result<Begun, MemoryError> {
         let Some(mut memory) = self.memory.take() else {
             return Ok(Begun { id: SourceId::default(), known: Known::New });
@@ -531,13 +532,7 @@ impl Runner {
     ///
     /// # Errors
     /// The word is not the regular expression it is to be.
-    pub(crate) fn bind(
-        &mut self,
-        module: ModuleId,
-        token: &str,
-        is_pattern: bool,
-        atom: Atom,
-    ) -> Result<(), String> {
+    pub(crate) fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
         let tokenizer = &mut self.modules[module.0 as usize].tokenizer;
         let before = self.log.is_recording().then(|| Box::new(tokenizer.clone()));
         if is_pattern {
@@ -577,7 +572,16 @@ impl Runner {
             let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
             self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
         }
-        self.modules.push(Module { path, directory, file, space, tokenizer, imports, is_restored: false, bound_before: FxHashSet::default() });
+        self.modules.push(Module {
+            path,
+            directory,
+            file,
+            space,
+            tokenizer,
+            imports,
+            is_restored: false,
+            bound_before: FxHashSet::default(),
+        });
         id
     }
 

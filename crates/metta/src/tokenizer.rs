@@ -17,12 +17,29 @@ enum Meaning {
     Constructor(Constructor),
 }
 
+/// A token that covers every word of a form.
+#[derive(Clone)]
+struct Pattern {
+    order: usize,
+    regex: Regex,
+    /// What such words begin with, if that is known: most words are told apart by their first character.
+    beginnings: Option<&'static str>,
+    meaning: Meaning,
+}
+
+impl Pattern {
+    fn covers(&self, word: &str) -> bool {
+        let may_cover = |beginnings: &str| word.chars().next().is_some_and(|first| beginnings.contains(first));
+        self.beginnings.is_none_or(may_cover) && self.regex.is_match(word)
+    }
+}
+
 /// The tokens of a module: those of the standard library, then its own.
 #[derive(Clone, Default)]
 pub struct Tokenizer {
     base: Option<Arc<Tokenizer>>,
     names: FxHashMap<String, (usize, Meaning)>,
-    patterns: Vec<(usize, Regex, Meaning)>,
+    patterns: Vec<Pattern>,
     registered: usize,
 }
 
@@ -35,15 +52,16 @@ impl Tokenizer {
     /// The tokenizer of the words that are numbers or truth values.
     pub fn literals() -> Self {
         let mut tokenizer = Self::default();
-        let literals: [(&str, Constructor); 4] = [
-            (r"[-+]?[0-9]+", |word| Number::parse_integer(word).map(Atom::from)),
-            (r"[-+]?[0-9]+\.[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
-            (r"[-+]?[0-9]+(\.[0-9]+)?[eE][-+]?[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
-            ("True|False", |word| Some(Atom::from(word == "True"))),
+        const NUMBER: &str = "+-0123456789";
+        let literals: [(&str, &str, Constructor); 4] = [
+            (NUMBER, r"[-+]?[0-9]+", |word| Number::parse_integer(word).map(Atom::from)),
+            (NUMBER, r"[-+]?[0-9]+\.[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
+            (NUMBER, r"[-+]?[0-9]+(\.[0-9]+)?[eE][-+]?[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
+            ("TF", "True|False", |word| Some(Atom::from(word == "True"))),
         ];
-        for (pattern, constructor) in literals {
+        for (beginnings, pattern, constructor) in literals {
             let regex = whole(pattern).expect("the patterns of literals are well formed");
-            tokenizer.register_pattern(regex, Meaning::Constructor(constructor));
+            tokenizer.register_pattern(regex, Some(beginnings), Meaning::Constructor(constructor));
         }
         tokenizer
     }
@@ -61,15 +79,15 @@ impl Tokenizer {
     pub fn register_token(&mut self, token: &str, atom: Atom) -> Result<(), String> {
         if regex::escape(token) != token {
             let regex = whole(token).map_err(|error| error.to_string())?;
-            self.register_pattern(regex, Meaning::Atom(atom.clone()));
+            self.register_pattern(regex, None, Meaning::Atom(atom.clone()));
         }
         self.register_name(token, atom);
         Ok(())
     }
 
-    fn register_pattern(&mut self, regex: Regex, meaning: Meaning) {
+    fn register_pattern(&mut self, regex: Regex, beginnings: Option<&'static str>, meaning: Meaning) {
         self.registered += 1;
-        self.patterns.push((self.registered, regex, meaning));
+        self.patterns.push(Pattern { order: self.registered, regex, beginnings, meaning });
     }
 
     /// Forgets a plain name, as tests do to see what depends on it.
@@ -91,8 +109,8 @@ impl Tokenizer {
 
     fn own_atom(&self, word: &str) -> Option<Atom> {
         let name = self.names.get(word);
-        let patterns = self.patterns.iter().rev().filter(|(_, regex, _)| regex.is_match(word));
-        let mut found: Vec<(usize, &Meaning)> = patterns.map(|(order, _, meaning)| (*order, meaning)).collect();
+        let patterns = self.patterns.iter().rev().filter(|pattern| pattern.covers(word));
+        let mut found: Vec<(usize, &Meaning)> = patterns.map(|pattern| (pattern.order, &pattern.meaning)).collect();
         found.extend(name.map(|(order, meaning)| (*order, meaning)));
         found.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(*order));
         found.iter().find_map(|(_, meaning)| match meaning {

@@ -149,11 +149,11 @@ pub fn encode(atom: &Atom) -> Vec<u8> {
     bytes
 }
 
-/// What is still to be written.
-enum Part<'a> {
-    Atom(&'a Atom),
-    Variable(&'a Variable),
-    End,
+/// What is still to be written of something that has begun.
+enum Rest<'a> {
+    Children(std::slice::Iter<'a, Atom>),
+    /// Pairs, and the value of the one that has begun.
+    Pairs(std::slice::Iter<'a, (Variable, Atom)>, Option<&'a Atom>),
 }
 
 /// Appends the canonical bytes of an atom.
@@ -165,33 +165,61 @@ pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
 /// out.
 pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnMut(&'a Variable)) {
     let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
-    let mut work = vec![Part::Atom(atom)];
-    while let Some(part) = work.pop() {
-        match part {
-            Part::End => bytes.push(tag::END),
-            Part::Variable(variable) | Part::Atom(Atom::Variable(variable)) => {
-                let next = numbers.len() as u32;
-                let number = *numbers.entry(variable).or_insert_with(|| {
-                    name(variable);
-                    next
-                });
-                bytes.push(tag::VARIABLE);
-                bytes.extend(number.to_be_bytes());
+    let mut variable = |variable: &'a Variable, bytes: &mut Vec<u8>| {
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(variable).or_insert_with(|| {
+            name(variable);
+            next
+        });
+        bytes.push(tag::VARIABLE);
+        bytes.extend(number.to_be_bytes());
+    };
+    let mut open: Vec<Rest<'_>> = Vec::new();
+    let mut rest = Rest::Children(std::slice::from_ref(atom).iter());
+    loop {
+        let next = match &mut rest {
+            Rest::Children(children) => children.next(),
+            Rest::Pairs(_, value @ Some(_)) => value.take(),
+            Rest::Pairs(pairs, value) => match pairs.next() {
+                Some((bound, to)) => {
+                    variable(bound, bytes);
+                    *value = Some(to);
+                    continue;
+                }
+                None => None,
+            },
+        };
+        let Some(atom) = next else {
+            match open.pop() {
+                Some(around) => rest = around,
+                None => return,
             }
-            Part::Atom(Atom::Symbol(symbol)) => encode_bytes(tag::SYMBOL, symbol.as_str(), bytes),
-            Part::Atom(Atom::Grounded(Grounded::Bindings(solution))) => {
+            bytes.push(tag::END);
+            continue;
+        };
+        let inside = match atom {
+            Atom::Variable(found) => {
+                variable(found, bytes);
+                continue;
+            }
+            Atom::Symbol(symbol) => {
+                encode_bytes(tag::SYMBOL, symbol.as_str(), bytes);
+                continue;
+            }
+            Atom::Grounded(Grounded::Bindings(solution)) => {
                 bytes.push(tag::BINDINGS);
-                work.push(Part::End);
-                let pairs = solution.iter().rev();
-                work.extend(pairs.flat_map(|(variable, value)| [Part::Atom(value), Part::Variable(variable)]));
+                Rest::Pairs(solution.iter(), None)
             }
-            Part::Atom(Atom::Grounded(value)) => encode_value(value, bytes),
-            Part::Atom(Atom::Expression(expression)) => {
+            Atom::Grounded(value) => {
+                encode_value(value, bytes);
+                continue;
+            }
+            Atom::Expression(expression) => {
                 bytes.push(tag::EXPRESSION);
-                work.push(Part::End);
-                work.extend(expression.children().iter().rev().map(Part::Atom));
+                Rest::Children(expression.children().iter())
             }
-        }
+        };
+        open.push(std::mem::replace(&mut rest, inside));
     }
 }
 
@@ -234,21 +262,23 @@ fn encode_serial(tag: u8, serial: u64, bytes: &mut Vec<u8>) {
 }
 
 fn encode_bytes(tag: u8, text: &str, bytes: &mut Vec<u8>) {
+    let mut rest = text.as_bytes();
+    bytes.reserve(rest.len() + 3);
     bytes.push(tag);
-    for &byte in text.as_bytes() {
-        bytes.push(byte);
-        if byte == 0x00 {
-            bytes.push(0xFF);
-        }
+    while let Some(zero) = memchr::memchr(0x00, rest) {
+        bytes.extend_from_slice(&rest[..=zero]);
+        bytes.push(0xFF);
+        rest = &rest[zero + 1..];
     }
-    bytes.extend([0x00, 0x01]);
+    bytes.extend_from_slice(rest);
+    bytes.extend_from_slice(&[0x00, 0x01]);
 }
 
 fn encode_number(number: &Number, bytes: &mut Vec<u8>) {
     bytes.push(tag::NUMBER);
     match number {
         Number::Float(float) => encode_float(*float, bytes),
-        Number::Int(word) => encode_exact(&BigInt::from(*word), 0, bytes),
+        Number::Int(word) => encode_word(*word, bytes),
         Number::Big(big) => encode_exact(big, 0, bytes),
     }
     bytes.push(if number.is_float() { tag::FLOAT } else { tag::INTEGER });
@@ -276,6 +306,30 @@ fn decompose(float: f64) -> (BigInt, i64) {
     let (mantissa, exponent) = if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
     let magnitude = BigInt::from(mantissa);
     (if float.is_sign_negative() { -magnitude } else { magnitude }, exponent)
+}
+
+/// Encodes an integer as [`encode_exact`] does, without making a big one of it.
+fn encode_word(word: i64, bytes: &mut Vec<u8>) {
+    if word == 0 {
+        return bytes.push(tag::ZERO);
+    }
+    bytes.push(if word < 0 { tag::NEGATIVE } else { tag::POSITIVE });
+    let start = bytes.len();
+    let magnitude = word.unsigned_abs();
+    let exponent = u64::from(magnitude.ilog2());
+    bytes.extend_from_slice(&(exponent ^ (1 << 63)).to_be_bytes());
+    let aligned = (magnitude << magnitude.leading_zeros()).to_be_bytes();
+    let length = 8 - (magnitude << magnitude.leading_zeros()).trailing_zeros() as usize / 8;
+    for &byte in &aligned[..length] {
+        bytes.push(byte);
+        if byte == 0x00 {
+            bytes.push(0xFF);
+        }
+    }
+    bytes.extend_from_slice(&[0x00, 0x01]);
+    if word < 0 {
+        bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
 }
 
 /// Encodes `value` times two to the power of `shift`.

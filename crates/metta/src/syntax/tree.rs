@@ -10,6 +10,7 @@
 //! Copying, dropping and walking a tree take time linear in it and constant native stack.
 
 use super::Span;
+use std::sync::Arc;
 
 /// A node of one [`SyntaxTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +70,7 @@ struct Node {
 /// The sound forms of a text.
 #[derive(Clone, Debug)]
 pub struct SyntaxTree {
-    text: Box<str>,
+    text: Arc<str>,
     values: String,
     nodes: Vec<Node>,
     children: Vec<NodeId>,
@@ -81,6 +82,11 @@ impl SyntaxTree {
     /// The text that was read.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text that was read, to be kept.
+    pub fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
     }
 
     /// The atoms at the top level that have no error inside them, in order.

@@ -256,7 +256,11 @@ impl Recall {
     /// Counts a commit in the state hash and, if there is a base, writes its records.
     fn digest(&mut self, commit: &Commit) -> (Digest, CommitWriter) {
         let mut digest = Digest { keeps_sample: !matches!(self.tape, Role::None), ..Digest::default() };
-        let mut sink = Sink { hash: &mut self.hash, writer: self.base.as_ref().map(|_| CommitWriter::default()) };
+        let mut sink = Sink {
+            hash: &mut self.hash,
+            writer: self.base.as_ref().map(|_| CommitWriter::default()),
+            scratch: Vec::new(),
+        };
         if !commit.is_empty() {
             let causes = commit.causes.iter().map(|cause| cause.source);
             note_sources(&mut self.sources, causes, &mut sink);
@@ -413,6 +417,7 @@ fn describe(event: &Event) -> String {
 struct Sink<'a> {
     hash: &'a mut StateHash,
     writer: Option<CommitWriter>,
+    scratch: Vec<u8>,
 }
 
 impl Sink<'_> {
@@ -449,7 +454,13 @@ fn named<T>(atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
 }
 
 fn push_count(space: &SpaceRef, copies: i64, atom: &Atom, sink: &mut Sink<'_>) {
-    named(atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
+    // The one record that a commit may hold millions of: its bytes are written to one place again and again.
+    let mut bytes = std::mem::take(&mut sink.scratch);
+    bytes.clear();
+    let mut names: Vec<&str> = Vec::new();
+    canonical::encode_naming(atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
+    sink.push(&Record::Count { space: space.serial(), copies, atom: AtomRecord { bytes: &bytes, names } });
+    sink.scratch = bytes;
 }
 
 fn push_cause(sources: &Sources, cause: &Cause, sink: &mut Sink<'_>) {
@@ -521,12 +532,12 @@ impl Memory for Recall {
         if let Role::Replays(follower) = &self.tape {
             follower.borrow_mut().check()?;
         }
-        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
         let Some(base) = &self.base else {
-            let id = self.sources.begin(source, None, content, Found::New);
+            let id = self.sources.begin(source, None, [0; 32], Found::New);
             self.begun.push(id);
             return Ok(Begun { id, known: Known::New });
         };
+        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
         let file = source.file.map(|file| base.name_of(file));
         let found = self.sources.find(source.module, file.as_deref(), &content);
         let known = match found {

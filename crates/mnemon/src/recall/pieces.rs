@@ -3,8 +3,10 @@
 //! A payload that is too long for a frame is cut: every frame but the last holds a piece and says that more follows, the
 //! last says that it ends there. A run of pieces without an end, which a crash may leave, is nothing.
 
+use std::convert::Infallible;
+
 /// The longest payload that is not cut, and the length of a piece.
-const PIECE_BYTES: usize = 8 << 20;
+const PIECE_BYTES: usize = 1 << 20;
 
 /// The longest payload that is put together again. Nothing that a program keeps is as long; a journal that claims it is damaged.
 const PAYLOAD_BYTES_MAX: usize = 4 << 30;
@@ -18,10 +20,37 @@ pub(crate) fn cut(payload: Vec<u8>) -> Vec<Vec<u8>> {
     if payload.len() <= PIECE_BYTES {
         return vec![payload];
     }
-    let pieces = payload.chunks(PIECE_BYTES);
-    let last = pieces.len() - 1;
-    let kind = |index| if index == last { LAST_PIECE } else { PIECE };
-    pieces.enumerate().map(|(index, piece)| [&[kind(index)], piece].concat()).collect()
+    let mut frames = Vec::new();
+    let taken = cut_two(&[], &payload, |frame| {
+        frames.push(frame.to_vec());
+        Ok::<(), Infallible>(())
+    });
+    match taken {
+        Ok(()) => frames,
+    }
+}
+
+/// Hands out the frames of a payload that lies in two places, of which the first is short.
+pub(crate) fn cut_two<E>(first: &[u8], second: &[u8], mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    if first.len() + second.len() <= PIECE_BYTES {
+        return take(&[first, second].concat());
+    }
+    let (mut first, mut second) = (first, second);
+    let mut frame = Vec::with_capacity(PIECE_BYTES + 1);
+    while !(first.is_empty() && second.is_empty()) {
+        frame.clear();
+        frame.push(PIECE);
+        for part in [&mut first, &mut second] {
+            let (now, later) = part.split_at(part.len().min(PIECE_BYTES + 1 - frame.len()));
+            frame.extend_from_slice(now);
+            *part = later;
+        }
+        if second.is_empty() {
+            frame[0] = LAST_PIECE;
+        }
+        take(&frame)?;
+    }
+    Ok(())
 }
 
 /// Puts payloads together again.

@@ -15,7 +15,7 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 pub(crate) const SEMANTICS_VERSION: u32 = 1;
 
 /// A frame this long is not made longer: what is left of its commit goes to another.
-pub(crate) const PART_BYTES: usize = 4 << 20;
+pub(crate) const PART_BYTES: usize = 1 << 19;
 
 /// The kinds of frames of a base.
 mod kind {
@@ -51,10 +51,17 @@ pub(crate) struct CommitHeader {
 #[derive(Debug)]
 pub(crate) enum Frame<'a> {
     Begin,
-    Part { records: &'a [u8] },
-    Commit { header: CommitHeader, records: &'a [u8] },
+    Part {
+        records: &'a [u8],
+    },
+    Commit {
+        header: CommitHeader,
+        records: &'a [u8],
+    },
     /// Records that change no state and so need no commit.
-    Note { records: &'a [u8] },
+    Note {
+        records: &'a [u8],
+    },
 }
 
 impl<'a> Frame<'a> {

@@ -1,6 +1,6 @@
 //! A world whose answers are written to a tape.
 
-use super::tape::{Request, Tape};
+use super::tape::{Request, Tape, TapeError};
 use metta::{FileId, OpenMode, World, WorldError};
 use serde::Serialize;
 use std::cell::RefCell;
@@ -21,16 +21,28 @@ impl RecordingWorld {
     }
 
     /// Writes an effect down after it has happened. A run that cannot be written down does not go on.
-    fn note<T: Serialize>(
+    fn note<T: Serialize>(&mut self, request: &Request<'_>, answer: Result<T, WorldError>) -> Result<T, WorldError> {
+        self.write(|tape| tape.effect(request, &answer))?;
+        answer
+    }
+
+    fn note_bytes(
         &mut self,
         request: &Request<'_>,
-        answer: Result<T, WorldError>,
-    ) -> Result<T, WorldError> {
-        if let Some(tape) = &mut *self.tape.borrow_mut() {
-            let noted = tape.effect(request, &answer);
-            noted.map_err(|error| WorldError::RecordingFailed { reason: error.to_string() })?;
-        }
-        answer
+        answer: Result<Vec<u8>, WorldError>,
+    ) -> Result<Vec<u8>, WorldError> {
+        let bytes = match answer {
+            Ok(bytes) => bytes,
+            Err(error) => return self.note(request, Err(error)),
+        };
+        self.write(|tape| tape.effect_of_bytes(request, &bytes))?;
+        Ok(bytes)
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut Tape) -> Result<(), TapeError>) -> Result<(), WorldError> {
+        let mut tape = self.tape.borrow_mut();
+        let written = tape.as_mut().map_or(Ok(()), write);
+        written.map_err(|error| WorldError::RecordingFailed { reason: error.to_string() })
     }
 }
 
@@ -45,8 +57,8 @@ impl World for RecordingWorld {
     }
 
     fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        let answer = self.inner.read_source(path).map(serde_bytes::ByteBuf::from);
-        self.note(&Request::ReadSource(path.into()), answer).map(serde_bytes::ByteBuf::into_vec)
+        let answer = self.inner.read_source(path);
+        self.note_bytes(&Request::ReadSource(path.into()), answer)
     }
 
     fn has_source(&mut self, path: &str) -> bool {
@@ -55,8 +67,8 @@ impl World for RecordingWorld {
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
-        let answer = self.inner.read_standard_input().map(serde_bytes::ByteBuf::from);
-        self.note(&Request::ReadStandardInput, answer).map(serde_bytes::ByteBuf::into_vec)
+        let answer = self.inner.read_standard_input();
+        self.note_bytes(&Request::ReadStandardInput, answer)
     }
 
     fn absolute_path(&mut self, path: &str) -> Result<String, WorldError> {
@@ -85,8 +97,8 @@ impl World for RecordingWorld {
     }
 
     fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError> {
-        let answer = self.inner.read_file(file, bytes_max).map(serde_bytes::ByteBuf::from);
-        self.note(&Request::ReadFile(file, bytes_max), answer).map(serde_bytes::ByteBuf::into_vec)
+        let answer = self.inner.read_file(file, bytes_max);
+        self.note_bytes(&Request::ReadFile(file, bytes_max), answer)
     }
 
     fn write_file(&mut self, file: FileId, bytes: &[u8]) -> Result<(), WorldError> {

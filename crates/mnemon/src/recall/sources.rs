@@ -2,6 +2,8 @@
 
 use metta::syntax::LineIndex;
 use metta::{ModuleId, SourceId, SourceText};
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// A source that a run or its base knows.
 #[derive(Debug)]
@@ -60,7 +62,13 @@ impl Sources {
     }
 
     /// A source that begins, known by this number if it is known.
-    pub(crate) fn begin(&mut self, source: &SourceText<'_>, file: Option<String>, content: [u8; 32], found: Found) -> SourceId {
+    pub(crate) fn begin(
+        &mut self,
+        source: &SourceText<'_>,
+        file: Option<String>,
+        content: [u8; 32],
+        found: Found,
+    ) -> SourceId {
         let lines = Some(Lines::new(source.text));
         match found {
             Found::New => self.add(KnownSource {
@@ -129,25 +137,27 @@ impl KnownSource {
     }
 }
 
-/// A text with the beginnings of its lines.
+/// A text with the beginnings of its lines, which are looked for when they are first needed.
 #[derive(Debug)]
 struct Lines {
-    text: String,
-    starts: Vec<u32>,
+    text: Arc<str>,
+    starts: OnceCell<Vec<u32>>,
 }
 
 impl Lines {
-    fn new(text: &str) -> Self {
-        let newlines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let starts = std::iter::once(0).chain(newlines.map(|(offset, _)| offset as u32 + 1)).collect();
-        Self { text: text.to_owned(), starts }
+    fn new(text: &Arc<str>) -> Self {
+        Self { text: Arc::clone(text), starts: OnceCell::new() }
     }
 
     fn position(&self, offset: u32) -> (u32, u32) {
-        let line = self.starts.partition_point(|&start| start <= offset).max(1);
-        let start = self.starts[line - 1] as usize;
+        let starts = self.starts.get_or_init(|| {
+            let newlines = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            std::iter::once(0).chain(newlines.map(|newline| newline as u32 + 1)).collect()
+        });
+        let line = starts.partition_point(|&start| start <= offset).max(1);
+        let start = starts[line - 1] as usize;
         // The column is counted as in diagnostics.
-        let line_text = &self.text[start..self.starts.get(line).map_or(self.text.len(), |&next| next as usize)];
+        let line_text = &self.text[start..starts.get(line).map_or(self.text.len(), |&next| next as usize)];
         let column = LineIndex::new(line_text).position(offset - start as u32).column;
         (line as u32, column)
     }

@@ -285,8 +285,7 @@ impl Tape {
     }
 
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
-        let begin =
-            TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
+        let begin = TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
         self.append(frame(kind::BEGIN, &begin), Durability::Os)
     }
 
@@ -294,10 +293,19 @@ impl Tape {
         self.append([&[kind::IMAGE], payload].concat(), Durability::None)
     }
 
+    /// Writes a request and its answer.
     pub(crate) fn effect(&mut self, request: &Request<'_>, answer: &impl Serialize) -> Result<(), TapeError> {
         let frame = frame(kind::EFFECT, request);
         let frame = postcard::to_extend(answer, frame).expect("a vector takes every answer");
         self.append(frame, Durability::None)
+    }
+
+    /// Writes a request that was answered with bytes, which may be many and are not copied.
+    pub(crate) fn effect_of_bytes(&mut self, request: &Request<'_>, answer: &[u8]) -> Result<(), TapeError> {
+        // As the encoding has an answer that is no error: its variant, the length, the bytes.
+        let beginning = postcard::to_extend(&(0_u8, answer.len()), frame(kind::EFFECT, request));
+        let beginning = beginning.expect("a vector takes every length");
+        pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None))
     }
 
     pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), TapeError> {
@@ -310,10 +318,12 @@ impl Tape {
     }
 
     fn append(&mut self, payload: Vec<u8>, durability: Durability) -> Result<(), TapeError> {
-        for frame in pieces::cut(payload) {
-            self.journal.append(&frame, durability).map_err(|error| TapeError::Append(Box::new(error)))?;
-            self.frames += 1;
-        }
+        pieces::cut(payload).iter().try_for_each(|frame| self.append_frame(frame, durability))
+    }
+
+    fn append_frame(&mut self, frame: &[u8], durability: Durability) -> Result<(), TapeError> {
+        self.journal.append(frame, durability).map_err(|error| TapeError::Append(Box::new(error)))?;
+        self.frames += 1;
         Ok(())
     }
 
