@@ -7,6 +7,7 @@
 
 mod compare;
 mod journal;
+mod recall;
 mod row;
 
 use row::Row;
@@ -43,7 +44,7 @@ struct Suite {
 /// The rows of a suite, or why there are none.
 type Rows = Result<Vec<Row>, Box<dyn Error>>;
 
-const SUITES: &[Suite] = &[Suite { name: "journal", run: journal::run }];
+const SUITES: &[Suite] = &[Suite { name: "journal", run: journal::run }, Suite { name: "recall", run: recall::run }];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

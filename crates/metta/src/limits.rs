@@ -24,13 +24,11 @@ pub struct Limits {
     pub depth_max: usize,
     /// Set by the host to end the evaluation.
     pub interrupt: Interrupt,
-    /// The step after which the next `!` is to end, and the reason to give: where it was cancelled when it was recorded.
-    pub cancelled_after: Option<(u64, LimitReached)>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default(), cancelled_after: None }
+        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default() }
     }
 }
 
@@ -88,6 +86,28 @@ impl LimitReached {
     }
 }
 
+/// Counts the steps of a `!` of the program, those of the sources it imports included, and keeps where it was cancelled.
+///
+/// From the step at which a cancellation is noticed on, every evaluation inside the form ends at once: so a replay that
+/// cancels it at the same step comes to the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FormSteps {
+    taken: u64,
+    cancelled: Option<(u64, LimitReached)>,
+}
+
+impl FormSteps {
+    /// A form that is to be cancelled after so many steps, if it is.
+    pub(crate) fn new(cancelled: Option<(u64, LimitReached)>) -> Self {
+        Self { taken: 0, cancelled }
+    }
+
+    /// After how many steps the form was cancelled, if it was.
+    pub(crate) fn cancelled_after(&self) -> Option<u64> {
+        self.cancelled.map(|(steps, _)| steps)
+    }
+}
+
 /// Watches the limits of one evaluation.
 pub(crate) struct Watch {
     limits: Limits,
@@ -101,7 +121,7 @@ impl Watch {
     }
 
     /// Counts a step at this depth; says which limit it reaches.
-    pub(crate) fn step(&mut self, depth: usize) -> Option<LimitReached> {
+    pub(crate) fn step(&mut self, depth: usize, form: &mut FormSteps) -> Option<LimitReached> {
         if depth > self.limits.depth_max {
             return Some(LimitReached::Depth(self.limits.depth_max));
         }
@@ -109,12 +129,18 @@ impl Watch {
             return Some(LimitReached::Steps(self.steps));
         }
         self.steps += 1;
-        if let Some((steps, reason)) = self.limits.cancelled_after
-            && self.steps >= steps
+        form.taken += 1;
+        if let Some((steps, reason)) = form.cancelled
+            && form.taken >= steps
         {
             return Some(reason);
         }
-        if self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) { self.limits.interrupt.reason() } else { None }
+        if !self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+            return None;
+        }
+        let reason = self.limits.interrupt.reason()?;
+        form.cancelled = Some((form.taken, reason));
+        Some(reason)
     }
 
     /// How many steps were taken.

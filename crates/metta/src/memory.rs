@@ -229,11 +229,12 @@ pub trait Memory {
     /// A source has run to its end.
     fn end_source(&mut self, source: SourceId);
 
-    /// A `!` form of the program begins, after this many of its kind.
+    /// A `!` form of the program begins, after this many evaluations. Gives the step after which it is to be cancelled,
+    /// and the reason, if the run is one that was cancelled there.
     ///
     /// # Errors
     /// The run is not to go on.
-    fn begin_evaluation(&mut self, runner: &mut Runner, evaluations: u64, form: Cause) -> Result<(), MemoryError>;
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError>;
 
     /// A transaction ended. `current` is the form that was run last.
     ///
@@ -246,6 +247,12 @@ pub trait Memory {
     /// # Errors
     /// That cannot be kept.
     fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError>;
+
+    /// The run is over: what is held back is written and made durable.
+    ///
+    /// # Errors
+    /// That fails. Every commit was kept.
+    fn close(&mut self) -> Result<(), MemoryError>;
 
     /// Whether what it keeps outlives the process, so that only atoms that can be made again may be kept.
     fn is_durable(&self) -> bool;

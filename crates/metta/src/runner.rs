@@ -6,7 +6,7 @@
 
 use crate::bundled;
 use crate::interpreter::{self, Answer};
-use crate::limits::{LimitReached, Limits};
+use crate::limits::{FormSteps, LimitReached, Limits};
 use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
@@ -133,6 +133,8 @@ pub struct Runner {
     pub(crate) log: ChangeLog,
     pub(crate) pending: Pending,
     pub(crate) memory: Option<Box<dyn Memory>>,
+    /// The steps of the `!` of the program that is being run.
+    pub(crate) form_steps: FormSteps,
     statistics: Statistics,
 }
 
@@ -179,6 +181,7 @@ impl Runner {
             log: ChangeLog::default(),
             pending: Pending::default(),
             memory: None,
+            form_steps: FormSteps::default(),
             statistics: Statistics::default(),
         };
         runner.load_library(missing);
@@ -386,7 +389,9 @@ impl Runner {
         self.close_abandoned_transactions();
         match (found.limit, &found.stop) {
             _ if self.running.len() > 1 => Ok(()),
-            (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => self.cancel(limit, found.steps),
+            (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => {
+                self.cancel(limit, self.form_steps.cancelled_after().unwrap_or(found.steps))
+            }
             (_, Some(Stop::Memory(_))) => Ok(()),
             _ => self.commit(Occasion::Answer),
         }
@@ -446,14 +451,12 @@ impl Runner {
             return Answer { results: errors, ..Answer::default() };
         }
         let is_minimal = self.setting("interpreter").is_some_and(|value| value.is_symbol("bare-minimal"));
-        if self.running.len() == 1
-            && let Some(mut memory) = self.memory.take()
-        {
+        if self.running.len() == 1 {
             let form = self.current_cause();
-            let begun = memory.begin_evaluation(self, self.statistics.evaluations, form);
-            self.memory = Some(memory);
-            if let Err(error) = begun {
-                return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() };
+            let begun = self.memory.as_mut().map(|memory| memory.begin_evaluation(self.statistics.evaluations, form));
+            match begun.transpose() {
+                Ok(cancelled) => self.form_steps = FormSteps::new(cancelled.flatten()),
+                Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
             }
         }
         let evaluate = if is_minimal { interpreter::evaluate_minimal } else { interpreter::evaluate };

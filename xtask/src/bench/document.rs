@@ -14,8 +14,10 @@ much as the program's, so only ratios of one run can be compared. Counts do not 
 ";
 
 /// What a suite is about, in a sentence.
-const SUITES: &[(&str, &str)] =
-    &[("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`.")];
+const SUITES: &[(&str, &str)] = &[
+    ("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`."),
+    ("recall", "What it costs that a run is kept or recorded: whole processes, against the same run without."),
+];
 
 /// The whole document.
 pub(super) fn render(runs: &[Run]) -> String {

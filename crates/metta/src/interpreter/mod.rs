@@ -159,7 +159,7 @@ impl<'r> Evaluation<'r> {
         while let Some(work) = next {
             let depth = frame::depth(&self.frame);
             self.depth_max = self.depth_max.max(depth);
-            limit = watch.step(depth);
+            limit = watch.step(depth, &mut self.runner.form_steps);
             if limit.is_some() || self.stop.is_some() {
                 break;
             }

@@ -77,14 +77,13 @@ enum Role {
 /// A run with what is to be remembered of it.
 pub(crate) struct Remembered {
     pub(crate) runner: Runner,
-    tape: Option<SharedTape>,
     follower: Option<SharedFollower>,
 }
 
 impl Remembered {
     /// A run that is forgotten.
     pub(crate) fn nothing(runner: Runner) -> Self {
-        Self { runner, tape: None, follower: None }
+        Self { runner, follower: None }
     }
 
     /// A run that goes on in a base, is recorded on a tape, or both.
@@ -94,24 +93,21 @@ impl Remembered {
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {
-        let tape = match (tape, &base) {
-            (Some(mut tape), base) => {
+        if base.is_none() && tape.is_none() {
+            return Ok(Self::nothing(Runner::new(world)));
+        }
+        let (world, role): (Box<dyn World>, Role) = match tape {
+            Some(mut tape) => {
                 begin_tape(&mut tape, program, base.as_ref())?;
-                Some(Rc::new(RefCell::new(Some(tape))))
-            }
-            (None, _) => None,
-        };
-        let (world, role) = match &tape {
-            Some(tape) => {
-                let world: Box<dyn World> = Box::new(RecordingWorld::new(world, Rc::clone(tape)));
-                (world, Role::Records(Rc::clone(tape)))
+                let tape: SharedTape = Rc::new(RefCell::new(Some(tape)));
+                (Box::new(RecordingWorld::new(world, Rc::clone(&tape))), Role::Records(tape))
             }
             None => (world, Role::None),
         };
         let mut runner = Runner::new(world);
         let recall = Recall::new(base, role, &mut runner)?;
         runner.set_memory(Box::new(recall));
-        Ok(Self { runner, tape, follower: None })
+        Ok(Self { runner, follower: None })
     }
 
     /// A run that follows a tape. What it prints goes to a world.
@@ -141,7 +137,7 @@ impl Remembered {
         let mut runner = Runner::new(Box::new(world));
         let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
         runner.set_memory(Box::new(recall));
-        Ok((Self { runner, tape: None, follower: Some(follower) }, begin.program))
+        Ok((Self { runner, follower: Some(follower) }, begin.program))
     }
 
     /// How many commits of the tape were equal, and why the replay ended before the program, if it did.
@@ -152,19 +148,8 @@ impl Remembered {
 
     /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
     pub(crate) fn finish(mut self) -> Result<(), RecallError> {
-        let memory = self.runner.take_memory();
-        drop(self.runner);
-        if let Some(follower) = &self.follower {
-            let mut follower = follower.borrow_mut();
-            if follower.check().is_ok() {
-                follower.finish().map_err(RecallError::Replay)?;
-            }
-        }
-        drop(memory);
-        match self.tape.and_then(|tape| tape.borrow_mut().take()) {
-            Some(tape) => tape.finish().map_err(RecallError::Tape),
-            None => Ok(()),
-        }
+        let Some(mut memory) = self.runner.take_memory() else { return Ok(()) };
+        memory.close().map_err(RecallError::from_memory)
     }
 }
 
@@ -191,6 +176,22 @@ impl std::fmt::Display for RecallError {
 }
 
 impl std::error::Error for RecallError {}
+
+impl RecallError {
+    /// The error of a [`Recall`] as a memory gives it.
+    fn from_memory(error: MemoryError) -> Self {
+        match error.downcast::<BaseError>() {
+            Ok(base) => Self::Base(*base),
+            Err(error) => match error.downcast::<TapeError>() {
+                Ok(tape) => Self::Tape(*tape),
+                Err(error) => match error.downcast::<ReplayEnd>() {
+                    Ok(end) => Self::Replay(*end),
+                    Err(error) => unreachable!("a memory of another kind fails: {error}"),
+                },
+            },
+        }
+    }
+}
 
 impl From<BaseError> for RecallError {
     fn from(error: BaseError) -> Self {
@@ -565,19 +566,17 @@ impl Memory for Recall {
         self.ended.push(source);
     }
 
-    fn begin_evaluation(&mut self, runner: &mut Runner, evaluations: u64, form: Cause) -> Result<(), MemoryError> {
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError> {
         self.evaluations = evaluations;
-        if let Role::Replays(follower) = &self.tape {
-            let (origin, line, column) = self.place(form);
-            let mut follower = follower.borrow_mut();
-            follower.check()?;
-            follower.set_place(format!("{origin}:{line}:{column}"));
-            let here = follower.cancelled().filter(|cancelled| cancelled.evaluations == evaluations);
-            runner.limits_mut().cancelled_after = here.map(|cancelled| {
-                (cancelled.steps, if cancelled.is_timeout { LimitReached::Time } else { LimitReached::Cancelled })
-            });
-        }
-        Ok(())
+        let Role::Replays(follower) = &self.tape else { return Ok(None) };
+        let (origin, line, column) = self.place(form);
+        let mut follower = follower.borrow_mut();
+        follower.check()?;
+        follower.set_place(format!("{origin}:{line}:{column}"));
+        let here = follower.cancelled().filter(|cancelled| cancelled.evaluations == evaluations);
+        Ok(here.map(|cancelled| {
+            (cancelled.steps, if cancelled.is_timeout { LimitReached::Time } else { LimitReached::Cancelled })
+        }))
     }
 
     fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
@@ -618,6 +617,19 @@ impl Memory for Recall {
             Role::Replays(follower) => follower.borrow_mut().cancel(cancelled)?,
         }
         Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), MemoryError> {
+        let closed = self.base.take().map_or(Ok(()), Base::close);
+        let finished = match &self.tape {
+            Role::None => Ok(()),
+            Role::Records(tape) => tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(MemoryError::from),
+            Role::Replays(follower) => {
+                let mut follower = follower.borrow_mut();
+                if follower.check().is_ok() { follower.finish().map_err(MemoryError::from) } else { Ok(()) }
+            }
+        };
+        finished.and(closed.map_err(MemoryError::from))
     }
 
     fn is_durable(&self) -> bool {
