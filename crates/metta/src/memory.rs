@@ -9,7 +9,7 @@ use crate::limits::LimitReached;
 use crate::modules::ModuleId;
 use crate::random::Generator;
 use crate::runner::Runner;
-use space::{Atom, Change, SpaceRef};
+use space::{Atom, Changes, SpaceRef};
 use std::sync::Arc;
 
 /// Why a memory could not do its part. The run ends, since what follows could not be remembered.
@@ -170,8 +170,8 @@ pub struct Commit {
     pub causes: Vec<Cause>,
     /// What was made and bound, in order. None of it needs the changes.
     pub events: Vec<Event>,
-    /// What was added, removed and set, in order.
-    pub changes: Vec<Change>,
+    /// What was added, removed and set: everything if the memory is durable, else counts, a sample and the states set.
+    pub changes: Changes,
     /// How many variables the run has numbered.
     pub variables: u64,
 }
@@ -242,7 +242,8 @@ pub trait Memory {
     /// It cannot be kept, or is not the one that is remembered.
     fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError>;
 
-    /// A form was cancelled after this many steps; what it did since the last commit is undone.
+    /// A form was cancelled after this many steps. If the memory is durable, what was done since the last commit is
+    /// undone.
     ///
     /// # Errors
     /// That cannot be kept.

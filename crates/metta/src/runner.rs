@@ -19,7 +19,7 @@ use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, ChangeLog, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
+use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
 use std::sync::Arc;
 
 /// What came of one form after `!`.
@@ -131,6 +131,10 @@ pub struct Runner {
     pub(crate) spaces: Vec<SpaceRef>,
     /// Notes what changes in spaces and states.
     pub(crate) log: ChangeLog,
+    /// How much the memory wants to know; inside a `(transaction …)` the log keeps more.
+    pub(crate) keeps: Keeps,
+    /// Whether each space keeps the hash of its content.
+    keeps_hashes: bool,
     pub(crate) pending: Pending,
     pub(crate) memory: Option<Box<dyn Memory>>,
     /// The steps of the `!` of the program that is being run.
@@ -179,6 +183,8 @@ impl Runner {
             kept_states: Vec::new(),
             spaces: Vec::new(),
             log: ChangeLog::default(),
+            keeps: Keeps::Nothing,
+            keeps_hashes: false,
             pending: Pending::default(),
             memory: None,
             form_steps: FormSteps::default(),
@@ -240,14 +246,30 @@ impl Runner {
 
     /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
     pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
-        self.begin_noting();
+        self.begin_noting(if memory.is_durable() { Keeps::Changes } else { Keeps::Counts });
         self.memory = Some(memory);
     }
 
     /// Takes the memory away.
     pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
-        self.log.record(false);
+        self.begin_noting(Keeps::Nothing);
         self.memory.take()
+    }
+
+    /// Keeps the hash of every space's content up to date from now on, but for the library's, which does not change.
+    pub fn keep_hashes(&mut self) {
+        self.keeps_hashes = true;
+        self.spaces[1..].iter().for_each(SpaceRef::keep_hash);
+    }
+
+    fn make_space(&mut self, name: String) -> SpaceRef {
+        let serial = self.spaces.len() as u64;
+        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
+        if self.keeps_hashes {
+            space.keep_hash();
+        }
+        self.spaces.push(space.clone());
+        space
     }
 
     /// Runs a text in the program's own module, `answer` taking each answer as it comes.
@@ -505,9 +527,7 @@ impl Runner {
     /// An empty space with a serial number of its own.
     pub(crate) fn new_space(&mut self) -> SpaceRef {
         let serial = self.spaces.len() as u64;
-        let name = format!("GroundingSpace-{serial}");
-        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
-        self.spaces.push(space.clone());
+        let space = self.make_space(format!("GroundingSpace-{serial}"));
         self.note(Event::SpaceMade { serial }, Undo::Space);
         space
     }
@@ -537,7 +557,7 @@ impl Runner {
     /// The word is not the regular expression it is to be.
     pub(crate) fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
         let tokenizer = &mut self.modules[module.0 as usize].tokenizer;
-        let before = self.log.is_recording().then(|| Box::new(tokenizer.clone()));
+        let before = (self.log.keeps() != Keeps::Nothing).then(|| Box::new(tokenizer.clone()));
         if is_pattern {
             tokenizer.register_token(token, atom.clone())?;
         } else {
@@ -560,9 +580,7 @@ impl Runner {
     pub(crate) fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
         let id = ModuleId(self.modules.len() as u32);
         let serial = self.spaces.len() as u64;
-        let name = format!("ModuleSpace(GroundingSpace-{path})");
-        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
-        self.spaces.push(space.clone());
+        let space = self.make_space(format!("ModuleSpace(GroundingSpace-{path})"));
         let mut tokenizer = Tokenizer::over(Arc::clone(&self.base_tokens));
         stdlib::register_at_home(&mut tokenizer, id, &space);
         let mut imports = Vec::new();
@@ -786,7 +804,7 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        self.log.record(false);
+        self.log.keep(Keeps::Nothing);
         self.spaces.iter().for_each(SpaceRef::clear);
     }
 }

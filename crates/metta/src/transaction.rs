@@ -8,7 +8,7 @@ use crate::random::Generator;
 use crate::runner::Runner;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use space::{Atom, SpaceRef};
+use space::{Atom, ChangeMark, Keeps, SpaceRef};
 
 /// What happened since the last commit, beside the changes that the spaces' log notes.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Pending {
 /// A point of a run to which it can go back.
 #[derive(Clone)]
 struct Mark {
-    changes: usize,
+    changes: ChangeMark,
     happened: usize,
     generators: Vec<Generator>,
     /// How many sources had begun.
@@ -48,7 +48,7 @@ pub(crate) enum Undo {
 impl Runner {
     /// Whether what happens is noted: there is a memory, or a `(transaction …)` is open.
     pub(crate) fn is_noting(&self) -> bool {
-        self.log.is_recording()
+        self.log.keeps() != Keeps::Nothing
     }
 
     /// Notes an event that has happened; the caller asks [`Runner::is_noting`] first where that saves work.
@@ -62,7 +62,7 @@ impl Runner {
     pub(crate) fn set_cause(&mut self, cause: Option<Cause>) -> Option<Cause> {
         let before = std::mem::replace(&mut self.pending.current, cause);
         if let Some(cause) = cause
-            && self.is_noting()
+            && self.log.keeps() == Keeps::Changes
         {
             self.log.set_cause(self.pending.causes.len() as u32);
             self.pending.causes.push(cause);
@@ -94,14 +94,14 @@ impl Runner {
         self.pending.current.unwrap_or(unknown)
     }
 
-    /// Undoes what was done since the last commit, because a form was cancelled.
+    /// Notes that a form was cancelled. In a knowledge base what was done since the last commit is undone.
     pub(crate) fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
-        if self.memory.is_none() {
-            return Ok(());
+        if self.is_durable() {
+            let generators = self.pending.generators.clone();
+            let changes = ChangeMark::default();
+            self.undo_to(&Mark { changes, happened: 0, generators: generators.clone(), sources: 0 });
+            self.pending = Pending { generators, ..Pending::default() };
         }
-        let generators = self.pending.generators.clone();
-        self.undo_to(&Mark { changes: 0, happened: 0, generators: generators.clone(), sources: 0 });
-        self.pending = Pending { generators, ..Pending::default() };
         self.memory.as_mut().map_or(Ok(()), |memory| memory.cancel(limit, steps))
     }
 
@@ -132,9 +132,7 @@ impl Runner {
 
     /// Opens a `(transaction …)`; gives how many are open then.
     pub(crate) fn open_transaction(&mut self) -> usize {
-        if !self.is_noting() {
-            self.log.record(true);
-        }
+        self.log.keep(Keeps::Changes);
         let (changes, happened) = (self.log.mark(), self.pending.happened.len());
         let sources = self.memory.as_ref().map_or(0, |memory| memory.sources_begun());
         let mark = Mark { changes, happened, generators: self.bundled.generators.clone(), sources };
@@ -152,9 +150,16 @@ impl Runner {
         } else {
             self.undo_to(&mark);
         }
-        if self.pending.open.is_empty() && self.memory.is_none() {
-            self.log.record(false);
-            self.pending = Pending { current: self.pending.current, ..Pending::default() };
+        if !self.pending.open.is_empty() {
+            return;
+        }
+        match self.keeps {
+            Keeps::Changes => {}
+            Keeps::Counts => self.log.count_from(mark.changes),
+            Keeps::Nothing => {
+                self.log.keep(Keeps::Nothing);
+                self.pending = Pending { current: self.pending.current, ..Pending::default() };
+            }
         }
     }
 
@@ -176,10 +181,11 @@ impl Runner {
         events
     }
 
-    /// Notes nothing of what has happened so far.
-    pub(crate) fn begin_noting(&mut self) {
-        self.log.record(false);
-        self.log.record(true);
+    /// Notes this much from now on, and nothing of what has happened so far.
+    pub(crate) fn begin_noting(&mut self, keeps: Keeps) {
+        self.keeps = keeps;
+        self.log.keep(Keeps::Nothing);
+        self.log.keep(keeps);
         self.pending = Pending { generators: self.bundled.generators.clone(), ..Pending::default() };
     }
 

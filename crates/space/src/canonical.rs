@@ -36,6 +36,7 @@ use num_traits::ToPrimitive;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
+use twox_hash::XxHash3_128;
 
 mod tag {
     pub(super) const END: u8 = 0x00;
@@ -221,6 +222,85 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
         };
         open.push(std::mem::replace(&mut rest, inside));
     }
+}
+
+/// The content hash of an atom: equal for atoms with equal canonical bytes, and for no others that anybody will meet.
+///
+/// A leaf's is the XXH3 of its canonical bytes, with 128 bits; an expression's that of its tag, the hashes of its children,
+/// little-endian, and the end tag. So what is hashed once, such as a long text, is not hashed again with all that holds it. It
+/// finds differences; it is no defence against somebody who makes them.
+pub fn hash(atom: &Atom) -> u128 {
+    let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
+    let mut hash_of_variable = |variable| {
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(variable).or_insert(next);
+        let [a, b, c, d] = number.to_be_bytes();
+        XxHash3_128::oneshot(&[tag::VARIABLE, a, b, c, d])
+    };
+    let mut hashes: Vec<u128> = Vec::new();
+    let mut open: Vec<(Rest<'_>, usize)> = Vec::new();
+    let mut current = atom;
+    loop {
+        match current {
+            Atom::Variable(variable) => hashes.push(hash_of_variable(variable)),
+            Atom::Expression(expression) => open.push((Rest::Children(expression.children().iter()), hashes.len())),
+            Atom::Grounded(Grounded::Bindings(solution)) => {
+                open.push((Rest::Pairs(solution.iter(), None), hashes.len()))
+            }
+            leaf => hashes.push(hash_of_leaf(leaf)),
+        }
+        loop {
+            let Some((rest, from)) = open.last_mut() else { return hashes[0] };
+            let next = match rest {
+                Rest::Children(children) => children.next(),
+                Rest::Pairs(pairs, _) => pairs.next().map(|(variable, value)| {
+                    hashes.push(hash_of_variable(variable));
+                    value
+                }),
+            };
+            if let Some(next) = next {
+                current = next;
+                break;
+            }
+            let tag = if matches!(rest, Rest::Children(_)) { tag::EXPRESSION } else { tag::BINDINGS };
+            let hash = hash_of_node(tag, hashes[*from..].iter().copied());
+            hashes.truncate(*from);
+            hashes.push(hash);
+            open.pop();
+        }
+    }
+}
+
+/// The content hash of an atom that holds no others.
+pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
+    XxHash3_128::oneshot(&encode(leaf))
+}
+
+/// The content hash of an expression, from those of its children.
+pub(crate) fn hash_of_expression(children: impl Iterator<Item = u128>) -> u128 {
+    hash_of_node(tag::EXPRESSION, children)
+}
+
+fn hash_of_node(tag: u8, children: impl Iterator<Item = u128>) -> u128 {
+    /// As much as most expressions need.
+    const SHORT: usize = 1 + 16 * 16 + 1;
+    let mut short = [0; SHORT];
+    let mut length = 1;
+    short[0] = tag;
+    let mut children = children;
+    while let Some(child) = children.next() {
+        if length + 17 > SHORT {
+            let mut long = short[..length].to_vec();
+            long.extend_from_slice(&child.to_le_bytes());
+            children.for_each(|child| long.extend_from_slice(&child.to_le_bytes()));
+            long.push(tag::END);
+            return XxHash3_128::oneshot(&long);
+        }
+        short[length..length + 16].copy_from_slice(&child.to_le_bytes());
+        length += 16;
+    }
+    short[length] = tag::END;
+    XxHash3_128::oneshot(&short[..=length])
 }
 
 /// The first value in an atom that no other process can make again from the atom's canonical bytes.

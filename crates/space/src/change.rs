@@ -1,14 +1,18 @@
 //! What changed, in order: the record that a commit keeps, and that a rollback undoes.
 //!
-//! A [`ChangeLog`] is shared by the spaces and states of a run. While it records, every change is noted in it with what
-//! it takes to undo it. A state that is set again and again is noted once between two marks.
+//! A [`ChangeLog`] is shared by the spaces and states of a run. While it counts, it knows how much was added and removed, in
+//! which spaces, and which states were set; while it records, it notes every change with what it takes to undo it. A
+//! state that is set again and again is noted once between two marks.
 
 use crate::atom::Atom;
 use crate::grounded::StateRef;
 use crate::handle::SpaceRef;
 use rustc_hash::FxHashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+/// How many changes are kept as a sample where they are only counted.
+pub const SAMPLE_MAX: usize = 16;
 
 /// A change of a space or state.
 #[derive(Clone, Debug)]
@@ -47,34 +51,85 @@ pub enum ChangeKind {
     },
 }
 
+/// How much a [`ChangeLog`] keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keeps {
+    /// Nothing.
+    Nothing,
+    /// Counts, a sample, the spaces that changed and the states that were set.
+    Counts,
+    /// Every change.
+    Changes,
+}
+
+/// What a [`ChangeLog`] has kept.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Every change, in order; where they are only counted, those of states.
+    pub changes: Vec<Change>,
+    /// The first changes, where they are only counted.
+    pub sample: Vec<Change>,
+    /// How many copies of atoms were added.
+    pub added: u64,
+    /// How many were removed.
+    pub removed: u64,
+    /// The spaces that changed, each once.
+    pub spaces: Vec<SpaceRef>,
+}
+
+impl Changes {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.added == 0 && self.removed == 0 && self.changes.is_empty()
+    }
+}
+
+/// A point to which a [`ChangeLog`] can go back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeMark {
+    changes: usize,
+    sample: usize,
+    added: u64,
+    removed: u64,
+}
+
 /// Notes the changes of the spaces and states that share it.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeLog(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    is_recording: AtomicBool,
+    keeps: AtomicU8,
     noted: Mutex<Noted>,
 }
 
 #[derive(Debug, Default)]
 struct Noted {
-    changes: Vec<Change>,
+    kept: Changes,
     cause: u32,
     /// The states set since the last mark, by serial number.
     set: FxHashSet<u64>,
 }
 
 impl ChangeLog {
-    /// Whether changes are noted.
-    pub fn is_recording(&self) -> bool {
-        self.0.is_recording.load(Ordering::Relaxed)
+    /// How much is kept.
+    pub fn keeps(&self) -> Keeps {
+        match self.0.keeps.load(Ordering::Relaxed) {
+            0 => Keeps::Nothing,
+            1 => Keeps::Counts,
+            _ => Keeps::Changes,
+        }
     }
 
-    /// Begins to note changes, or ends it and forgets what was noted.
-    pub fn record(&self, on: bool) {
-        self.0.is_recording.store(on, Ordering::Relaxed);
-        if !on {
+    /// Whether anything is kept.
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.keeps.load(Ordering::Relaxed) != 0
+    }
+
+    /// Keeps this much from now on; what was kept is forgotten if that is nothing.
+    pub fn keep(&self, keeps: Keeps) {
+        self.0.keeps.store(keeps as u8, Ordering::Relaxed);
+        if keeps == Keeps::Nothing {
             drop(self.take());
         }
     }
@@ -84,37 +139,37 @@ impl ChangeLog {
         self.noted().cause = cause;
     }
 
-    /// How many changes are noted.
-    pub fn len(&self) -> usize {
-        self.noted().changes.len()
-    }
-
-    /// Whether no change is noted.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The point until now, for [`ChangeLog::undo_to`].
-    pub fn mark(&self) -> usize {
+    /// The point until now, for [`ChangeLog::undo_to`]. Every change must be kept from here on.
+    pub fn mark(&self) -> ChangeMark {
         let mut noted = self.noted();
         noted.set.clear();
-        noted.changes.len()
+        let Changes { changes, sample, added, removed, .. } = &noted.kept;
+        ChangeMark { changes: changes.len(), sample: sample.len(), added: *added, removed: *removed }
     }
 
-    /// Takes out what is noted, and begins anew.
-    pub fn take(&self) -> Vec<Change> {
-        let mut noted = self.noted();
-        noted.set.clear();
-        std::mem::take(&mut noted.changes)
+    /// Takes out what is kept, and begins anew.
+    pub fn take(&self) -> Changes {
+        let taken = {
+            let mut noted = self.noted();
+            noted.set.clear();
+            std::mem::take(&mut noted.kept)
+        };
+        for space in &taken.spaces {
+            space.note_change(false);
+        }
+        taken
     }
 
     /// Undoes what happened since a mark: contents and their order are as they were.
-    pub fn undo_to(&self, mark: usize) {
+    pub fn undo_to(&self, mark: ChangeMark) {
         let undone = {
             let mut noted = self.noted();
             noted.set.clear();
-            let mark = mark.min(noted.changes.len());
-            noted.changes.split_off(mark)
+            let kept = &mut noted.kept;
+            (kept.added, kept.removed) = (mark.added, mark.removed);
+            kept.sample.truncate(mark.sample);
+            let from = mark.changes.min(kept.changes.len());
+            kept.changes.split_off(from)
         };
         for change in undone.into_iter().rev() {
             match change.kind {
@@ -125,15 +180,60 @@ impl ChangeLog {
         }
     }
 
-    pub(crate) fn note(&self, kind: ChangeKind) {
+    /// Forgets the changes since a mark and goes on counting: they are not to be undone any more.
+    pub fn count_from(&self, mark: ChangeMark) {
+        let forgotten = {
+            let mut noted = self.noted();
+            noted.set.clear();
+            let from = mark.changes.min(noted.kept.changes.len());
+            let since = noted.kept.changes.split_off(from);
+            let (states, atoms): (Vec<Change>, Vec<Change>) =
+                since.into_iter().partition(|change| matches!(change.kind, ChangeKind::Set { .. }));
+            noted.kept.changes.extend(states);
+            let room = SAMPLE_MAX.saturating_sub(noted.kept.sample.len());
+            noted.kept.sample.extend(atoms.iter().take(room).cloned());
+            atoms
+        };
+        self.0.keeps.store(Keeps::Counts as u8, Ordering::Relaxed);
+        drop(forgotten);
+    }
+
+    pub(crate) fn note_added(&self, space: &SpaceRef, atom: &Atom) {
+        self.note_atom(
+            space,
+            |noted| &mut noted.added,
+            || ChangeKind::Added { space: space.clone(), atom: atom.clone() },
+        );
+    }
+
+    pub(crate) fn note_removed(&self, space: &SpaceRef, atom: Atom, number: u64) {
+        self.note_atom(
+            space,
+            |noted| &mut noted.removed,
+            || ChangeKind::Removed { space: space.clone(), atom, number },
+        );
+    }
+
+    fn note_atom(&self, space: &SpaceRef, count: fn(&mut Changes) -> &mut u64, kind: impl FnOnce() -> ChangeKind) {
         let mut noted = self.noted();
-        if let ChangeKind::Set { state, .. } = &kind
-            && !noted.set.insert(state.serial())
-        {
-            return;
+        let Noted { kept, cause, .. } = &mut *noted;
+        *count(kept) += 1;
+        if !space.note_change(true) {
+            kept.spaces.push(space.clone());
         }
-        let cause = noted.cause;
-        noted.changes.push(Change { kind, cause });
+        if self.keeps() == Keeps::Changes {
+            kept.changes.push(Change { kind: kind(), cause: *cause });
+        } else if kept.sample.len() < SAMPLE_MAX {
+            kept.sample.push(Change { kind: kind(), cause: *cause });
+        }
+    }
+
+    pub(crate) fn note_set(&self, state: &StateRef, before: Atom) {
+        let mut noted = self.noted();
+        if noted.set.insert(state.serial()) {
+            let cause = noted.cause;
+            noted.kept.changes.push(Change { kind: ChangeKind::Set { state: state.clone(), before }, cause });
+        }
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {

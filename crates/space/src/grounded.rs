@@ -5,7 +5,7 @@
 
 use crate::atom::{Atom, free_one};
 use crate::bindings::Solution;
-use crate::change::{ChangeKind, ChangeLog};
+use crate::change::ChangeLog;
 use crate::handle::SpaceRef;
 use crate::number::Number;
 use std::any::Any;
@@ -185,8 +185,8 @@ impl StateRef {
     pub fn set(&self, value: Atom) {
         debug_assert!(!self.is_frozen(), "a frozen state is changed");
         let before = self.replace(value);
-        if self.0.log.is_recording() {
-            self.0.log.note(ChangeKind::Set { state: self.clone(), before });
+        if self.0.log.is_on() {
+            self.0.log.note_set(self, before);
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
-use crate::change::{ChangeKind, ChangeLog};
+use crate::change::ChangeLog;
 use crate::rewrite::variables;
 use crate::solve::solve;
 use crate::space::{Match, Space};
@@ -23,6 +23,8 @@ struct Cell {
     content: Arc<RwLock<Space>>,
     imports: RwLock<Vec<SpaceRef>>,
     log: ChangeLog,
+    /// Whether the log knows that it has changed.
+    is_noted: AtomicBool,
     is_frozen: AtomicBool,
 }
 
@@ -35,8 +37,26 @@ impl SpaceRef {
     /// An empty space whose changes are noted in this log while that records.
     pub fn watched(serial: u64, name: impl Into<String>, terms: SharedTerms, log: ChangeLog) -> Self {
         let content = Arc::new(RwLock::new(Space::new(terms)));
-        let is_frozen = AtomicBool::new(false);
-        Self(Arc::new(Cell { serial, name: name.into(), content, imports: RwLock::default(), log, is_frozen }))
+        let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self(Arc::new(Cell {
+            serial,
+            name: name.into(),
+            content,
+            imports: RwLock::default(),
+            log,
+            is_noted,
+            is_frozen,
+        }))
+    }
+
+    /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
+    pub fn keep_hash(&self) {
+        self.write(Space::keep_hash);
+    }
+
+    /// Notes whether its log knows that it has changed; gives whether it did.
+    pub(crate) fn note_change(&self, is_noted: bool) -> bool {
+        self.0.is_noted.swap(is_noted, Ordering::Relaxed)
     }
 
     /// From now on nothing may change it: who could asks [`SpaceRef::is_frozen`] first.
@@ -70,8 +90,8 @@ impl SpaceRef {
         let Some(name) = name.map(str::to_owned) else { return self.clone() };
         let Cell { serial, content, log, .. } = &*self.0;
         let (serial, content, log) = (*serial, Arc::clone(content), log.clone());
-        let is_frozen = AtomicBool::new(self.is_frozen());
-        Self(Arc::new(Cell { serial, name, content, imports: RwLock::default(), log, is_frozen }))
+        let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(self.is_frozen()));
+        Self(Arc::new(Cell { serial, name, content, imports: RwLock::default(), log, is_noted, is_frozen }))
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.
@@ -85,8 +105,8 @@ impl SpaceRef {
     pub fn add(&self, atom: &Atom) {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         self.write(|space| space.add(atom));
-        if self.0.log.is_recording() {
-            self.0.log.note(ChangeKind::Added { space: self.clone(), atom: atom.clone() });
+        if self.0.log.is_on() {
+            self.0.log.note_added(self, atom);
         }
     }
 
@@ -94,8 +114,8 @@ impl SpaceRef {
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
-        if self.0.log.is_recording() {
-            self.0.log.note(ChangeKind::Removed { space: self.clone(), atom, number });
+        if self.0.log.is_on() {
+            self.0.log.note_removed(self, atom, number);
         }
         true
     }

@@ -30,7 +30,7 @@ mod unify;
 
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use bindings::{Bindings, Solution};
-pub use change::{Change, ChangeKind, ChangeLog};
+pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};
 pub use grounded::{Grounded, HostValue, StateRef};
 pub use handle::{SpaceRef, conjunction};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};

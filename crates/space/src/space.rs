@@ -6,6 +6,7 @@
 
 use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
 use crate::bindings::Bindings;
+use crate::canonical;
 use crate::grounded::Grounded;
 use crate::pattern_tree::PatternTree;
 use crate::relation::{Found, Path, Relation};
@@ -44,7 +45,7 @@ impl Stored {
 
     /// Whether both are one atom up to the names of variables, kinds of numbers kept apart.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.names.len() == other.names.len() && crate::canonical::same_form(&self.atom, &other.atom)
+        self.names.len() == other.names.len() && canonical::same_form(&self.atom, &other.atom)
     }
 
     /// The atom with fresh variables.
@@ -73,6 +74,8 @@ pub struct Space {
     patterns: PatternTree,
     next_number: u64,
     length: usize,
+    /// The sum of the content hashes of all atoms, modulo 2^128, if it is kept.
+    hash: Option<u128>,
 }
 
 impl Space {
@@ -87,12 +90,27 @@ impl Space {
             patterns: PatternTree::default(),
             next_number: 0,
             length: 0,
+            hash: None,
         }
     }
 
     /// An empty space with the same dictionary.
     pub(crate) fn emptied(&self) -> Self {
-        Self::new(SharedTerms::clone(&self.terms))
+        Self { hash: self.hash.map(|_| 0), ..Self::new(SharedTerms::clone(&self.terms)) }
+    }
+
+    /// Keeps the sum of the content hashes of all atoms up to date from now on.
+    pub fn keep_hash(&mut self) {
+        if self.hash.is_none() {
+            let atoms = self.atoms(&mut VariableSource::default());
+            self.hash = Some(atoms.iter().map(canonical::hash).fold(0, u128::wrapping_add));
+        }
+    }
+
+    /// The sum of the content hashes of all atoms, copies counted, modulo 2^128; `None` if it is not kept. It depends on
+    /// no order.
+    pub fn hash(&self) -> Option<u128> {
+        self.hash
     }
 
     /// Takes out the atoms that may hold states and spaces, to be freed by the caller; the space is unusable then.
@@ -126,11 +144,19 @@ impl Space {
     fn add_numbered(&mut self, atom: &Atom, number: u64) -> bool {
         self.length += 1;
         if !atom.is_rigid() {
-            return self.patterns.add(Stored::new(atom), number);
+            let stored = Stored::new(atom);
+            if let Some(sum) = &mut self.hash {
+                *sum = sum.wrapping_add(canonical::hash(&stored.atom));
+            }
+            return self.patterns.add(stored, number);
         }
         let terms = SharedTerms::clone(&self.terms);
         let mut terms = terms.write().expect("no panic while terms are locked");
         let row = intern_row(atom, &mut terms);
+        if let Some(sum) = &mut self.hash {
+            let hash = if atom.children().is_some() { terms.hash_of_row(&row) } else { terms.hash(row[0]) };
+            *sum = sum.wrapping_add(hash);
+        }
         self.relation_mut(atom).add(&row, number, &terms)
     }
 
@@ -150,6 +176,9 @@ impl Space {
             self.patterns.remove(&Stored::new(atom))
         };
         self.length -= usize::from(taken.is_some());
+        if let (Some(sum), Some((atom, _))) = (&mut self.hash, &taken) {
+            *sum = sum.wrapping_sub(canonical::hash(atom));
+        }
         taken
     }
 

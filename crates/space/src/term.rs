@@ -9,6 +9,7 @@
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
 use crate::atom::{Atom, Expression, Known};
+use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use hashbrown::HashTable;
@@ -32,6 +33,8 @@ pub struct Terms {
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
     table: HashTable<u32>,
+    /// The content hashes of the first terms, as many as were asked for.
+    hashes: Vec<u128>,
 }
 
 struct Entry {
@@ -46,7 +49,7 @@ impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new() }
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new(), hashes: Vec::new() }
     }
 }
 
@@ -81,6 +84,28 @@ impl Terms {
         let entry = self.entry(term);
         let length = entry.length? as usize;
         Some(&self.children[entry.first_child..entry.first_child + length])
+    }
+
+    /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
+    pub fn hash(&mut self, term: Term) -> u128 {
+        // Children have smaller numbers than their parents, so their hashes are there.
+        for index in self.hashes.len()..=term.0 as usize {
+            let entry = &self.entries[index];
+            let hash = match entry.length {
+                None => hash_of_leaf(&entry.atom),
+                Some(length) => {
+                    let children = &self.children[entry.first_child..entry.first_child + length as usize];
+                    hash_of_expression(children.iter().map(|child| self.hashes[child.0 as usize]))
+                }
+            };
+            self.hashes.push(hash);
+        }
+        self.hashes[term.0 as usize]
+    }
+
+    /// The content hash of the expression of these children.
+    pub(crate) fn hash_of_row(&mut self, row: &[Term]) -> u128 {
+        hash_of_expression(row.iter().map(|&child| self.hash(child)))
     }
 
     fn entry(&self, term: Term) -> &Entry {

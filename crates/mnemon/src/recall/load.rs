@@ -5,7 +5,8 @@ use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use metta::{Event, ModuleId, Runner, SourceId};
-use space::{Atom, Symbol};
+use space::{Atom, Space, SpaceRef, Symbol};
+use std::collections::BTreeSet;
 
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
@@ -27,10 +28,18 @@ impl Loaded {
     }
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), BaseError> {
+        let mut touched = BTreeSet::new();
         committed.each(|record| {
             note_hash(&record, &mut self.hash);
+            if let Record::Count { space, .. } = &record {
+                touched.insert(*space);
+            }
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
+        touched
+            .into_iter()
+            .filter_map(|serial| runner.space(serial))
+            .for_each(|space| note_space(&space, &mut self.hash));
         let Some(header) = &committed.header else { return Ok(()) };
         check_header(header, self.epoch, self.hash.value()).unwrap_or_else(|| {
             Err(committed.damaged(format!("commit {} follows commit {}", header.epoch, self.epoch)))
@@ -127,10 +136,21 @@ pub(super) fn check_header(header: &CommitHeader, before: u64, hash: u128) -> Op
     Some(if recorded == hash { Ok(()) } else { Err(BaseError::Differs { epoch: header.epoch, recorded, found: hash }) })
 }
 
-/// Counts what a record says in the state hash.
+/// Counts what a space holds now in the state hash.
+pub(super) fn note_space(space: &SpaceRef, hash: &mut StateHash) {
+    let content = space.read(Space::hash).expect("a run that is remembered keeps the hashes of its spaces");
+    let key = space.serial().to_be_bytes();
+    if content == 0 {
+        // An empty space is as good as none: one that was made and undone leaves nothing.
+        hash.unset(Kind::Space, &key);
+    } else {
+        hash.set(Kind::Space, &key, &content.to_le_bytes());
+    }
+}
+
+/// Counts what a record says in the state hash; atoms are counted with their space.
 pub(super) fn note_hash(record: &Record<'_>, hash: &mut StateHash) {
     match record {
-        Record::Count { space, copies, atom } => hash.count_atom(*space, atom.bytes, *copies),
         Record::State { state, value } => hash.set(Kind::State, &state.to_be_bytes(), value.bytes),
         Record::StateMade { serial, value, .. } => hash.set(Kind::State, &serial.to_be_bytes(), value.bytes),
         Record::Bound { module, token, atom, .. } => hash.set(Kind::Word, &word_key(*module, token), atom.bytes),
@@ -141,6 +161,7 @@ pub(super) fn note_hash(record: &Record<'_>, hash: &mut StateHash) {
             hash.set(Kind::Generator, &number.to_be_bytes(), &content);
         }
         Record::Cause { .. }
+        | Record::Count { .. }
         | Record::SpaceMade { .. }
         | Record::ModuleMade { .. }
         | Record::ModuleNamed { .. }

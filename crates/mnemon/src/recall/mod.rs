@@ -26,7 +26,7 @@ pub use view::{BaseReport, Change, CommitView, View};
 
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
-use load::{Loaded, note_hash};
+use load::{Loaded, note_hash, note_space};
 use metta::{
     Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, Occasion, Reason, Runner,
     SourceId, SourceText, World,
@@ -36,7 +36,7 @@ use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
 use recording::{RecordingWorld, SharedTape};
 use replaying::{Follower, ReplayingWorld, SharedFollower};
 use sources::{Found, Sources};
-use space::{Atom, ChangeKind, Rewrite, SpaceRef, StateRef, Variable, canonical, rewrite};
+use space::{Atom, ChangeKind, Changes, Rewrite, SpaceRef, StateRef, Variable, canonical, rewrite};
 use state_hash::StateHash;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -242,6 +242,7 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallErr
 
 impl Recall {
     fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
+        runner.keep_hashes();
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
         let Loaded { hash, epoch, sources } = loaded;
         let (ended, images) = (Vec::new(), Images::default());
@@ -273,7 +274,17 @@ impl Recall {
         }
         let mut cause = None;
         let mut set: Vec<&StateRef> = Vec::new();
-        for change in &commit.changes {
+        let Changes { changes, sample, added, removed, spaces } = &commit.changes;
+        (digest.added, digest.removed) = (*added, *removed);
+        let shown = if sample.is_empty() { changes } else { sample };
+        for change in shown.iter().take(SAMPLE_CHANGES_MAX) {
+            match &change.kind {
+                ChangeKind::Added { atom, .. } => digest.show(|| format!("+ {atom}")),
+                ChangeKind::Removed { atom, .. } => digest.show(|| format!("- {atom}")),
+                ChangeKind::Set { .. } => {}
+            }
+        }
+        for change in changes {
             if cause != Some(change.cause) && sink.writer.is_some() {
                 cause = Some(change.cause);
                 if let Some(found) = commit.causes.get(change.cause as usize) {
@@ -281,19 +292,12 @@ impl Recall {
                 }
             }
             match &change.kind {
-                ChangeKind::Added { space, atom } => {
-                    digest.added += 1;
-                    digest.show(|| format!("+ {atom}"));
-                    push_count(space, 1, atom, &mut sink);
-                }
-                ChangeKind::Removed { space, atom, .. } => {
-                    digest.removed += 1;
-                    digest.show(|| format!("- {atom}"));
-                    push_count(space, -1, atom, &mut sink);
-                }
+                ChangeKind::Added { space, atom } => push_count(space, 1, atom, &mut sink),
+                ChangeKind::Removed { space, atom, .. } => push_count(space, -1, atom, &mut sink),
                 ChangeKind::Set { state, .. } => set.push(state),
             }
         }
+        spaces.iter().for_each(|space| note_space(space, sink.hash));
         // A state that was set between two marks may be noted twice; its content is the same.
         set.sort_by_key(|state| state.serial());
         set.dedup_by_key(|state| state.serial());
