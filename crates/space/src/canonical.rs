@@ -273,6 +273,19 @@ pub fn hash(atom: &Atom) -> u128 {
 
 /// The content hash of an atom that holds no others.
 pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
+    /// As long as most names are.
+    const SHORT: usize = 125;
+    if let Atom::Symbol(symbol) = leaf
+        && let name = symbol.as_str().as_bytes()
+        && name.len() <= SHORT
+        && memchr::memchr(0x00, name).is_none()
+    {
+        let mut short = [0; SHORT + 3];
+        short[0] = tag::SYMBOL;
+        short[1..=name.len()].copy_from_slice(name);
+        short[name.len() + 2] = 0x01;
+        return XxHash3_128::oneshot(&short[..name.len() + 3]);
+    }
     XxHash3_128::oneshot(&encode(leaf))
 }
 
@@ -283,7 +296,7 @@ pub(crate) fn hash_of_expression(children: impl Iterator<Item = u128>) -> u128 {
 
 fn hash_of_node(tag: u8, children: impl Iterator<Item = u128>) -> u128 {
     /// As much as most expressions need.
-    const SHORT: usize = 1 + 16 * 16 + 1;
+    const SHORT: usize = 1 + 8 * 16 + 1;
     let mut short = [0; SHORT];
     let mut length = 1;
     short[0] = tag;

@@ -33,8 +33,8 @@ pub struct Terms {
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
     table: HashTable<u32>,
-    /// The content hashes of the first terms, as many as were asked for.
-    hashes: Vec<u128>,
+    /// How many of the first entries have their content hash.
+    hashed: usize,
 }
 
 struct Entry {
@@ -43,13 +43,15 @@ struct Entry {
     first_child: usize,
     /// The number of children; `None` for a leaf.
     length: Option<u32>,
+    /// The content hash in two halves, if it was asked for. It lies here because whoever asks has just looked at the atom.
+    hash: [u64; 2],
 }
 
 impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new(), hashes: Vec::new() }
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new(), hashed: 0 }
     }
 }
 
@@ -89,18 +91,24 @@ impl Terms {
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
     pub fn hash(&mut self, term: Term) -> u128 {
         // Children have smaller numbers than their parents, so their hashes are there.
-        for index in self.hashes.len()..=term.0 as usize {
-            let entry = &self.entries[index];
+        while self.hashed <= term.0 as usize {
+            let entry = &self.entries[self.hashed];
             let hash = match entry.length {
                 None => hash_of_leaf(&entry.atom),
                 Some(length) => {
                     let children = &self.children[entry.first_child..entry.first_child + length as usize];
-                    hash_of_expression(children.iter().map(|child| self.hashes[child.0 as usize]))
+                    hash_of_expression(children.iter().map(|&child| self.known_hash(child)))
                 }
             };
-            self.hashes.push(hash);
+            self.entries[self.hashed].hash = [hash as u64, (hash >> 64) as u64];
+            self.hashed += 1;
         }
-        self.hashes[term.0 as usize]
+        self.known_hash(term)
+    }
+
+    fn known_hash(&self, term: Term) -> u128 {
+        let [low, high] = self.entry(term).hash;
+        u128::from(high) << 64 | u128::from(low)
     }
 
     /// The content hash of the expression of these children.
@@ -175,7 +183,7 @@ impl Terms {
             }
             Visit::Known(_) => unreachable!("a known expression is found"),
         };
-        self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length });
+        self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length, hash: [0; 2] });
         let Self { entries, children, table, .. } = self;
         table.insert_unique(hash_entry(entries, children, index), index, |&other| hash_entry(entries, children, other));
         Term(index)

@@ -331,3 +331,58 @@ fn a_deep_form_cut_short_is_an_error_and_freed() {
     let half = bytes.len() / 2;
     assert_eq!(read(&bytes[..half]), Err(DecodeError::Truncated { offset: half }));
 }
+
+/// The content hash as the documents define it, by recursion.
+fn hash_by_definition(bytes: &[u8]) -> u128 {
+    fn one(bytes: &[u8], at: &mut usize) -> u128 {
+        let start = *at;
+        if bytes[start] != 0x80 && bytes[start] != 0x78 {
+            *at += leaf_length(&bytes[start..]);
+            return xxh3(&bytes[start..*at]);
+        }
+        let mut node = vec![bytes[start]];
+        *at += 1;
+        while bytes[*at] != 0x00 {
+            let child = one(bytes, at);
+            node.extend(child.to_le_bytes());
+        }
+        *at += 1;
+        node.push(0x00);
+        xxh3(&node)
+    }
+    one(bytes, &mut 0)
+}
+
+fn xxh3(bytes: &[u8]) -> u128 {
+    twox_hash::XxHash3_128::oneshot(bytes)
+}
+
+/// How many bytes a leaf takes: the shortest beginning that is an atom by itself. Variables have one length.
+fn leaf_length(bytes: &[u8]) -> usize {
+    if bytes[0] == 0x70 {
+        return 5;
+    }
+    let resolve = |_: &space::canonical::Unresolved<'_>| Some(Atom::unit());
+    (1..=bytes.len()).find(|&length| space::canonical::decode(&bytes[..length], resolve).is_ok()).expect("a leaf ends")
+}
+
+#[test]
+fn the_content_hash_is_what_its_definition_says() {
+    let long = "x".repeat(300);
+    for text in [
+        "a", "7", "7.0", "-0.0", "\"\"", "()", "(a)", "(a b c)", "(f (g $x) $y $x)", "(, $a $b)", "((()) ())",
+        "(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)", "(\"with \\\"quotes\\\"\" True)", long.as_str(),
+    ] {
+        let atom = atom(text);
+        let bytes = encode(&atom);
+        assert_eq!(space::canonical::hash(&atom), hash_by_definition(&bytes), "{text}");
+        let mut space = space::Space::new(Terms::shared());
+        space.keep_hash();
+        space.add(&atom);
+        space.add(&atom);
+        assert_eq!(space.hash(), Some(hash_by_definition(&bytes).wrapping_mul(2)), "{text}");
+        space.remove(&atom);
+        space.remove(&atom);
+        assert_eq!(space.hash(), Some(0), "{text}");
+    }
+}
