@@ -111,11 +111,15 @@ fn begin_source(
     file: Option<&str>,
     content: [u8; 32],
 ) -> Result<(), String> {
-    let known = KnownSource::recorded(module, origin, file, content);
-    let next = sources.len();
+    let known = KnownSource::recorded(source, module, origin, file, content);
+    let next = sources.numbered();
+    // While a base is read, sources are met in the order of their numbers.
     match sources.get_mut(SourceId(source)) {
         Some(before) => *before = known,
-        None if source == next => drop(sources.add(known)),
+        None if source == next => {
+            let id = sources.add(known);
+            sources.number(id);
+        }
         None => return Err(format!("source {source} begins where source {next} is next")),
     }
     Ok(())

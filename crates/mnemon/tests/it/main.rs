@@ -1,8 +1,10 @@
 //! Tests of the engine as a library.
 
+mod base_model;
 mod corpus;
 mod documents;
 mod examples;
 mod harness;
+mod history;
 mod modes;
 mod system_world;
