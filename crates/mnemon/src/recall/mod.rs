@@ -64,7 +64,7 @@ pub(crate) struct Recall {
     /// Sources that have ended since the last commit.
     ended: Vec<SourceId>,
     images: Images,
-    /// Why a commit could not be kept. What follows could not be told from what is lost, so nothing does.
+    /// What failed. What would follow could not be told from what is lost, so nothing does.
     failed: Option<String>,
 }
 
@@ -254,13 +254,13 @@ impl Recall {
         Self::new(Some(base), Role::None, runner)
     }
 
-    /// Whether commits can be kept.
+    /// Whether nothing has failed.
     fn check(&self) -> Result<(), MemoryError> {
-        let refused = |reason| format!("a commit before could not be kept, so nothing more is: {reason}").into();
+        let refused = |reason| format!("nothing more is kept, since this failed before: {reason}").into();
         self.failed.as_ref().map_or(Ok(()), |reason| Err(refused(reason)))
     }
 
-    /// Remembers that something could not be kept. A replay that has ended knows so itself.
+    /// Remembers that something failed. A replay that has ended knows so itself.
     fn noting_failure<T>(&mut self, outcome: Result<T, MemoryError>) -> Result<T, MemoryError> {
         if let Err(error) = &outcome
             && !matches!(self.tape, Role::Replays(_))
@@ -268,6 +268,31 @@ impl Recall {
             self.failed.get_or_insert_with(|| error.to_string());
         }
         outcome
+    }
+
+    fn begin(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
+        if let Role::Replays(follower) = &self.tape {
+            follower.borrow_mut().check()?;
+        }
+        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
+        let Some(base) = &self.base else {
+            let id = self.sources.begin(source, None, content, Found::New);
+            self.begun.push(id);
+            return Ok(Begun { id, known: Known::New });
+        };
+        let file = source.file.map(|file| base.name_of(file));
+        let found = self.sources.find(source.module, file.as_deref(), &content);
+        let known = match found {
+            Found::New => Known::New,
+            Found::Unchanged(_) => Known::Unchanged,
+            Found::Changed(id) => {
+                let number = self.sources.get(id).and_then(|source| source.number);
+                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
+            }
+        };
+        let id = self.sources.begin(source, file, content, found);
+        self.begun.push(id);
+        Ok(Begun { id, known })
     }
 
     fn keep_commit(&mut self, commit: &Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
@@ -568,28 +593,8 @@ fn push_event(event: &Event, sources: &mut Sources, sink: &mut Sink<'_>) {
 impl Memory for Recall {
     fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
         self.check()?;
-        if let Role::Replays(follower) = &self.tape {
-            follower.borrow_mut().check()?;
-        }
-        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
-        let Some(base) = &self.base else {
-            let id = self.sources.begin(source, None, content, Found::New);
-            self.begun.push(id);
-            return Ok(Begun { id, known: Known::New });
-        };
-        let file = source.file.map(|file| base.name_of(file));
-        let found = self.sources.find(source.module, file.as_deref(), &content);
-        let known = match found {
-            Found::New => Known::New,
-            Found::Unchanged(_) => Known::Unchanged,
-            Found::Changed(id) => {
-                let number = self.sources.get(id).and_then(|source| source.number);
-                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
-            }
-        };
-        let id = self.sources.begin(source, file, content, found);
-        self.begun.push(id);
-        Ok(Begun { id, known })
+        let begun = self.begin(runner, source);
+        self.noting_failure(begun)
     }
 
     fn sources_begun(&self) -> usize {

@@ -7,4 +7,5 @@ mod examples;
 mod harness;
 mod history;
 mod modes;
+mod power;
 mod system_world;
