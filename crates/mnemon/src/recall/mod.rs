@@ -8,6 +8,8 @@
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
 
 mod base;
+#[cfg(test)]
+mod hostile;
 mod load;
 mod past;
 mod record;
