@@ -3,6 +3,7 @@
 mod base_model;
 mod corpus;
 mod documents;
+mod edits;
 mod examples;
 mod harness;
 mod history;
