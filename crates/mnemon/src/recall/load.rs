@@ -13,6 +13,8 @@ pub(super) struct Loaded {
     pub(super) hash: StateHash,
     pub(super) epoch: u64,
     pub(super) sources: Sources,
+    /// Whether a program has changed the library.
+    pub(super) is_library_changed: bool,
 }
 
 impl Loaded {
@@ -43,6 +45,7 @@ impl Loaded {
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: record } => {
+                self.is_library_changed |= space == 0;
                 let found = runner.space(space).ok_or_else(|| format!("there is no space {space}"))?;
                 let atom = decode(runner, &record)?;
                 for _ in 0..copies.unsigned_abs() {

@@ -245,8 +245,8 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallErr
 impl Recall {
     fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
-        let Loaded { hash, epoch, sources } = loaded;
-        let (ended, images) = (Vec::new(), Images::default());
+        let Loaded { hash, epoch, sources, is_library_changed } = loaded;
+        let (ended, images) = (Vec::new(), Images::new(is_library_changed));
         let begun = Vec::new();
         Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images, failed: None })
     }
@@ -337,6 +337,7 @@ impl Recall {
         }
         let mut cause = None;
         let mut set: Vec<&StateRef> = Vec::new();
+        let mut is_library_changed = false;
         for change in &commit.changes {
             if cause != Some(change.cause) && sink.writer.is_some() {
                 cause = Some(change.cause);
@@ -346,11 +347,13 @@ impl Recall {
             }
             match &change.kind {
                 ChangeKind::Added { space, atom } => {
+                    is_library_changed |= space.serial() == 0;
                     digest.added += 1;
                     digest.show(|| format!("+ {atom}"));
                     push_count(space, 1, atom, &mut sink);
                 }
                 ChangeKind::Removed { space, atom, .. } => {
+                    is_library_changed |= space.serial() == 0;
                     digest.removed += 1;
                     digest.show(|| format!("- {atom}"));
                     push_count(space, -1, atom, &mut sink);
@@ -368,6 +371,9 @@ impl Recall {
             named(&value, |value| sink.push(&Record::State { state: state.serial(), value }));
         }
         let writer = sink.writer.unwrap_or_default();
+        if is_library_changed {
+            self.images.note_library_change();
+        }
         (digest, writer)
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Images {
     images: Vec<Image>,
     /// How many frozen spaces and states were made: they have serial numbers of their own.
     made: u64,
+    /// Whether a program has changed the library.
+    is_library_changed: bool,
 }
 
 impl Drop for Images {
@@ -39,6 +41,23 @@ impl Image {
 }
 
 impl Images {
+    /// No images yet.
+    pub(super) fn new(is_library_changed: bool) -> Self {
+        Self { images: Vec::new(), made: 0, is_library_changed }
+    }
+
+    /// Whether a program has changed the library.
+    pub(super) fn is_library_changed(&self) -> bool {
+        self.is_library_changed
+    }
+
+    /// A program has changed the library: images that show the live one are no longer right.
+    pub(super) fn note_library_change(&mut self) {
+        if !std::mem::replace(&mut self.is_library_changed, true) {
+            self.images.clear();
+        }
+    }
+
     /// A space as it was after a commit.
     pub(super) fn space(
         &mut self,
@@ -68,6 +87,9 @@ impl Images {
             self.add_space(&mut past, runner, serial);
         }
         past.imports.push((1, 0));
+        if self.is_library_changed {
+            self.copy_library(&mut past, runner);
+        }
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
             if committed.header.as_ref().is_some_and(|header| header.epoch > epoch) {
@@ -90,7 +112,7 @@ impl Images {
 
     fn add_space(&mut self, past: &mut Past, runner: &Runner, serial: u64) {
         let Some(live) = runner.space(serial) else { return };
-        // The library hardly ever changes.
+        // The library hardly ever changes, and nothing of it is added here then.
         let space = if serial == 0 {
             live
         } else {
@@ -103,9 +125,6 @@ impl Images {
     /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
     fn copy_library(&mut self, past: &mut Past, runner: &mut Runner) {
         let Some(live) = runner.space(0) else { return };
-        if past.image.spaces.get(&0).is_some_and(|space| !space.is_same(&live)) {
-            return;
-        }
         let name = format!("as-of-{}({})", past.image.epoch, live.name());
         let copy = SpaceRef::new(self.next_serial(), name, runner.terms());
         let fresh = Runner::new(Box::new(MemoryWorld::default()));
@@ -123,9 +142,6 @@ impl Images {
     fn apply(&mut self, past: &mut Past, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {
         match record {
             Record::Count { space, copies, atom } => {
-                if space == 0 {
-                    self.copy_library(past, runner);
-                }
                 let atom = past.decode(runner, &atom)?;
                 let space = past.image.spaces.get(&space).ok_or_else(|| format!("there is no space {space}"))?;
                 for _ in 0..copies.unsigned_abs() {

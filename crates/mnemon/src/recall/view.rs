@@ -18,6 +18,7 @@ pub struct View {
     runner: Runner,
     base: Base,
     epoch: u64,
+    is_library_changed: bool,
 }
 
 /// A commit of a base.
@@ -113,9 +114,9 @@ impl View {
     fn of([for_memory, base]: [Base; 2]) -> Result<Self, BaseError> {
         let mut runner = Runner::new(Box::new(MemoryWorld::default()));
         let recall = Recall::looking(for_memory, &mut runner)?;
-        let epoch = recall.epoch;
+        let (epoch, is_library_changed) = (recall.epoch, recall.images.is_library_changed());
         runner.set_memory(Box::new(recall));
-        Ok(Self { runner, base, epoch })
+        Ok(Self { runner, base, epoch, is_library_changed })
     }
 
     /// The number of the last commit.
@@ -138,7 +139,7 @@ impl View {
             return Err(BaseError::NoEpoch { epoch, last: self.epoch });
         }
         let space = self.runner.top_space();
-        let mut images = super::Images::default();
+        let mut images = super::Images::new(self.is_library_changed);
         let past = images.space(&self.base, &mut self.runner, &space, epoch)?;
         Ok(past.map(|past| self.atoms_of(&past)).unwrap_or_default())
     }

@@ -10,5 +10,6 @@ mod harness;
 mod history;
 mod modes;
 mod power;
+mod regressions;
 mod system_world;
 mod tapes;
