@@ -320,6 +320,7 @@ impl Runner {
             Known::Changed(before) => self.retract_missing(parsed, module, id, before),
             Known::New | Known::Unchanged => Stated::default(),
         };
+        let around = self.open_transactions();
         let mut number = 0;
         for form in parsed.forms_before_error() {
             if !form.bang && skips_statements {
@@ -342,6 +343,7 @@ impl Runner {
                 }
             };
             number += 1;
+            self.close_abandoned_transactions(around);
             self.end_transaction(&found)?;
             match found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
@@ -382,7 +384,6 @@ impl Runner {
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
     fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
-        self.close_abandoned_transactions();
         match (found.limit, &found.stop) {
             _ if self.running.len() > 1 => Ok(()),
             (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => self.cancel(limit, found.steps),

@@ -161,9 +161,15 @@ impl Runner {
         }
     }
 
-    /// Undoes the transactions that a form left open because a limit ended it.
-    pub(crate) fn close_abandoned_transactions(&mut self) {
-        self.close_transaction(1, false);
+    /// How many transactions are open.
+    pub(crate) fn open_transactions(&self) -> usize {
+        self.pending.open.len()
+    }
+
+    /// Undoes the transactions that a form left open because a limit ended it, but not these first ones, in which it
+    /// was run.
+    pub(crate) fn close_abandoned_transactions(&mut self, around: usize) {
+        self.close_transaction(around + 1, false);
     }
 
     /// What has become of the generators of random numbers since the last commit.
