@@ -7,9 +7,9 @@ use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
 use crate::runner::Runner;
+use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use crate::stdlib;
 use space::canonical::{self, Unresolved};
 use space::{Atom, Grounded, SpaceRef};
 
@@ -42,10 +42,23 @@ pub(crate) enum Undo {
     State,
     Module,
     Names(FxHashMap<String, ModuleId>),
-    Forgotten { names: FxHashMap<String, ModuleId>, module: ModuleId, file: Option<String> },
-    Import { into: ModuleId, from: ModuleId },
-    Tokens { module: ModuleId, before: Box<Tokenizer> },
-    Setting { key: String, before: Option<Atom> },
+    Forgotten {
+        names: FxHashMap<String, ModuleId>,
+        module: ModuleId,
+        file: Option<String>,
+    },
+    Import {
+        into: ModuleId,
+        from: ModuleId,
+    },
+    Tokens {
+        module: ModuleId,
+        before: Box<Tokenizer>,
+    },
+    Setting {
+        key: String,
+        before: Option<Atom>,
+    },
     /// A module of a knowledge base was compared with its file.
     Refreshed(ModuleId),
 }
@@ -125,7 +138,9 @@ impl Runner {
     /// Commits in the middle of a form.
     pub(crate) fn commit_early(&mut self) -> Outcome {
         if !self.pending.open.is_empty() {
-            return Outcome::failure("commit! is not allowed inside a transaction, which commits as a whole or not at all");
+            return Outcome::failure(
+                "commit! is not allowed inside a transaction, which commits as a whole or not at all",
+            );
         }
         match self.commit(Occasion::Asked) {
             Ok(()) => Outcome::unit(),
@@ -176,7 +191,10 @@ impl Runner {
     fn generator_events(&mut self) -> Vec<Event> {
         let (now, before) = (&self.bundled.generators, &mut self.pending.generators);
         let changed = now.iter().enumerate().filter(|(number, generator)| before.get(*number) != Some(generator));
-        let event = |(number, generator): (usize, &Generator)| Event::GeneratorSet { number: number as u64, generator: *generator };
+        let event = |(number, generator): (usize, &Generator)| Event::GeneratorSet {
+            number: number as u64,
+            generator: *generator,
+        };
         let events = changed.map(event).collect();
         before.clone_from(now);
         events
@@ -240,14 +258,15 @@ impl Runner {
             return atom.clone();
         }
         let kept = |unresolved: &Unresolved<'_>| {
-            let (value, atom) = values.iter().map(|value| (*value, Atom::Grounded((*value).clone()))).find(|(value, _)| {
-                match (unresolved, value) {
-                    (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
-                    (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
-                    (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
-                    _ => false,
-                }
-            })?;
+            let (value, atom) =
+                values.iter().map(|value| (*value, Atom::Grounded((*value).clone()))).find(|(value, _)| {
+                    match (unresolved, value) {
+                        (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
+                        (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
+                        (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
+                        _ => false,
+                    }
+                })?;
             Some(if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) })
         };
         let (mut bytes, mut variables) = (Vec::new(), Vec::new());

@@ -42,7 +42,18 @@ const PROBES: [&str; 12] = [
 /// Something that changes something. Its variables have names of their own, since those of a form are shared.
 fn effect(dice: &mut Dice) -> String {
     let own = dice.below(usize::MAX);
-    let atom = dice.pick(&["(p 1)", "(p 1.0)", "(p 2)", "(p $x)", "(p $y)", "(q a)", "(q &t)", "a", "(= (rule 2) two)", "(in &k)"]);
+    let atom = dice.pick(&[
+        "(p 1)",
+        "(p 1.0)",
+        "(p 2)",
+        "(p $x)",
+        "(p $y)",
+        "(q a)",
+        "(q &t)",
+        "a",
+        "(= (rule 2) two)",
+        "(in &k)",
+    ]);
     let space = dice.pick(&["&self", "&self", "&k"]);
     match dice.below(19) {
         0..4 => format!("(add-atom {space} {atom})"),
@@ -67,7 +78,10 @@ fn effect(dice: &mut Dice) -> String {
 fn effects(dice: &mut Dice, result: &str) -> String {
     (0..1 + dice.below(4)).fold(result.to_owned(), |rest, number| match dice.below(6) {
         0 => format!("(let $i{number} (transaction {}) {rest})", effect(dice)),
-        1 => format!("(let $i{number} (case (transaction (let $j{number} {} (Error in ner))) (($e{number} done))) {rest})", effect(dice)),
+        1 => format!(
+            "(let $i{number} (case (transaction (let $j{number} {} (Error in ner))) (($e{number} done))) {rest})",
+            effect(dice)
+        ),
         2 => format!("(let $i{number} (collapse (superpose ({} {}))) {rest})", effect(dice), effect(dice)),
         _ => format!("(let $i{number} {} {rest})", effect(dice)),
     })
@@ -130,7 +144,10 @@ struct Session {
 impl Session {
     fn new(has_memory: bool) -> Self {
         let world = MemoryWorld::default()
-            .with_source("lib.metta", "(lib 1) (= (lib-rule $x) (lib-body $x)) ! (bind! &inner (new-state 1)) (= (lib-fact) &inner)")
+            .with_source(
+                "lib.metta",
+                "(lib 1) (= (lib-rule $x) (lib-body $x)) ! (bind! &inner (new-state 1)) (= (lib-fact) &inner)",
+            )
             .with_source("extra.metta", "(q extra) (p 1) ! (add-atom &k (extra))");
         let commits = Arc::new(Mutex::new(Vec::new()));
         let mut runner = Runner::new(Box::new(world));
@@ -203,7 +220,8 @@ fn a_transaction_that_a_limit_ends_is_undone() {
         let before = session.probe();
         session.run("(= (loop $n) (loop (+ $n 1)))");
         session.runner.limits_mut().steps_max = Some(2000);
-        let found = session.run("! (transaction (let $a (remove-atom &self (p 1)) (let $b (change-state! &t 5) (loop 0))))");
+        let found =
+            session.run("! (transaction (let $a (remove-atom &self (p 1)) (let $b (change-state! &t 5) (loop 0))))");
         assert!(found[0].contains("Error"), "{found:?}");
         session.runner.limits_mut().steps_max = None;
         session.run("! (remove-atom &self (= (loop $n) (loop (+ $n 1))))");
@@ -220,10 +238,7 @@ fn transactions_and_what_they_refuse() {
         ("! (transaction (add-atom &self (a))) ! (get-atoms &self)", &["[()]", "[(a)]"]),
         ("! (transaction (superpose (1 2 3)))", &["[1, 2, 3]"]),
         ("! (transaction (empty)) ! (+ 1 1)", &["[]", "[2]"]),
-        (
-            "! (case (transaction (commit!)) (((Error $c $m) refused) ($x $x)))",
-            &["[refused]"],
-        ),
+        ("! (case (transaction (commit!)) (((Error $c $m) refused) ($x $x)))", &["[refused]"]),
         (
             "! (import! &self fileio) ! (case (transaction (file-open! \"f\" \"wc\")) (((Error $c $m) refused) ($x $x)))",
             &["[()]", "[refused]"],
@@ -234,7 +249,10 @@ fn transactions_and_what_they_refuse() {
 #[test]
 fn what_a_failed_transaction_made_is_a_name_in_its_error() {
     let found = answers("! (transaction (let $s (new-state 1) (let $k (new-space) (Error ($s $k $x $x) made))))");
-    assert_eq!(found.iter().map(|line| unnumbered(line)).collect::<Vec<_>>(), ["[(Error ((State 1) GroundingSpace-2 $x $x) made)]"]);
+    assert_eq!(
+        found.iter().map(|line| unnumbered(line)).collect::<Vec<_>>(),
+        ["[(Error ((State 1) GroundingSpace-2 $x $x) made)]"]
+    );
     let found = answers(
         "! (case (transaction (let $s (new-state 1) (Error $s made))) (((Error $s made) (get-type $s))))
          ! (case (transaction (let $k (new-space) (Error $k made))) (((Error $k made) (get-metatype $k))))",

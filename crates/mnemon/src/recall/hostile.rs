@@ -1,8 +1,6 @@
 //! Frames that are sound for the journal and nonsense for recall: an error, soon, and never a panic.
 
-use super::record::{
-    AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame,
-};
+use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame};
 use super::tape::{Request, TapeBase, TapeBegin, TapeCancelled, TapeCommit};
 use super::{Base, Remembered, Tape, TapeReader, View};
 use crate::program::Program;
@@ -126,11 +124,20 @@ fn records_that_say_impossible_things_are_errors() {
         ("an import into a module that is not", Record::Imported { into: 5, from: 1 }),
         ("an import from a module that is not", Record::Imported { into: 1, from: u32::MAX }),
         ("words into a module that is not", Record::WordsImported { into: 2, from: 0 }),
-        ("a word of a module that is not", Record::Bound { module: 3, token: "x", is_pattern: false, atom: atom(&symbol) }),
+        (
+            "a word of a module that is not",
+            Record::Bound { module: 3, token: "x", is_pattern: false, atom: atom(&symbol) },
+        ),
         ("a word that is no pattern", Record::Bound { module: 1, token: "(((", is_pattern: true, atom: atom(&symbol) }),
-        ("a word of endless work", Record::Bound { module: 1, token: "(a{999}){999}{999}", is_pattern: true, atom: atom(&symbol) }),
+        (
+            "a word of endless work",
+            Record::Bound { module: 1, token: "(a{999}){999}{999}", is_pattern: true, atom: atom(&symbol) },
+        ),
         ("a setting of nothing", Record::Setting { key: "x", value: atom(&[0x12]) }),
-        ("a source that begins out of order", Record::SourceBegun { source: u32::MAX, module: 1, origin: "", file: None, content: [0; 32] }),
+        (
+            "a source that begins out of order",
+            Record::SourceBegun { source: u32::MAX, module: 1, origin: "", file: None, content: [0; 32] },
+        ),
         ("a source ended that is not", Record::SourceEnded { source: 0 }),
         ("a generator out of order", Record::GeneratorSet { number: u64::MAX, generator: Generator::World }),
     ];
@@ -165,14 +172,21 @@ fn frames_out_of_place_are_errors() {
         ("a header cut off", base_of(&[vec![vec![3, 1]]])),
         ("another format", vec![vec![1, 200, 1, 1]]),
         ("a beginning and more", vec![[begin_frame(), vec![0]].concat()]),
-        ("a length without end", base_of(&[vec![vec![4, 1, 1, 2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]]])),
+        (
+            "a length without end",
+            base_of(&[vec![vec![4, 1, 1, 2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]]]),
+        ),
     ];
     for (what, frames) in &cases {
         let error = open(frames).expect_err(what);
         assert!(error.contains("cannot be used") && error.contains("offset"), "{what}: {error}");
     }
     assert_eq!(open(&base_of(&[commit(1, &[cause])])), Ok(()), "a cause by itself means nothing");
-    assert_eq!(open(&base_of(&[vec![vec![2, 0xFF]], commit(1, &[])])), Ok(()), "a part that no commit wants is left out");
+    assert_eq!(
+        open(&base_of(&[vec![vec![2, 0xFF]], commit(1, &[])])),
+        Ok(()),
+        "a part that no commit wants is left out"
+    );
 }
 
 /// A base in which there is something of everything.
@@ -283,9 +297,9 @@ fn rich_tape() -> Vec<Vec<u8>> {
     let base = Base::on_disk(journal_of(&rich_base()), "/kb").expect("it opens");
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
-    let expressions = vec!["! (println! (a)) ! (random-int &r 0 9) ! (random-int &rng 0 9)", "(d 1) ! (get-atoms &self)"];
-    let program =
-        Program { expressions: expressions.into_iter().map(str::to_owned).collect(), ..Program::default() };
+    let expressions =
+        vec!["! (println! (a)) ! (random-int &r 0 9) ! (random-int &rng 0 9)", "(d 1) ! (get-atoms &self)"];
+    let program = Program { expressions: expressions.into_iter().map(str::to_owned).collect(), ..Program::default() };
     let world = MemoryWorld::default();
     let mut engine = Engine::remembering(world, Some(base), Some(tape), &program).expect("the tape begins");
     engine.run_program(&program, &mut Nobody);

@@ -65,7 +65,8 @@ impl Sources {
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
     pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> Found {
         let Some(file) = file else { return Found::New };
-        let files = || self.known.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
+        let files =
+            || self.known.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
         if let Some((index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
             let id = SourceId(index as u32);
             let is_unchanged = known.is_complete && known.content == *content;
@@ -76,7 +77,13 @@ impl Sources {
     }
 
     /// A source that begins, known by this number if it is known.
-    pub(crate) fn begin(&mut self, source: &SourceText<'_>, file: Option<String>, content: [u8; 32], found: Found) -> SourceId {
+    pub(crate) fn begin(
+        &mut self,
+        source: &SourceText<'_>,
+        file: Option<String>,
+        content: [u8; 32],
+        found: Found,
+    ) -> SourceId {
         let lines = Some(Lines::new(source.text));
         match found {
             Found::New => self.add(KnownSource {
@@ -132,13 +139,7 @@ impl Sources {
 
 impl KnownSource {
     /// A source as a base has recorded it.
-    pub(crate) fn recorded(
-        number: u32,
-        module: ModuleId,
-        origin: &str,
-        file: Option<&str>,
-        content: [u8; 32],
-    ) -> Self {
+    pub(crate) fn recorded(number: u32, module: ModuleId, origin: &str, file: Option<&str>, content: [u8; 32]) -> Self {
         Self {
             module,
             origin: origin.to_owned(),

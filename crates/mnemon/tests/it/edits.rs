@@ -9,7 +9,8 @@ use std::sync::Arc;
 const HISTORIES: u64 = 120;
 
 /// What files state: two kinds of one number, atoms equal but for a variable's name, and others.
-const STATEMENTS: [&str; 9] = ["(n 1)", "(n 1.0)", "(r $x)", "(r $y)", "a", "(b (c \"d\"))", "(b 2)", "(n -0.0)", "(e)"];
+const STATEMENTS: [&str; 9] =
+    ["(n 1)", "(n 1.0)", "(r $x)", "(r $y)", "a", "(b (c \"d\"))", "(b 2)", "(n -0.0)", "(e)"];
 
 /// What tells atoms apart.
 fn key(statement: &str) -> String {
@@ -170,7 +171,11 @@ fn a_base_holds_what_its_edited_files_state() {
                 let (operation, statement) = (dice.pick(&["add-atom", "remove-atom"]), dice.pick(&STATEMENTS));
                 let text = format!("! ({operation} &self {statement})");
                 run_source(&mut base, &Source::text(&text));
-                if operation == "add-atom" { model.add(&key(statement)) } else { model.remove(&key(statement)) }
+                if operation == "add-atom" {
+                    model.add(&key(statement))
+                } else {
+                    model.remove(&key(statement))
+                }
                 history.push(text);
             } else {
                 let text = match texts.get(name) {
@@ -220,7 +225,10 @@ fn a_module_that_a_transaction_compared_with_its_file_is_compared_again() {
     let files = [("(l 1)", "! (import! &self lib)"), ("(l 2)", "")];
     let failing = "! (transaction (let $a (import! &self lib) (Error undone again)))";
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    run_source(&mut engine(&disk, MemoryWorld::default().with_source("lib.metta", files[0].0)), &Source::text(files[0].1));
+    run_source(
+        &mut engine(&disk, MemoryWorld::default().with_source("lib.metta", files[0].0)),
+        &Source::text(files[0].1),
+    );
     let mut base = engine(&disk, MemoryWorld::default().with_source("lib.metta", files[1].0));
     run_source(&mut base, &Source::text(failing));
     assert_eq!(run_source(&mut base, &Source::text("! (match &self (l $x) $x)")).0, ["[1]"]);

@@ -54,7 +54,8 @@ fn each_damage(disk: &SimulatedDisk, mut check: impl FnMut(&SimulatedDisk, &str)
 fn base() -> (SimulatedDisk, Vec<Vec<String>>) {
     let disk = SimulatedDisk::new();
     let mut base = engine(&shared(&disk), MemoryWorld::default());
-    for text in ["(a 1) (a $x) ! (bind! &s (new-state 1))", "! (add-atom &self (in &s))", "! (remove-atom &self (a 1))"] {
+    for text in ["(a 1) (a $x) ! (bind! &s (new-state 1))", "! (add-atom &self (in &s))", "! (remove-atom &self (a 1))"]
+    {
         run(&mut base, text);
     }
     base.finish().expect("it closes");
@@ -139,8 +140,7 @@ impl Outcomes {
         let world = MemoryWorld::default().with_seed(1);
         let output = world.output();
         let opened = TapeReader::on_disk(shared(damaged)).map_err(|error| error.to_string());
-        let replaying =
-            opened.and_then(|tape| Engine::replaying(world, tape, None).map_err(|error| error.to_string()));
+        let replaying = opened.and_then(|tape| Engine::replaying(world, tape, None).map_err(|error| error.to_string()));
         let (mut engine, program) = match replaying {
             Ok(replaying) => replaying,
             Err(error) => {

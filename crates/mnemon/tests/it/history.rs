@@ -1,7 +1,7 @@
 //! Programs made from numbers, and what they leave behind. Each is made from a seed, so that a failure can be run again.
 
-use mnemon::{Atom, Base, Engine, MemoryWorld, Run, RunEnd, Source};
 use journal::Disk;
+use mnemon::{Atom, Base, Engine, MemoryWorld, Run, RunEnd, Source};
 use std::sync::Arc;
 
 /// Where the base lies, as far as sources are named.
@@ -31,8 +31,28 @@ impl Dice {
 
 /// Children of atoms: few, so that they meet again, and those where kinds and sizes change.
 const PARTS: [&str; 22] = [
-    "a", "b", "a", "b", "1", "1.0", "2", "$x", "$y", "-0.0", "0", "0.0", "9223372036854775808", "-9223372036854775809",
-    "123456789012345678901234567890", "1e300", "\"\"", "\"a\\u{0}b\\n\"", "\"\\\"é\"", "True", "()", "+",
+    "a",
+    "b",
+    "a",
+    "b",
+    "1",
+    "1.0",
+    "2",
+    "$x",
+    "$y",
+    "-0.0",
+    "0",
+    "0.0",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "123456789012345678901234567890",
+    "1e300",
+    "\"\"",
+    "\"a\\u{0}b\\n\"",
+    "\"\\\"é\"",
+    "True",
+    "()",
+    "+",
 ];
 
 /// A program on its way: which words its forms have bound.
@@ -122,7 +142,11 @@ impl Writer {
             25 => format!("!(let* (($a {}) ($b (commit!))) {})", self.adding(), self.adding()),
             26 | 27 => format!("!(transaction (let $a {} {}))", self.adding(), self.adding()),
             28 | 29 => format!("!(transaction (let $a {} (Error {} undone)))", self.adding(), self.part()),
-            30 => format!("!(transaction (let $a {} (transaction (let $b {} (Error x y)))))", self.adding(), self.adding()),
+            30 => format!(
+                "!(transaction (let $a {} (transaction (let $b {} (Error x y)))))",
+                self.adding(),
+                self.adding()
+            ),
             31 => format!("!(superpose ({} {}))", self.adding(), self.adding()),
             32 => format!("!(Error {} {})", self.part(), self.part()),
             _ => format!("!(let $s (new-state {}) (add-atom {} (kept $s)))", self.part(), self.space()),
@@ -153,7 +177,8 @@ pub(crate) fn plain(line: &str) -> String {
             let (_, inside) = past.split_once('(').expect("a space of the past names one");
             let (name, after) = inside.split_once(')').expect("its name ends");
             // A module's space has brackets in its own name.
-            let (name, after) = if name.contains('(') { (format!("{name})"), &after[1..]) } else { (name.to_owned(), after) };
+            let (name, after) =
+                if name.contains('(') { (format!("{name})"), &after[1..]) } else { (name.to_owned(), after) };
             plain.push_str(&name);
             rest = after;
         } else {

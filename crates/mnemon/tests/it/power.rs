@@ -2,8 +2,8 @@
 //! commits that holds every one whose answer was handed out; then the base goes on.
 
 use crate::history::{DIRECTORY, results, run};
-use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::Disk;
+use journal::simulated::{Fate, Fault, SimulatedDisk};
 use mnemon::{Base, Engine, MemoryWorld, RunEnd, Source, View};
 use std::sync::Arc;
 

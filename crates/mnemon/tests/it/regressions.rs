@@ -94,7 +94,8 @@ fn looking_at_the_past_does_not_change_the_library() {
     run(&mut base, "! (add-atom &self (x))");
     let asked = "! (match (mod-space! corelib) (in the library) found)";
     for epoch in [0, 1, 2, 1] {
-        let past = results(&mut base, &format!("! (match (as-of (mod-space! corelib) {epoch}) (in the library) found)"));
+        let past =
+            results(&mut base, &format!("! (match (as-of (mod-space! corelib) {epoch}) (in the library) found)"));
         assert_eq!(past.len(), usize::from(epoch > 0), "as of {epoch}");
         assert_eq!(run(&mut base, asked).0, ["[found]"], "after looking at {epoch}");
         assert_eq!(run(&mut base, "! (epoch &self)").0, ["[2]"]);

@@ -145,7 +145,9 @@ fn a_replay_stops_after_any_commit() {
 
 /// The number of the only frame that holds these bytes, and of the commit that it belongs to.
 fn find(frames: &[Vec<u8>], kind: u8, bytes: &[u8]) -> (usize, u64) {
-    let holds = |frame: &&Vec<u8>| frame[0] == kind && !frame.starts_with(&READ_SOURCE) && frame.windows(bytes.len()).any(|window| window == bytes);
+    let holds = |frame: &&Vec<u8>| {
+        frame[0] == kind && !frame.starts_with(&READ_SOURCE) && frame.windows(bytes.len()).any(|window| window == bytes)
+    };
     let index = frames.iter().position(|frame| holds(&frame)).expect("a frame holds it");
     let commits = frames[..index].iter().filter(|frame| frame[0] == 4).count();
     (index, commits as u64 + 1)
@@ -253,10 +255,8 @@ fn a_tape_cut_off_anywhere_replays_as_far_as_it_goes() {
 fn a_cancelled_run_is_cancelled_again_at_the_same_step() {
     let text = "(= (loop $n) (loop (+ $n 1))) (first) ! (add-atom &self (kept)) (lost) \
                 ! (let $a (add-atom &self (lost too)) (loop 0))";
-    let program = Program {
-        expressions: vec![text.to_owned(), "! (get-atoms &self)".to_owned()],
-        ..Program::default()
-    };
+    let program =
+        Program { expressions: vec![text.to_owned(), "! (get-atoms &self)".to_owned()], ..Program::default() };
     for is_timeout in [false, true] {
         let world = MemoryWorld::default();
         let output = world.output();
