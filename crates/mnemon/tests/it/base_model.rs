@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 60;
 
 /// Sources of a program; what an error ends is one source.
 fn program(seed: u64) -> (Vec<String>, Writer) {

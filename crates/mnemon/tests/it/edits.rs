@@ -6,7 +6,7 @@ use mnemon::{Engine, MemoryWorld, RunEnd, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const HISTORIES: u64 = 120;
+const HISTORIES: u64 = 80;
 
 /// What files state: two kinds of one number, atoms equal but for a variable's name, and others.
 const STATEMENTS: [&str; 9] =

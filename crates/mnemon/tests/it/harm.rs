@@ -8,7 +8,7 @@ use mnemon::{Base, Engine, MemoryWorld, Program, ReplayEnd, Reporter, Tape, Tape
 use std::sync::Arc;
 
 /// Of the bytes that no frame depends on, this many are tried once.
-const UNUSED_STEP: usize = 97;
+const UNUSED_STEP: usize = 499;
 
 fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
@@ -93,7 +93,7 @@ fn a_damaged_base_is_a_prefix_or_an_error_that_says_where() {
         }
     });
     // Every commit is synced, so that damage is never taken for the end.
-    assert!(errors > 500 && prefixes == 0 && same > 100, "{errors} errors, {prefixes} prefixes, {same} the same");
+    assert!(errors > 500 && prefixes == 0 && same > 20, "{errors} errors, {prefixes} prefixes, {same} the same");
 }
 
 /// Whether a message names a place.
@@ -173,7 +173,7 @@ fn a_damaged_tape_replays_alike_as_far_as_it_goes_or_is_an_error() {
         if is_killed {
             assert!(cut_off > 100 && same == 0, "{outcomes:?}");
         } else {
-            assert!(errors > 500 && same > 100 && cut_off == 0, "{outcomes:?}");
+            assert!(errors > 500 && same > 10 && cut_off == 0, "{outcomes:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ const PROGRAM: &str = r#"
 ! (match &self (drawn $x) $x)
 "#;
 
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 30;
 
 /// Hears nothing.
 struct Nobody;
@@ -163,12 +163,15 @@ const EFFECT: u8 = 3;
 const READ_SOURCE: [u8; 2] = [EFFECT, 1];
 const COMMIT: u8 = 4;
 
+/// A kind of frame, the bytes in it that are replaced, by which, and what each side is then said to have.
+type Case = (u8, &'static [u8], &'static [u8], &'static str, &'static str);
+
 #[test]
 fn every_kind_of_difference_is_found_where_it_is() {
     let (disk, _) = record(world(), None, &program());
     let frames = frames(&disk);
     // What the tape is made to say instead, and what is said of it.
-    let cases: [(u8, &[u8], &[u8], &str, &str); 10] = [
+    let cases: [Case; 10] = [
         (EFFECT, b"(hello world)", b"(hullo world)", "print (hullo world)", "print (hello world)"),
         (EFFECT, b"HOME", b"HUME", "HUME", "HOME"),
         (EFFECT, b"notes.txt", b"nates.txt", "nates.txt", "notes.txt"),
