@@ -54,6 +54,11 @@ impl SpaceRef {
         self.write(Space::keep_hash);
     }
 
+    /// Keeps the hash of what is added and removed from now on.
+    pub fn keep_hash_of_changes(&self) {
+        self.write(Space::keep_hash_of_changes);
+    }
+
     /// Notes whether its log knows that it has changed; gives whether it did.
     pub(crate) fn note_change(&self, is_noted: bool) -> bool {
         self.0.is_noted.swap(is_noted, Ordering::Relaxed)

@@ -107,6 +107,11 @@ impl Space {
         }
     }
 
+    /// Keeps the sum of the content hashes of what is added from now on, less that of what is removed.
+    pub fn keep_hash_of_changes(&mut self) {
+        self.hash.get_or_insert(0);
+    }
+
     /// The sum of the content hashes of all atoms, copies counted, modulo 2^128; `None` if it is not kept. It depends on
     /// no order.
     pub fn hash(&self) -> Option<u128> {
@@ -206,6 +211,18 @@ impl Space {
         let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
         let rows = keys.map(|keys| self.relation(atom).find(&keys, &terms)).unwrap_or_default();
         rows.iter().map(|row| row.copies as usize).sum()
+    }
+
+    /// Whether it holds this very atom, up to the names of variables: kinds of numbers are kept apart, and so are states.
+    pub fn contains_exactly(&self, atom: &Atom) -> bool {
+        if !atom.is_rigid() {
+            return self.patterns.contains(&Stored::new(atom));
+        }
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let row: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
+        let Some(row) = row else { return false };
+        let keys: Vec<Term> = row.iter().map(|&term| terms.key(term)).collect();
+        self.relation(atom).find(&keys, &terms).iter().any(|found| found.terms == row)
     }
 
     /// Whether it holds an atom, in the sense of [`Space::count`].

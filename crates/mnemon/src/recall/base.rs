@@ -208,7 +208,12 @@ impl Base {
         let journal = path.join(JOURNAL);
         let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
         let directory = absolute(path)?;
-        Ok(Self { disk: Arc::new(disk), journal: None, directory, warnings: Vec::new(), _lock: None })
+        Ok(Self::read_on_disk(Arc::new(disk), &directory))
+    }
+
+    /// A base for reading whose journal lies on a disk.
+    pub(super) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
+        Self { disk, journal: None, directory: directory.to_owned(), warnings: Vec::new(), _lock: None }
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.

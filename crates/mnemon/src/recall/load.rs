@@ -14,6 +14,8 @@ pub(super) struct Loaded {
     pub(super) hash: StateHash,
     pub(super) epoch: u64,
     pub(super) sources: Sources,
+    /// Whether a program has changed the library.
+    pub(super) is_library_changed: bool,
 }
 
 impl Loaded {
@@ -53,6 +55,7 @@ impl Loaded {
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: record } => {
+                self.is_library_changed |= space == 0;
                 let found = runner.space(space).ok_or_else(|| format!("there is no space {space}"))?;
                 let atom = decode(runner, &record)?;
                 for _ in 0..copies.unsigned_abs() {
@@ -117,11 +120,15 @@ fn begin_source(
     file: Option<&str>,
     content: [u8; 32],
 ) -> Result<(), String> {
-    let known = KnownSource::recorded(module, origin, file, content);
-    let next = sources.len();
+    let known = KnownSource::recorded(source, module, origin, file, content);
+    let next = sources.numbered();
+    // While a base is read, sources are met in the order of their numbers.
     match sources.get_mut(SourceId(source)) {
         Some(before) => *before = known,
-        None if source == next => drop(sources.add(known)),
+        None if source == next => {
+            let id = sources.add(known);
+            sources.number(id);
+        }
         None => return Err(format!("source {source} begins where source {next} is next")),
     }
     Ok(())

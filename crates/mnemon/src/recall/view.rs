@@ -5,16 +5,19 @@ use super::load::decode;
 use super::past::Causes;
 use super::record::Record;
 use super::{Recall, plain};
+use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{MemoryWorld, Reason, Runner, Tokenizer, read_atom};
 use space::{Atom, SpaceRef};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A base as somebody sees it who only looks.
 pub struct View {
     runner: Runner,
     base: Base,
     epoch: u64,
+    is_library_changed: bool,
 }
 
 /// A commit of a base.
@@ -95,11 +98,24 @@ impl View {
     /// # Errors
     /// There is none, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
+        Self::of([Base::read(&directory)?, Base::read(&directory)?])
+    }
+
+    /// Reads the base whose journal lies on a disk, as [`View::open`] does; `directory` is where its sources are named from.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, BaseError> {
+        Self::of([(); 2].map(|()| Base::read_on_disk(Arc::clone(disk), directory)))
+    }
+
+    /// The memory of a runner needs a base of its own.
+    fn of([for_memory, base]: [Base; 2]) -> Result<Self, BaseError> {
         let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-        let recall = Recall::looking(Base::read(&directory)?, &mut runner)?;
-        let epoch = recall.epoch;
+        let recall = Recall::looking(for_memory, &mut runner)?;
+        let (epoch, is_library_changed) = (recall.epoch, recall.images.is_library_changed());
         runner.set_memory(Box::new(recall));
-        Ok(Self { runner, base: Base::read(directory)?, epoch })
+        Ok(Self { runner, base, epoch, is_library_changed })
     }
 
     /// The number of the last commit.
@@ -122,7 +138,7 @@ impl View {
             return Err(BaseError::NoEpoch { epoch, last: self.epoch });
         }
         let space = self.runner.top_space();
-        let mut images = super::Images::default();
+        let mut images = super::Images::new(self.is_library_changed);
         let past = images.space(&self.base, &mut self.runner, &space, epoch)?;
         Ok(past.map(|past| self.atoms_of(&past)).unwrap_or_default())
     }
@@ -154,7 +170,7 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, BaseError> {
         let space = self.runner.top_space();
-        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern)?;
+        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.epoch)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }
@@ -165,6 +181,9 @@ impl View {
         let mut commits = self.base.commits()?;
         while let Some(committed) = commits.next()? {
             if let Some(header) = &committed.header {
+                if header.epoch > self.epoch {
+                    break;
+                }
                 hash = u128::from_le_bytes(header.hash);
             }
             committed.each(|record| {
@@ -198,6 +217,10 @@ impl View {
         let mut causes = Causes::default();
         let mut commits = self.base.commits()?;
         while let Some(committed) = commits.next()? {
+            // Another process may have gone on since the base was read.
+            if committed.header.as_ref().is_some_and(|header| header.epoch > self.epoch) {
+                return Ok(());
+            }
             let mut view = CommitView {
                 epoch: committed.header.as_ref().map_or(0, |header| header.epoch),
                 hash: 0,

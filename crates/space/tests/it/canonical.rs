@@ -370,8 +370,20 @@ fn leaf_length(bytes: &[u8]) -> usize {
 fn the_content_hash_is_what_its_definition_says() {
     let long = "x".repeat(300);
     for text in [
-        "a", "7", "7.0", "-0.0", "\"\"", "()", "(a)", "(a b c)", "(f (g $x) $y $x)", "(, $a $b)", "((()) ())",
-        "(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)", "(\"with \\\"quotes\\\"\" True)", long.as_str(),
+        "a",
+        "7",
+        "7.0",
+        "-0.0",
+        "\"\"",
+        "()",
+        "(a)",
+        "(a b c)",
+        "(f (g $x) $y $x)",
+        "(, $a $b)",
+        "((()) ())",
+        "(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)",
+        "(\"with \\\"quotes\\\"\" True)",
+        long.as_str(),
     ] {
         let atom = atom(text);
         let bytes = encode(&atom);
