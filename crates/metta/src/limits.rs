@@ -5,6 +5,8 @@
 
 use crate::names;
 use space::{Atom, Number};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -24,7 +26,8 @@ pub struct Limits {
     pub depth_max: usize,
     /// Set by the host to end the evaluation.
     pub interrupt: Interrupt,
-    /// The step after which the next `!` is to end, and the reason to give: where it was cancelled when it was recorded.
+    /// The step after which the next `!` is to end, those of what it imports counted too, and the reason to give: where it
+    /// was cancelled when it was recorded.
     pub cancelled_after: Option<(u64, LimitReached)>,
 }
 
@@ -88,16 +91,41 @@ impl LimitReached {
     }
 }
 
+/// Counts the steps of a `!` form of the program, those of the forms that it imports among them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FormSteps(Rc<FormStepsCells>);
+
+#[derive(Debug, Default)]
+struct FormStepsCells {
+    taken: Cell<u64>,
+    /// How many were taken when the form was told to end.
+    ended_at: Cell<Option<u64>>,
+}
+
+impl FormSteps {
+    /// A form of the program begins.
+    pub(crate) fn begin(&self) {
+        self.0.taken.set(0);
+        self.0.ended_at.set(None);
+    }
+
+    /// How many steps were taken, up to where the form was told to end.
+    pub(crate) fn taken(&self) -> u64 {
+        self.0.ended_at.get().unwrap_or(self.0.taken.get())
+    }
+}
+
 /// Watches the limits of one evaluation.
 pub(crate) struct Watch {
     limits: Limits,
     steps: u64,
+    form: FormSteps,
 }
 
 impl Watch {
     /// Begins to watch.
-    pub(crate) fn begin(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), steps: 0 }
+    pub(crate) fn begin(limits: &Limits, form: &FormSteps) -> Self {
+        Self { limits: limits.clone(), steps: 0, form: form.clone() }
     }
 
     /// Counts a step at this depth; says which limit it reaches.
@@ -109,12 +137,18 @@ impl Watch {
             return Some(LimitReached::Steps(self.steps));
         }
         self.steps += 1;
-        if let Some((steps, reason)) = self.limits.cancelled_after
-            && self.steps >= steps
-        {
-            return Some(reason);
+        let taken = self.form.0.taken.get() + 1;
+        self.form.0.taken.set(taken);
+        let recorded = self.limits.cancelled_after.filter(|(steps, _)| taken >= *steps);
+        let told = match recorded {
+            Some((_, reason)) => Some(reason),
+            None if taken.is_multiple_of(STEPS_BETWEEN_LOOKS) => self.limits.interrupt.reason(),
+            None => None,
+        };
+        if told.is_some() && self.form.0.ended_at.get().is_none() {
+            self.form.0.ended_at.set(Some(taken));
         }
-        if self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) { self.limits.interrupt.reason() } else { None }
+        told
     }
 
     /// How many steps were taken.

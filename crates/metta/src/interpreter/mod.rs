@@ -153,7 +153,7 @@ impl<'r> Evaluation<'r> {
 
     fn run(mut self, work: Work) -> Answer {
         self.raise_barrier(BarrierKind::Top);
-        let mut watch = Watch::begin(&self.runner.limits);
+        let mut watch = Watch::begin(&self.runner.limits, &self.runner.form_steps);
         let mut next = Some(work);
         let mut limit = None;
         while let Some(work) = next {
@@ -168,13 +168,12 @@ impl<'r> Evaluation<'r> {
             }
             next = self.step(work);
         }
-        Answer {
-            results: self.results_so_far(),
-            limit,
-            stop: self.stop.take(),
-            steps: watch.steps(),
-            depth_max: self.depth_max,
-        }
+        let stop = self.stop.take();
+        let (limit, stop) = match stop {
+            Some(Stop::Limit(inside)) => (Some(inside), None),
+            stop => (limit, stop),
+        };
+        Answer { results: self.results_so_far(), limit, stop, steps: watch.steps(), depth_max: self.depth_max }
     }
 
     fn step(&mut self, work: Work) -> Option<Work> {

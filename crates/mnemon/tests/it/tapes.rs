@@ -282,6 +282,31 @@ fn a_cancelled_run_is_cancelled_again_at_the_same_step() {
     }
 }
 
+/// The steps of a form and those of the forms that it imports are counted apart.
+#[test]
+fn a_run_cancelled_inside_an_import_is_cancelled_there_again() {
+    let module = "(= (loop $n) (loop (+ $n 1))) ! (println! begun) \
+                  ! (let $x (foldl-atom (1 2 3 4 5 6 7 8) 0 $a $b (+ $a $b)) (println! $x)) ! (loop 0)";
+    let program = Program { expressions: vec!["! (import! &self lib)".to_owned()], ..Program::default() };
+    let world = MemoryWorld::default().with_source("lib.metta", module);
+    let output = world.output();
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+    let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
+    let interrupt = engine.limits_mut().interrupt.clone();
+    let watch = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        interrupt.cancel();
+    });
+    let end = engine.run_program(&program, &mut Nobody);
+    watch.join().expect("it ends");
+    assert!(matches!(&end, ProgramEnd::Limit { limit: LimitReached::Cancelled, .. }), "{end:?}");
+    engine.finish().expect("the tape ends");
+    let replayed = replay(disk, None).expect("the tape is sound");
+    assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
+    assert_eq!(replayed.output.printed(), output.printed());
+}
+
 /// A base with a few commits.
 fn base() -> Arc<dyn Disk> {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
