@@ -55,7 +55,7 @@ fn world() -> MemoryWorld {
         .with_source("main.metta", PROGRAM)
         .with_source("lib.metta", "(lib 1)\n! (println! (loaded))")
         .with_standard_input("(typed in) ! (match &self (lib $x) $x)")
-        .with_variable("HOME", "/home/me")
+        .with_variable("HOME", "/rooms/a")
         .with_clock(1_700_000_000_000_000_000, 7)
         .with_seed(5)
 }
@@ -182,7 +182,7 @@ fn every_kind_of_difference_is_found_where_it_is() {
         (COMMIT, b"main.metta", b"mane.metta", "mane.metta", "main.metta"),
         (COMMIT, b"- (fact 1)", b"- (fact 7)", "- (fact 7)", "- (fact 1)"),
         // An answer: what the program makes of it differs from what the recorded run made of the recorded one.
-        (EFFECT, b"/home/me", b"/home/us", "/home/me", "/home/us"),
+        (EFFECT, b"/rooms/a", b"/rooms/b", "/rooms/a", "/rooms/b"),
     ];
     for (kind, from, to, recorded, replayed) in cases {
         let (index, commit) = find(&frames, kind, from);
