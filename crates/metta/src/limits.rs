@@ -135,7 +135,7 @@ impl Watch {
         {
             return Some(reason);
         }
-        if !self.steps.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+        if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
             return None;
         }
         let reason = self.limits.interrupt.reason()?;

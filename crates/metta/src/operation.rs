@@ -1,5 +1,6 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
+use crate::limits::LimitReached;
 use crate::modules::ModuleId;
 use crate::runner::Runner;
 use space::{Atom, Grounded, HostValue, Solution, SpaceRef, StateRef};
@@ -26,6 +27,8 @@ pub enum Outcome {
 pub enum Stop {
     /// The world failed while printing.
     World(crate::world::WorldError),
+    /// A form that was run inside the one that is being run was told to end.
+    Limit(LimitReached),
     /// The memory of the run failed.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }

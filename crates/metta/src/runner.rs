@@ -139,6 +139,8 @@ pub struct Runner {
     pub(crate) memory: Option<Box<dyn Memory>>,
     /// The steps of the `!` of the program that is being run.
     pub(crate) form_steps: FormSteps,
+    /// Why an imported source ended the run, until the form that imports it ends too.
+    ended_inside: Option<Stop>,
     statistics: Statistics,
 }
 
@@ -188,6 +190,7 @@ impl Runner {
             pending: Pending::default(),
             memory: None,
             form_steps: FormSteps::default(),
+            ended_inside: None,
             statistics: Statistics::default(),
         };
         runner.load_library(missing);
@@ -375,7 +378,7 @@ impl Runner {
             match found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
                 Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(error)),
-                None => {}
+                Some(Stop::Limit(_)) | None => {}
             }
             let (span, results) = (form.span, with_limit_error(&atom, &found));
             let form = FormAnswer { number, span, atom: &atom, results: &results, limit: found.limit };
@@ -478,6 +481,9 @@ impl Runner {
             && let Some(errors) = types::type_errors(&space, atom, &mut self.variables)
         {
             return Answer { results: errors, ..Answer::default() };
+        }
+        if self.running.len() == 1 {
+            self.ended_inside = None;
         }
         let is_minimal = self.setting("interpreter").is_some_and(|value| value.is_symbol("bare-minimal"));
         if self.running.len() == 1 {
@@ -718,6 +724,7 @@ impl Runner {
             failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
             Ok(())
         });
+        self.note_end_inside(&run.end);
         match run.end {
             RunEnd::Finished => Ok(()),
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, text, &parsed) }),
@@ -728,6 +735,22 @@ impl Runner {
                 Err(ModuleError::Failed { path: self.module(id).path.clone(), error })
             }
         }
+    }
+
+    /// Remembers that a source inside another ended for a reason that ends the other too.
+    fn note_end_inside(&mut self, end: &RunEnd) {
+        let stop = match end {
+            RunEnd::Limit(limit @ (LimitReached::Time | LimitReached::Cancelled)) => Stop::Limit(*limit),
+            RunEnd::World(error) => Stop::World(error.clone()),
+            RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
+            _ => return,
+        };
+        self.ended_inside.get_or_insert(stop);
+    }
+
+    /// Why the form that is being run must end: a source that it imported did.
+    pub(crate) fn take_end_inside(&mut self) -> Option<Stop> {
+        self.ended_inside.take()
     }
 
     /// The file of a module: from the importing module's directory on, else from the program's.
@@ -795,6 +818,7 @@ impl Runner {
             last = answer.results.to_vec();
             Ok(())
         });
+        self.note_end_inside(&run.end);
         match run.end {
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),

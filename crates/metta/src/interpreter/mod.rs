@@ -168,13 +168,12 @@ impl<'r> Evaluation<'r> {
             }
             next = self.step(work);
         }
-        Answer {
-            results: self.results_so_far(),
-            limit,
-            stop: self.stop.take(),
-            steps: watch.steps(),
-            depth_max: self.depth_max,
-        }
+        let stop = self.stop.take();
+        let (limit, stop) = match stop {
+            Some(Stop::Limit(inside)) => (Some(inside), None),
+            stop => (limit, stop),
+        };
+        Answer { results: self.results_so_far(), limit, stop, steps: watch.steps(), depth_max: self.depth_max }
     }
 
     fn step(&mut self, work: Work) -> Option<Work> {

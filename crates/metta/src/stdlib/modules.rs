@@ -18,7 +18,11 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind).at_home(),
 ];
 
-fn failed(error: &ModuleError) -> Outcome {
+/// What a call comes to when a module could not be had: an error, or the end of the run.
+fn failed(call: &mut Call<'_>, error: &ModuleError) -> Outcome {
+    if let Some(stop) = call.runner.take_end_inside() {
+        return Outcome::Stop(stop);
+    }
     match error {
         ModuleError::World(error) => Outcome::Stop(Stop::World(error.clone())),
         error => Outcome::failure(error.to_string()),
@@ -40,7 +44,7 @@ fn import(call: &mut Call<'_>) -> Outcome {
     }
     let module = match call.runner.load_module(&name) {
         Ok(module) => module,
-        Err(error) => return failed(&error),
+        Err(error) => return failed(call, &error),
     };
     if let Some(space) = named_before {
         if space.is_same(&call.runner.module(module).space) {
@@ -68,8 +72,8 @@ fn import(call: &mut Call<'_>) -> Outcome {
 fn include(call: &mut Call<'_>) -> Outcome {
     let Some(name) = call.name(0) else { return Outcome::failure("include expects a module name argument") };
     match call.runner.include(&name) {
-        Ok(results) => Outcome::Results(results),
-        Err(error) => failed(&error),
+        Ok(results) => call.runner.take_end_inside().map_or(Outcome::Results(results), Outcome::Stop),
+        Err(error) => failed(call, &error),
     }
 }
 
@@ -77,7 +81,7 @@ fn module_space(call: &mut Call<'_>) -> Outcome {
     let Some(name) = call.name(0) else { return Outcome::failure("mod-space! expects a module name argument") };
     match call.runner.load_module(&name) {
         Ok(module) => Outcome::one(call.runner.module(module).space.clone()),
-        Err(error) => failed(&error),
+        Err(error) => failed(call, &error),
     }
 }
 
@@ -103,13 +107,13 @@ fn register(call: &mut Call<'_>) -> Outcome {
     let path = crate::modules::join(&directory, path.trim_end_matches('/'));
     let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
     let Some(file) = tried.iter().find(|file| call.runner.world.has_source(file)).cloned() else {
-        return failed(&ModuleError::NotFound { path, tried: tried.to_vec() });
+        return failed(call, &ModuleError::NotFound { path, tried: tried.to_vec() });
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
     let module_path = format!("{TOP}:{}", name.strip_suffix(".metta").unwrap_or(name));
     match call.runner.load_file(module_path, file) {
         Ok(_) => Outcome::unit(),
-        Err(error) => failed(&error),
+        Err(error) => failed(call, &error),
     }
 }
 

@@ -213,6 +213,16 @@ fn sittings(files: &[(&str, &str)], last: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_file_that_is_moved_and_then_edited_is_the_same_file() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    for (name, text) in [("/kb/a.metta", "(a 1) (a 2)"), ("/kb/b.metta", "(a 1) (a 2)"), ("/kb/b.metta", "(a 2) (a 3)")]
+    {
+        run_source(&mut engine(&disk, MemoryWorld::default()), &Source { file: Some(name), ..Source::text(text) });
+    }
+    assert_eq!(found(&mut engine(&disk, MemoryWorld::default())), ["(a 2)", "(a 3)"]);
+}
+
+#[test]
 fn an_edited_module_applies_its_difference() {
     let import = "! (import! &self lib)";
     let files = [("(l 1) (l 2)", import), ("(l 2) (l 3)", import), ("(l 2) (l 3)", import)];

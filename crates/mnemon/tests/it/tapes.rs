@@ -55,7 +55,7 @@ fn world() -> MemoryWorld {
         .with_source("main.metta", PROGRAM)
         .with_source("lib.metta", "(lib 1)\n! (println! (loaded))")
         .with_standard_input("(typed in) ! (match &self (lib $x) $x)")
-        .with_variable("HOME", "/home/me")
+        .with_variable("HOME", "/rooms/a")
         .with_clock(1_700_000_000_000_000_000, 7)
         .with_seed(5)
 }
@@ -182,7 +182,7 @@ fn every_kind_of_difference_is_found_where_it_is() {
         (COMMIT, b"main.metta", b"mane.metta", "mane.metta", "main.metta"),
         (COMMIT, b"- (fact 1)", b"- (fact 7)", "- (fact 7)", "- (fact 1)"),
         // An answer: what the program makes of it differs from what the recorded run made of the recorded one.
-        (EFFECT, b"/home/me", b"/home/us", "/home/me", "/home/us"),
+        (EFFECT, b"/rooms/a", b"/rooms/b", "/rooms/a", "/rooms/b"),
     ];
     for (kind, from, to, recorded, replayed) in cases {
         let (index, commit) = find(&frames, kind, from);
@@ -280,6 +280,31 @@ fn a_cancelled_run_is_cancelled_again_at_the_same_step() {
         assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
         assert_eq!(replayed.output.printed(), output.printed());
     }
+}
+
+/// The steps of a form and those of the forms that it imports are counted apart.
+#[test]
+fn a_run_cancelled_inside_an_import_is_cancelled_there_again() {
+    let module = "(= (loop $n) (loop (+ $n 1))) ! (println! begun) \
+                  ! (let $x (foldl-atom (1 2 3 4 5 6 7 8) 0 $a $b (+ $a $b)) (println! $x)) ! (loop 0)";
+    let program = Program { expressions: vec!["! (import! &self lib)".to_owned()], ..Program::default() };
+    let world = MemoryWorld::default().with_source("lib.metta", module);
+    let output = world.output();
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+    let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
+    let interrupt = engine.limits_mut().interrupt.clone();
+    let watch = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        interrupt.cancel();
+    });
+    let end = engine.run_program(&program, &mut Nobody);
+    watch.join().expect("it ends");
+    assert!(matches!(&end, ProgramEnd::Limit { limit: LimitReached::Cancelled, .. }), "{end:?}");
+    engine.finish().expect("the tape ends");
+    let replayed = replay(disk, None).expect("the tape is sound");
+    assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
+    assert_eq!(replayed.output.printed(), output.printed());
 }
 
 /// A base with a few commits.
