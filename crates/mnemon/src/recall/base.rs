@@ -9,7 +9,9 @@
 //! The journal is the base; opening it makes everything that its commits say happen again.
 
 use super::record::{self, CommitHeader, Frame, RecordError, Records};
-use journal::{AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError};
+use journal::{
+    AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError,
+};
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -33,6 +35,11 @@ pub enum BaseError {
     },
     /// The directory exists and is something else.
     NotABase {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is none in the directory.
+    Missing {
         /// The directory.
         path: PathBuf,
     },
@@ -69,6 +76,8 @@ pub enum BaseError {
     Differs {
         /// The commit.
         epoch: u64,
+        /// Its last frame.
+        place: Place,
         /// The state hash that was recorded.
         recorded: u128,
         /// The state hash that its commits come to.
@@ -95,6 +104,7 @@ impl fmt::Display for BaseError {
             Self::NotABase { path } => {
                 write!(formatter, "{} holds other things and is no knowledge base", path.display())
             }
+            Self::Missing { path } => write!(formatter, "there is no knowledge base in {}", path.display()),
             Self::Format { path, found } => {
                 write!(formatter, "the manifest of {} says {found:?}, which this version does not know", path.display())
             }
@@ -104,15 +114,20 @@ impl fmt::Display for BaseError {
             Self::Append(error) => error.fmt(formatter),
             Self::Sync(error) => error.fmt(formatter),
             Self::Damaged { place, reason } => {
-                write!(formatter, "frame {} of the journal (segment {}, offset {}) cannot be used: {reason}", place.number, place.segment, place.offset)
+                write!(formatter, "{} cannot be used: {reason}", frame_text(*place))
             }
-            Self::Differs { epoch, recorded, found } => write!(
+            Self::Differs { epoch, place, recorded, found } => write!(
                 formatter,
-                "commit {epoch} was recorded with the state hash {recorded:032x}, and the journal comes to {found:032x}"
+                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it come to \
+                 {found:032x}",
+                frame_text(*place)
             ),
             Self::NoEpoch { epoch: _, last: 0 } => formatter.write_str("there is no commit yet"),
             Self::NoEpoch { epoch, last } => {
-                write!(formatter, "there is no commit {epoch}; commits are numbered up to {last}, and 0 is the beginning")
+                write!(
+                    formatter,
+                    "there is no commit {epoch}; commits are numbered up to {last}, and 0 is the beginning"
+                )
             }
             Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
         }
@@ -126,11 +141,12 @@ impl BaseError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::InUse { .. } => Some("wait for it to end; `mnemon kb` reads a base that is being written"),
+            Self::Missing { .. } => Some("check the path; `mnemon run --kb DIR` makes a knowledge base"),
             Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::Format { .. } => Some("use the version of Mnemon that wrote it, or a newer one"),
-            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => {
-                Some("`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest")
-            }
+            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => Some(
+                "`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest",
+            ),
             _ => None,
         }
     }
@@ -159,6 +175,8 @@ pub struct Base {
     /// The absolute path of the directory; sources are named from there.
     directory: String,
     warnings: Vec<String>,
+    /// The last commit that is read.
+    last: u64,
     /// Held as long as the base is open for writing.
     _lock: Option<File>,
 }
@@ -193,12 +211,12 @@ impl Base {
     pub fn read(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
         if !has_manifest(path)? {
-            return Err(BaseError::NotABase { path: path.to_owned() });
+            return Err(BaseError::Missing { path: path.to_owned() });
         }
         let journal = path.join(JOURNAL);
         let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
         let directory = absolute(path)?;
-        Ok(Self { disk: Arc::new(disk), journal: None, directory, warnings: Vec::new(), _lock: None })
+        Ok(Self { disk: Arc::new(disk), journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None })
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.
@@ -213,7 +231,14 @@ impl Base {
             begun.map_err(|error| BaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { disk, journal: Some(journal), directory: directory.to_owned(), warnings, _lock: None })
+        Ok(Self {
+            disk,
+            journal: Some(journal),
+            directory: directory.to_owned(),
+            warnings,
+            last: u64::MAX,
+            _lock: None,
+        })
     }
 
     /// What opening it mended.
@@ -243,7 +268,12 @@ impl Base {
     /// # Errors
     /// The journal cannot be read.
     pub(super) fn commits(&self) -> Result<Commits, BaseError> {
-        Commits::new(Arc::clone(&self.disk))
+        Commits::new(Arc::clone(&self.disk), self.last)
+    }
+
+    /// Hides the commits after this one, which another process may have made since.
+    pub(super) fn end_at(&mut self, last: u64) {
+        self.last = last;
     }
 
     /// Ends the use of the base.
@@ -256,17 +286,28 @@ impl Base {
 }
 
 /// What a base says, one commit after the other.
+///
+/// A commit of several frames is read twice, since only the last says that they belong together: it may be larger than
+/// memory.
 pub(super) struct Commits {
+    disk: Arc<dyn Disk>,
     reader: Reader,
-    parts: Vec<Vec<u8>>,
+    /// Where the frames lie that are part of a commit to come.
+    parts: Vec<Place>,
     has_begun: bool,
+    /// The last commit to hand out.
+    last: u64,
 }
 
-/// A commit, or a note between two, with its frames' records.
+/// A commit, or a note between two.
 pub(super) struct Committed {
     /// `None` for a note.
     pub(super) header: Option<CommitHeader>,
-    pub(super) records: Vec<Vec<u8>>,
+    /// The records of its last frame.
+    records: Vec<u8>,
+    /// Where its frames before the last begin, if it has any.
+    first: Option<Place>,
+    disk: Arc<dyn Disk>,
     /// Where its last frame lies.
     pub(super) place: Place,
 }
@@ -281,19 +322,32 @@ impl Committed {
         &self,
         mut take: impl FnMut(record::Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        for part in &self.records {
+        let mut take_all = |part: &[u8]| -> Result<(), E> {
             let mut records = Records::new(part);
             while let Some(record) = records.next().map_err(|error| E::from(self.damaged(error)))? {
                 take(record)?;
             }
+            Ok(())
+        };
+        if let Some(first) = self.first {
+            let failed = |error: ReadError| E::from(BaseError::from(error));
+            let mut reader = Reader::from_place(Arc::clone(&self.disk), first).map_err(failed)?;
+            while reader.place().number < self.place.number {
+                let Some(frame) = reader.read_next().map_err(failed)? else { break };
+                match Frame::decode(frame.payload) {
+                    Ok(Frame::Part { records }) => take_all(records)?,
+                    _ => return Err(self.damaged("parts of its commit are missing").into()),
+                }
+            }
         }
-        Ok(())
+        take_all(&self.records)
     }
 }
 
 impl Commits {
-    pub(super) fn new(disk: Arc<dyn Disk>) -> Result<Self, BaseError> {
-        Ok(Self { reader: Reader::from_frame(disk, 0)?, parts: Vec::new(), has_begun: false })
+    pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, BaseError> {
+        let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
+        Ok(Self { disk, reader, parts: Vec::new(), has_begun: false, last })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
@@ -305,25 +359,36 @@ impl Commits {
             if self.has_begun == matches!(decoded, Frame::Begin) {
                 return Err(damaged(&"a base begins with one frame that says its format"));
             }
-            match decoded {
-                Frame::Begin => self.has_begun = true,
-                Frame::Part { records } => self.parts.push(records.to_vec()),
-                Frame::Note { records } => {
-                    return Ok(Some(Committed { header: None, records: vec![records.to_vec()], place }));
+            let (header, records, parts) = match decoded {
+                Frame::Begin => {
+                    self.has_begun = true;
+                    continue;
                 }
+                Frame::Part { .. } => {
+                    self.parts.push(place);
+                    continue;
+                }
+                Frame::Note { records } => (None, records, 0),
+                Frame::Commit { header, .. } if header.epoch > self.last => return Ok(None),
                 Frame::Commit { header, records } => {
-                    // Parts before those that belong to the commit are of one that was never finished.
-                    let Some(first) = self.parts.len().checked_sub(header.parts as usize) else {
-                        return Err(damaged(&"parts of its commit are missing"));
-                    };
-                    let mut all = self.parts.split_off(first);
-                    self.parts.clear();
-                    all.push(records.to_vec());
-                    return Ok(Some(Committed { header: Some(header), records: all, place }));
+                    let parts = header.parts as usize;
+                    (Some(header), records, parts)
                 }
-            }
+            };
+            // Parts before those that belong to the commit are of one that was never finished.
+            let Some(first) = self.parts.len().checked_sub(parts) else {
+                return Err(damaged(&"parts of its commit are missing"));
+            };
+            let first = self.parts.get(first).copied();
+            self.parts.clear();
+            let (records, disk) = (records.to_vec(), Arc::clone(&self.disk));
+            return Ok(Some(Committed { header, records, first, disk, place }));
         }
     }
+}
+
+fn frame_text(place: Place) -> String {
+    format!("frame {} of the journal (segment {}, offset {})", place.number, place.segment, place.offset)
 }
 
 fn has_manifest(path: &Path) -> Result<bool, BaseError> {

@@ -7,23 +7,45 @@ use super::state_hash::{Kind, StateHash};
 use metta::{Event, ModuleId, Runner, SourceId};
 use space::{Atom, Symbol};
 
+/// The serial number of the program's own space.
+pub(super) const TOP_SPACE: u64 = 1;
+
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
 pub(super) struct Loaded {
     pub(super) hash: StateHash,
     pub(super) epoch: u64,
     pub(super) sources: Sources,
+    /// How many things other than atoms the base was told to keep.
+    pub(super) others: u64,
+    /// How many atoms the program's space holds, copies counted.
+    pub(super) atoms: i64,
+    /// Whether the atoms of spaces are left out.
+    is_outline: bool,
 }
 
 impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(super) fn from_base(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
         let mut loaded = Self::default();
+        loaded.take_all(base, runner)?;
+        Ok(loaded)
+    }
+
+    /// Like [`Loaded::from_base`], but all spaces stay empty: enough to decode atoms.
+    pub(super) fn outline(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
+        let mut loaded = Self { is_outline: true, ..Self::default() };
+        loaded.take_all(base, runner)?;
+        Ok(loaded)
+    }
+
+    /// Applies all commits; when it fails, `epoch` is the last that is sound.
+    pub(super) fn take_all(&mut self, base: &Base, runner: &mut Runner) -> Result<(), BaseError> {
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
-            loaded.apply(&committed, runner)?;
+            self.apply(&committed, runner)?;
         }
-        Ok(loaded)
+        Ok(())
     }
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), BaseError> {
@@ -32,8 +54,7 @@ impl Loaded {
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
         let Some(header) = &committed.header else { return Ok(()) };
-        check_header(header, self.epoch, self.hash.value())
-            .unwrap_or_else(|| Err(committed.damaged(format!("commit {} follows commit {}", header.epoch, self.epoch))))?;
+        check_header(header, committed, self.epoch, self.hash.value())?;
         self.epoch = header.epoch;
         runner.variables().advance_to(header.variables);
         Ok(())
@@ -43,6 +64,10 @@ impl Loaded {
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: record } => {
+                self.atoms += if space == TOP_SPACE { copies } else { 0 };
+                if self.is_outline {
+                    return Ok(());
+                }
                 let found = runner.space(space).ok_or_else(|| format!("there is no space {space}"))?;
                 let atom = decode(runner, &record)?;
                 for _ in 0..copies.unsigned_abs() {
@@ -84,9 +109,7 @@ impl Loaded {
                 Event::ModuleNamed { path: path.to_owned(), module: ModuleId::new(module) }
             }
             Record::ModuleForgotten { module } => Event::ModuleForgotten { module: ModuleId::new(module) },
-            Record::Imported { into, from } => {
-                Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) }
-            }
+            Record::Imported { into, from } => Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) },
             Record::Bound { module, token, is_pattern, atom: bound } => {
                 let atom = decode(runner, &bound)?;
                 Event::Bound { module: ModuleId::new(module), token: token.to_owned(), is_pattern, atom }
@@ -95,10 +118,9 @@ impl Loaded {
                 Event::WordsImported { into: ModuleId::new(into), from: ModuleId::new(from) }
             }
             Record::GeneratorSet { number, generator } => Event::GeneratorSet { number, generator },
-            Record::Setting { key, value } => {
-                Event::Set { key: key.to_owned(), value: decode(runner, &value)? }
-            }
+            Record::Setting { key, value } => Event::Set { key: key.to_owned(), value: decode(runner, &value)? },
         };
+        self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
     }
 }
@@ -121,17 +143,18 @@ fn begin_source(
     Ok(())
 }
 
-/// Whether a commit follows the one before and comes to the hash it has; `None` if it does not follow.
-pub(super) fn check_header(header: &CommitHeader, before: u64, hash: u128) -> Option<Result<(), BaseError>> {
-    let recorded = u128::from_le_bytes(header.hash);
-    if header.epoch != before + 1 {
-        return None;
+/// Checks that a commit follows the one before and comes to the hash it has.
+fn check_header(header: &CommitHeader, committed: &Committed, before: u64, hash: u128) -> Result<(), BaseError> {
+    let epoch = header.epoch;
+    if epoch != before + 1 {
+        return Err(committed.damaged(format!("commit {epoch} follows commit {before}")));
     }
-    Some(if recorded == hash {
+    let recorded = u128::from_le_bytes(header.hash);
+    if recorded == hash {
         Ok(())
     } else {
-        Err(BaseError::Differs { epoch: header.epoch, recorded, found: hash })
-    })
+        Err(BaseError::Differs { epoch, place: committed.place, recorded, found: hash })
+    }
 }
 
 /// Counts what a record says in the state hash.

@@ -17,11 +17,13 @@ mod sources;
 mod state_hash;
 mod tape;
 mod view;
+mod written;
 
 pub use base::{Base, BaseError};
 pub use replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};
-pub use view::{BaseReport, Change, CommitView, View};
+pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
+pub use written::{SourceWriter, Unwritten};
 
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
@@ -241,15 +243,10 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallErr
 impl Recall {
     fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
-        let Loaded { hash, epoch, sources } = loaded;
+        let Loaded { hash, epoch, sources, .. } = loaded;
         let (ended, images) = (Vec::new(), Images::default());
         let begun = Vec::new();
         Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images })
-    }
-
-    /// A memory for somebody who only looks.
-    pub(super) fn looking(base: Base, runner: &mut Runner) -> Result<Self, BaseError> {
-        Self::new(Some(base), Role::None, runner)
     }
 
     /// Counts a commit in the state hash and, if there is a base, writes its records.
@@ -259,6 +256,10 @@ impl Recall {
         if !commit.is_empty() {
             let causes = commit.causes.iter().map(|cause| cause.source);
             note_sources(&mut self.sources, causes, &mut sink);
+        }
+        // Events have no cause of their own: they are put down to the form that was run last.
+        if let Some(cause) = commit.causes.last().filter(|_| sink.writer.is_some() && !commit.events.is_empty()) {
+            push_cause(&self.sources, cause, &mut sink);
         }
         for event in &commit.events {
             digest.others += 1;

@@ -51,10 +51,17 @@ pub(crate) struct CommitHeader {
 #[derive(Debug)]
 pub(crate) enum Frame<'a> {
     Begin,
-    Part { records: &'a [u8] },
-    Commit { header: CommitHeader, records: &'a [u8] },
+    Part {
+        records: &'a [u8],
+    },
+    Commit {
+        header: CommitHeader,
+        records: &'a [u8],
+    },
     /// Records that change no state and so need no commit.
-    Note { records: &'a [u8] },
+    Note {
+        records: &'a [u8],
+    },
 }
 
 impl<'a> Frame<'a> {
