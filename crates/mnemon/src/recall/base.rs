@@ -144,9 +144,11 @@ impl BaseError {
             Self::Missing { .. } => Some("check the path; `mnemon run --kb DIR` makes a knowledge base"),
             Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::Format { .. } => Some("use the version of Mnemon that wrote it, or a newer one"),
-            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => Some(
-                "`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest",
+            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } if self.is_damage() => Some(
+                "`mnemon kb verify DIR` says up to which commit it is sound, and `mnemon kb at DIR N` prints the atoms after it",
             ),
+            Self::Append(_) => Some("what was committed before is kept; make room, and run the program again"),
             _ => None,
         }
     }
@@ -189,6 +191,9 @@ impl Base {
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
         let io = |error| BaseError::Io { path: path.to_owned(), error };
+        if path.is_file() {
+            return Err(BaseError::NotABase { path: path.to_owned() });
+        }
         std::fs::create_dir_all(path).map_err(io)?;
         if !has_manifest(path)? && !is_free(path)? {
             return Err(BaseError::NotABase { path: path.to_owned() });

@@ -122,19 +122,18 @@ impl Remembered {
         stop_after: Option<u64>,
     ) -> Result<(Self, Program), RecallError> {
         let cancelled = replaying::look_ahead(&mut tape)?;
-        let malformed = |reason: &str| TapeError::Malformed { frame: 0, reason: reason.to_owned() };
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
             _ => Ok(None),
         })?;
-        let begin = begin.flatten().ok_or_else(|| malformed("this journal is no tape"))?;
+        let begin = begin.flatten().ok_or(TapeError::NotATape)?;
         if begin.semantics != record::SEMANTICS_VERSION {
             let reason = format!(
                 "it was recorded with version {} of the language's semantics, and this program has {}",
                 begin.semantics,
                 record::SEMANTICS_VERSION
             );
-            return Err(malformed(&reason).into());
+            return Err(TapeError::Malformed { frame: 0, reason }.into());
         }
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
         let follower = Follower::new(tape, cancelled, stop_after);
@@ -531,7 +530,7 @@ impl Memory for Recall {
         let found = self.sources.find(source.module, file.as_deref(), &content);
         let known = match found {
             Found::New => Known::New,
-            Found::Unchanged(_) => Known::Unchanged,
+            Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,
             Found::Changed(id) => Known::Changed(past::statements(base, runner, id)?),
         };
         let id = self.sources.begin(source, file, content, found);
@@ -604,13 +603,24 @@ impl Memory for Recall {
                     tape.cancelled(cancelled)?;
                 }
             }
-            Role::Replays(follower) => follower.borrow_mut().cancel(cancelled)?,
+            Role::Replays(follower) => {
+                let mut follower = follower.borrow_mut();
+                if follower.cancelled() == Some(cancelled) {
+                    follower.cancel(cancelled)?;
+                } else {
+                    return Err(follower.interrupt().into());
+                }
+            }
         }
         Ok(())
     }
 
     fn is_durable(&self) -> bool {
         self.base.is_some()
+    }
+
+    fn commits(&self) -> u64 {
+        self.commits
     }
 
     fn epoch(&self) -> Option<u64> {

@@ -36,6 +36,8 @@ pub enum ReplayEnd {
     TapeEnds(u64),
     /// It was to stop after this commit.
     Reached(u64),
+    /// Somebody ended the replay after this commit.
+    Interrupted(u64),
     /// The tape cannot be read any further.
     Unreadable(String),
 }
@@ -62,6 +64,7 @@ impl fmt::Display for ReplayEnd {
             Self::TapeEnds(commits) => {
                 write!(formatter, "the tape ends after commit {commits}: the recorded run was killed there")
             }
+            Self::Interrupted(commit) => write!(formatter, "the replay was cancelled after commit {commit}"),
             Self::Reached(commit) => write!(formatter, "stopped after commit {commit}"),
             Self::Unreadable(reason) => formatter.write_str(reason),
         }
@@ -116,6 +119,11 @@ impl Follower {
             self.end = Some(ReplayEnd::Reached(self.commits));
         }
         self.end.clone().map_or(Ok(()), Err)
+    }
+
+    /// Notes that somebody ends the replay, which is no difference.
+    pub(super) fn interrupt(&mut self) -> ReplayEnd {
+        self.fail(ReplayEnd::Interrupted(self.commits))
     }
 
     fn fail(&mut self, end: ReplayEnd) -> ReplayEnd {

@@ -30,6 +30,8 @@ pub(crate) struct Sources(Vec<KnownSource>);
 pub(crate) enum Found {
     New,
     Unchanged(SourceId),
+    /// The very text of another file, which it is from now on.
+    Moved(SourceId),
     Changed(SourceId),
 }
 
@@ -56,7 +58,7 @@ impl Sources {
             return if is_unchanged { Found::Unchanged(id) } else { Found::Changed(id) };
         }
         let moved = files().find(|(_, known)| known.is_complete && known.content == *content);
-        moved.map_or(Found::New, |(index, _)| Found::Unchanged(SourceId(index as u32)))
+        moved.map_or(Found::New, |(index, _)| Found::Moved(SourceId(index as u32)))
     }
 
     /// A source that begins, known by this number if it is known.
@@ -81,6 +83,14 @@ impl Sources {
             }),
             Found::Unchanged(id) => {
                 self.0[id.0 as usize].lines = lines;
+                id
+            }
+            Found::Moved(id) => {
+                let known = &mut self.0[id.0 as usize];
+                (known.file, known.lines) = (file, lines);
+                // The base is to know it by its new name: it begins once more.
+                (known.is_edited, known.is_recorded, known.is_complete) = (true, false, false);
+                source.origin.clone_into(&mut known.origin);
                 id
             }
             Found::Changed(id) => {

@@ -12,11 +12,10 @@ use super::written::source_text;
 use metta::syntax::{self, Diagnostic};
 use metta::{MemoryWorld, Reason, Runner, Tokenizer, read_atom};
 use space::Atom;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A base as somebody sees it who only looks.
 pub struct View {
-    directory: PathBuf,
     runner: Runner,
     base: Base,
     report: BaseReport,
@@ -161,12 +160,29 @@ impl View {
     /// # Errors
     /// There is none, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
-        let mut base = Base::read(&directory)?;
+        Self::open_up_to(directory.as_ref(), u64::MAX)
+    }
+
+    /// Reads the base in a directory up to a commit, as if there were none after it: what follows may be damaged.
+    ///
+    /// # Errors
+    /// There is no base or no such commit, or it is damaged.
+    pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, BaseError> {
+        let view = Self::open_up_to(directory.as_ref(), epoch)?;
+        if view.epoch() < epoch {
+            return Err(BaseError::NoEpoch { epoch, last: view.epoch() });
+        }
+        Ok(view)
+    }
+
+    fn open_up_to(directory: &Path, epoch: u64) -> Result<Self, BaseError> {
+        let mut base = Base::read(directory)?;
+        base.end_at(epoch);
         let mut runner = new_runner();
         let loaded = Loaded::outline(&base, &mut runner)?;
         base.end_at(loaded.epoch);
         let report = BaseReport::new(&loaded, &runner);
-        Ok(Self { directory: directory.as_ref().to_owned(), runner, base, report })
+        Ok(Self { runner, base, report })
     }
 
     /// Makes everything happen again that a base says, and checks each commit on the way.
@@ -196,21 +212,8 @@ impl View {
     /// # Errors
     /// The journal cannot be read.
     pub fn atoms(&self) -> Result<Vec<Atom>, BaseError> {
-        self.atoms_at(self.epoch())
-    }
-
-    /// The atoms that the program's space had after a commit.
-    ///
-    /// # Errors
-    /// There is no such commit, or the journal cannot be read.
-    pub fn atoms_at(&self, epoch: u64) -> Result<Vec<Atom>, BaseError> {
-        if epoch > self.epoch() {
-            return Err(BaseError::NoEpoch { epoch, last: self.epoch() });
-        }
-        let mut base = Base::read(&self.directory)?;
-        base.end_at(epoch);
         let mut runner = new_runner();
-        Loaded::from_base(&base, &mut runner)?;
+        Loaded::from_base(&self.base, &mut runner)?;
         Ok(runner.top_space().atoms(runner.variables()))
     }
 
