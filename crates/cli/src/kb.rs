@@ -233,9 +233,10 @@ fn cut(text: &str) -> String {
 
 /// Writes the atoms after a commit, or after the last, as source.
 fn at(directory: &Path, commit: Option<u64>) -> Ended {
-    let view = open(directory)?;
-    let commit = commit.unwrap_or(view.epoch());
-    let atoms = view.atoms_at(commit).map_err(|error| base_failed(&error))?;
+    let opened = commit.map_or_else(|| View::open(directory), |commit| View::open_at(directory, commit));
+    let view = opened.map_err(|error| base_failed(&error))?;
+    let commit = view.epoch();
+    let atoms = view.atoms().map_err(|error| base_failed(&error))?;
     let mut out = Out::new();
     let name: String = directory.display().to_string().replace(char::is_control, "?");
     out.line(&format!("; {name} after commit {commit}: {}", counted(atoms.len() as u64, "atom")))?;
