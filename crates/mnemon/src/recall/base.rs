@@ -302,6 +302,8 @@ pub(super) struct Commits {
     has_begun: bool,
     /// The last commit to hand out.
     last: u64,
+    /// Whether it was handed out: what follows it is not looked at.
+    has_ended: bool,
 }
 
 /// A commit, or a note between two.
@@ -352,11 +354,11 @@ impl Committed {
 impl Commits {
     pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, BaseError> {
         let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
-        Ok(Self { disk, reader, parts: Vec::new(), has_begun: false, last })
+        Ok(Self { disk, reader, parts: Vec::new(), has_begun: false, last, has_ended: last == 0 })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
-        loop {
+        while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
             let damaged = |reason: &dyn fmt::Display| BaseError::Damaged { place, reason: reason.to_string() };
@@ -374,8 +376,8 @@ impl Commits {
                     continue;
                 }
                 Frame::Note { records } => (None, records, 0),
-                Frame::Commit { header, .. } if header.epoch > self.last => return Ok(None),
                 Frame::Commit { header, records } => {
+                    self.has_ended = header.epoch >= self.last;
                     let parts = header.parts as usize;
                     (Some(header), records, parts)
                 }
@@ -389,6 +391,7 @@ impl Commits {
             let (records, disk) = (records.to_vec(), Arc::clone(&self.disk));
             return Ok(Some(Committed { header, records, first, disk, place }));
         }
+        Ok(None)
     }
 }
 

@@ -88,13 +88,16 @@ impl Remembered {
         Self { runner, tape: None, follower: None }
     }
 
-    /// A run that goes on in a base, is recorded on a tape, or both.
+    /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
     pub(crate) fn new(
         world: Box<dyn World>,
         base: Option<Base>,
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {
+        if tape.is_none() && base.is_none() {
+            return Ok(Self::nothing(Runner::new(world)));
+        }
         let tape = match (tape, &base) {
             (Some(mut tape), base) => {
                 begin_tape(&mut tape, program, base.as_ref())?;
@@ -330,6 +333,12 @@ impl Recall {
         Ok(())
     }
 
+    /// Whether the file of a source is where it was.
+    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> bool {
+        let file = self.sources.get(source).and_then(|known| known.file.as_deref());
+        file.is_some_and(|file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
+    }
+
     fn place(&self, cause: Cause) -> (String, u32, u32) {
         let (line, column) = self.sources.position(cause.source, cause.offset);
         (self.sources.origin(cause.source).to_owned(), line, column)
@@ -527,7 +536,11 @@ impl Memory for Recall {
             return Ok(Begun { id, known: Known::New });
         };
         let file = source.file.map(|file| base.name_of(file));
-        let found = self.sources.find(source.module, file.as_deref(), &content);
+        let found = match self.sources.find(source.module, file.as_deref(), &content) {
+            // While the other file is there, this one is a copy of it, and states what it states once more.
+            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
+            found => found,
+        };
         let known = match found {
             Found::New => Known::New,
             Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,

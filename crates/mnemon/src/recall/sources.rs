@@ -30,7 +30,7 @@ pub(crate) struct Sources(Vec<KnownSource>);
 pub(crate) enum Found {
     New,
     Unchanged(SourceId),
-    /// The very text of another file, which it is from now on.
+    /// The very text of another file: it was moved if that is gone.
     Moved(SourceId),
     Changed(SourceId),
 }
