@@ -31,7 +31,8 @@ const ABOUT_RUNS: &str = "\
 Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
 
 With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
-file that was run before adds no plain forms again, an edited one those that differ. Ctrl-C and --timeout undo what came
+file that was run before adds no plain forms again, an edited one those that differ; a text of -e or of the standard
+input adds its plain forms each time. Ctrl-C and --timeout undo what came
 after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon why` where it comes from.
 
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape

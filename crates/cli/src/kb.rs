@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
 }
 
 fn open(directory: &Path) -> Result<View, End> {
-    View::open(directory).map_err(|error| base_failed(&error))
+    View::open(directory).map_err(|error| base_failed(directory, &error))
 }
 
 fn log(arguments: &LogArguments) -> Ended {
@@ -167,7 +167,7 @@ fn log(arguments: &LogArguments) -> Ended {
     });
     written?;
     let ended = out.end()?;
-    walked.map_err(|error| base_failed(&error))?;
+    walked.map_err(|error| base_failed(&arguments.directory, &error))?;
     Ok(ended)
 }
 
@@ -234,9 +234,9 @@ fn cut(text: &str) -> String {
 /// Writes the atoms after a commit, or after the last, as source.
 fn at(directory: &Path, commit: Option<u64>) -> Ended {
     let opened = commit.map_or_else(|| View::open(directory), |commit| View::open_at(directory, commit));
-    let view = opened.map_err(|error| base_failed(&error))?;
+    let view = opened.map_err(|error| base_failed(directory, &error))?;
     let commit = view.epoch();
-    let atoms = view.atoms().map_err(|error| base_failed(&error))?;
+    let atoms = view.atoms().map_err(|error| base_failed(directory, &error))?;
     let mut out = Out::new();
     let name: String = directory.display().to_string().replace(char::is_control, "?");
     out.line(&format!("; {name} after commit {commit}: {}", counted(atoms.len() as u64, "atom")))?;
@@ -326,7 +326,7 @@ fn verify(directory: &Path) -> Ended {
             };
             render::say(&format!("{name}: damaged: {sound}"));
         }
-        base_failed(&unsound.error)
+        base_failed(directory, &unsound.error)
     })?;
     // What the commits do not touch, such as the tail of a journal, is looked at as bytes.
     crate::journal::check(directory)?;
@@ -350,7 +350,7 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         }
         None => fail("ATOM is to be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
     })?;
-    let reasons = view.why(&pattern).map_err(|error| base_failed(&error))?;
+    let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
         let help = "`mnemon kb dump DIR` prints the atoms there are, `mnemon kb log DIR --changes` those there were";

@@ -17,16 +17,12 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> End {
     };
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, None, &heard);
-    let end = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    // What the recorded run came to is no failure of its replay.
+    let _ = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();
     if let Some(ended) = ended {
         return explain_end(ended, commits);
-    }
-    // What only this run met, such as a closed output, is told as in any run; what the recorded run came to is no failure of
-    // its replay.
-    if let ProgramEnd::World(_) = end {
-        return explain(end, None);
     }
     match engine.finish() {
         Ok(()) => {}
@@ -51,7 +47,7 @@ fn explain_end(ended: ReplayEnd, commits: u64) -> End {
         ReplayEnd::TapeEnds(_) => {
             let commits = counted(commits, "commit");
             render::say(&format!(
-                "warning: the tape ends here, because the recorded run was killed; replayed {commits}: all the same"
+                "warning: the tape ends here, because the recorded run was cut off; replayed {commits}: all the same"
             ));
             End::Fine
         }
@@ -60,6 +56,7 @@ fn explain_end(ended: ReplayEnd, commits: u64) -> End {
             render::error(&format!("the replay was cancelled; replayed {commits}: all the same so far"), None);
             End::Error
         }
+        ReplayEnd::NotShown(error) => explain(ProgramEnd::World(error), None),
         ended => recall_failed(&RecallError::Replay(ended)),
     }
 }

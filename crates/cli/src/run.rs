@@ -63,21 +63,23 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, arguments.timeout, &heard);
     let end = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    // A tape that took no more has been told of by then.
+    let is_told = matches!(end, ProgramEnd::Memory(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
     let end = explain(end, engine.epoch());
     heard.set();
     if arguments.stats {
         print_statistics(&engine, started.elapsed());
     }
     match engine.finish() {
-        Ok(()) => end,
-        Err(error) => recall_failed(&error),
+        Err(error) if !is_told => recall_failed(&error),
+        _ => end,
     }
 }
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
     let base = match &arguments.kb {
-        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(&error))?),
+        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
     };
     for warning in base.iter().flat_map(Base::warnings) {
@@ -88,13 +90,27 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         None => None,
     };
     let made = Engine::remembering(SystemWorld::default(), base, tape, program);
-    made.map_err(|error| recall_failed(&error))
+    made.map_err(|error| match (&error, &arguments.kb) {
+        (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
+        _ => recall_failed(&error),
+    })
 }
 
-/// Tells why a base cannot be used.
-pub(crate) fn base_failed(error: &BaseError) -> End {
-    render::error(&error.to_string(), error.help());
-    if error.is_damage() { End::Damaged } else { End::Usage }
+/// Tells why the base in a directory cannot be used.
+pub(crate) fn base_failed(directory: &Path, error: &BaseError) -> End {
+    use BaseError::{Format, InUse, Io, Missing, NotABase};
+    let names_it = matches!(error, InUse { .. } | NotABase { .. } | Missing { .. } | Format { .. } | Io { .. });
+    let message = if names_it { error.to_string() } else { format!("{}: {error}", directory.display()) };
+    render::error(&message, error.help());
+    base_end(error)
+}
+
+fn base_end(error: &BaseError) -> End {
+    match error {
+        error if error.is_damage() => End::Damaged,
+        BaseError::Open(_) | BaseError::Read(_) | BaseError::Append(_) | BaseError::Sync(_) => End::Error,
+        _ => End::Usage,
+    }
 }
 
 /// Tells why a tape cannot be used.
@@ -102,16 +118,27 @@ pub(crate) fn tape_failed(path: &Path, error: &TapeError) -> End {
     let names_it = matches!(error, TapeError::Io { .. } | TapeError::Exists { .. });
     let message = if names_it { error.to_string() } else { format!("{}: {error}", path.display()) };
     render::error(&message, error.help());
-    if error.is_damage() { End::Damaged } else { End::Usage }
+    tape_end(error)
+}
+
+fn tape_end(error: &TapeError) -> End {
+    match error {
+        error if error.is_damage() => End::Damaged,
+        TapeError::Open(_) | TapeError::Read(_) | TapeError::Append(_) | TapeError::Sync(_) => End::Error,
+        _ => End::Usage,
+    }
 }
 
 /// Tells why a run cannot be remembered or replayed.
 pub(crate) fn recall_failed(error: &RecallError) -> End {
     match error {
-        RecallError::Base(error) => base_failed(error),
+        RecallError::Base(error) => {
+            render::error(&error.to_string(), error.help());
+            base_end(error)
+        }
         RecallError::Tape(error) => {
             render::error(&error.to_string(), error.help());
-            if error.is_damage() { End::Damaged } else { End::Usage }
+            tape_end(error)
         }
         RecallError::Replay(end) => {
             render::error(&end.to_string(), None);

@@ -49,7 +49,12 @@ pub(crate) fn signal(process: u32, name: &str) {
 
 /// Runs `mnemon` with a text on its standard input.
 pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Ended {
-    let mut child = command(arguments).spawn().expect("the binary runs");
+    feed(command(arguments), input)
+}
+
+/// Runs a command with a text on its standard input.
+pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ended {
+    let mut child = command.spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("there is a standard input");
     let input = input.to_vec();
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));

@@ -2,6 +2,7 @@
 
 use crate::harness::{Folder, wait};
 use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 const FAMILY: &str = "(parent Tom Bob)
 (parent Pam Bob)
@@ -169,17 +170,20 @@ fn a_sound_base_is_said_to_be_in_one_line() {
     assert!(ended.out.starts_with("kb: sound: 5 commits, 4 atoms, state "), "{}", ended.out);
 }
 
-#[test]
-fn damage_is_said_with_its_commit_and_place() {
-    let folder = family("kb-damage");
+/// Changes a letter of a word where it stands first in the journal of the base.
+fn damage(folder: &Folder, word: &[u8]) {
     let segment = std::fs::read_dir(folder.path().join("kb/journal")).expect("it is listed").next();
     let path = segment.expect("there is one").expect("it is read").path();
     let mut bytes = std::fs::read(&path).expect("it is read");
-    // A letter of the atom that commit 2 added.
-    let at = bytes.windows(3).rposition(|window| window == b"Ann").expect("it is there");
-    let at = bytes[..at].windows(3).rposition(|window| window == b"Ann").unwrap_or(at);
+    let at = bytes.windows(word.len()).position(|window| window == word).expect("it is there");
     bytes[at] ^= 1;
     std::fs::write(&path, bytes).expect("it is written");
+}
+
+#[test]
+fn damage_is_said_with_its_commit_and_place() {
+    let folder = family("kb-damage");
+    damage(&folder, b"Ann");
     let verified = folder.run(&["kb", "verify", "kb"]);
     assert_eq!((verified.code, verified.out.as_str()), (Some(4), ""));
     assert!(verified.err.contains("commits up to 1 are sound, commit 2 is not"), "{}", verified.err);
@@ -247,4 +251,32 @@ fn a_huge_commit_is_shown_without_holding_it_in_memory() {
     drop(out);
     let ended = wait(child);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_fails_is_an_error_of_every_verb() {
+    let folder = family("kb-full");
+    for arguments in [
+        vec!["kb", "log", "kb"],
+        vec!["kb", "dump", "kb"],
+        vec!["kb", "stats", "kb"],
+        vec!["kb", "verify", "kb"],
+        vec!["why", "kb", "$x"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device is there");
+        let child = folder.command(&arguments).stdout(Stdio::from(full)).spawn().expect("the binary runs");
+        let ended = wait(child);
+        assert_eq!(ended.code, Some(1), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.starts_with("error: cannot write the output: No space left"), "{arguments:?}: {}", ended.err);
+    }
+}
+
+#[test]
+fn what_was_before_damage_can_still_be_seen() {
+    let folder = family("kb-before-damage");
+    let before = folder.good(&["kb", "at", "kb", "1"]);
+    damage(&folder, b"Ann");
+    assert_eq!(folder.good(&["kb", "at", "kb", "1"]), before);
+    assert_eq!(folder.run(&["kb", "at", "kb", "2"]).code, Some(4));
 }

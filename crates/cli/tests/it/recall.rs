@@ -1,6 +1,6 @@
 //! Runs in a knowledge base: sources that change, runs that are cancelled, two processes at once.
 
-use crate::harness::{Folder, signal, wait};
+use crate::harness::{Folder, feed, signal, wait};
 use std::io::{BufRead, BufReader, Read};
 
 const ENDLESS: &str = "(= (loop $n) (loop (+ $n 1)))\n";
@@ -61,6 +61,31 @@ fn a_file_is_known_wherever_it_is_run_from_and_whatever_it_is_called() {
     std::fs::rename(folder.path(), moved.path()).expect("it moves");
     moved.good(&["run", "--kb", "kb", "two/q.metta"]);
     assert_eq!(moved.atoms(), ["(a 2)"]);
+}
+
+#[test]
+fn a_copy_of_a_file_states_what_it_states_once_more() {
+    let folder = Folder::new("recall-copied");
+    folder.write("p.metta", "(a 1)\n");
+    folder.write("q.metta", "(a 1)\n");
+    folder.good(&["run", "--kb", "kb", "p.metta", "q.metta"]);
+    assert_eq!(folder.atoms(), ["(a 1)", "(a 1)"]);
+    folder.good(&["run", "--kb", "kb", "q.metta", "p.metta"]);
+    assert_eq!(folder.atoms(), ["(a 1)", "(a 1)"]);
+    folder.write("q.metta", "(a 2)\n");
+    folder.good(&["run", "--kb", "kb", "p.metta", "q.metta"]);
+    assert_eq!(folder.atoms(), ["(a 1)", "(a 2)"]);
+}
+
+#[test]
+fn a_text_that_is_no_file_is_stated_each_time() {
+    let folder = Folder::new("recall-text");
+    for times in 1..=3 {
+        folder.good(&["run", "--kb", "kb", "-e", "(a 1)"]);
+        let ended = feed(folder.command(&["run", "--kb", "kb"]), b"(b 1)");
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+        assert_eq!(folder.atoms().len(), 2 * times);
+    }
 }
 
 #[test]
@@ -201,7 +226,7 @@ fn readers_see_whole_commits_while_another_process_writes() {
     let mut last = 0;
     while !watcher.is_finished() {
         let atoms = folder.atoms();
-        assert!(atoms.len() % 2 == 0 && atoms.len() >= last, "{} atoms after {last}", atoms.len());
+        assert!(atoms.len().is_multiple_of(2) && atoms.len() >= last, "{} atoms after {last}", atoms.len());
         last = atoms.len();
         folder.good(&["kb", "log", "kb", "--changes"]);
     }

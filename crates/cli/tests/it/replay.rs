@@ -1,7 +1,8 @@
 //! Recorded runs and their replays: every program comes to the same elsewhere, and what differs is found where it does.
 
-use crate::harness::{Ended, Folder, wait};
+use crate::harness::{Ended, Folder, signal, wait};
 use journal::{Durability, Journal, Options, Reader, SingleFile};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -363,4 +364,44 @@ fn a_damaged_tape_is_damage() {
     let ended = folder.run(&["replay", "tape"]);
     assert_eq!(ended.code, Some(4), "{}", ended.err);
     assert!(ended.err.contains("tape") && ended.err.contains("help: "), "{}", ended.err);
+}
+
+#[test]
+fn a_replay_that_somebody_ends_is_no_difference() {
+    let folder = Folder::new("replay-interrupt");
+    folder.write("p.metta", "(= (loop $n) (loop (+ $n 1)))\n! ready\n!(loop 0)\n");
+    let ended = folder.run(&["run", "p.metta", "--record", "tape", "--steps", "1000000"]);
+    assert_eq!(ended.code, Some(1));
+    let mut child = folder.command(&["replay", "tape"]).spawn().expect("the binary runs");
+    let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line can be read");
+    signal(child.id(), "INT");
+    let ended = wait(child);
+    // A machine that is fast enough may have come to the end.
+    let expected = match ended.code {
+        Some(1) => "error: the replay was cancelled; replayed 1 commit: all the same so far\n",
+        _ => "replayed 2 commits: all the same\n",
+    };
+    assert_eq!((line.as_str(), ended.err.as_str()), ("[ready]\n", expected));
+    assert_eq!(folder.run(&["replay", "tape"]).code, Some(0));
+}
+
+#[test]
+fn a_run_whose_reader_went_away_is_recorded_up_to_there() {
+    let folder = Folder::new("replay-pipe");
+    folder.write("p.metta", &"!(add-atom &self (a 1))\n".repeat(3_000));
+    let mut child =
+        folder.command(&["run", "p.metta", "--kb", "kb", "--record", "tape"]).spawn().expect("the binary runs");
+    let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line can be read");
+    drop(out);
+    let ended = wait(child);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    let kept = folder.atoms().len();
+    assert!((1..3_000).contains(&kept), "{kept} atoms");
+    let replayed = folder.run(&["replay", "tape"]);
+    assert_eq!(replayed.code, Some(0), "{}", replayed.err);
+    assert!(replayed.err.contains(&format!("replayed {kept} commits: all the same")), "{kept}: {}", replayed.err);
 }
