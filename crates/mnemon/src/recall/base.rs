@@ -221,7 +221,18 @@ impl Base {
         let journal = path.join(JOURNAL);
         let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
         let directory = absolute(path)?;
-        Ok(Self { disk: Arc::new(disk), journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None })
+        Ok(Self::read_on_disk(Arc::new(disk), &directory))
+    }
+
+    /// A base for reading whose journal lies on a disk.
+    pub(super) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
+        let directory = directory.to_owned();
+        Self { disk, journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None }
+    }
+
+    /// The same commits, for reading.
+    pub(super) fn reader(&self) -> Self {
+        Self { last: self.last, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.

@@ -9,10 +9,12 @@ use super::past::Causes;
 use super::plain;
 use super::record::Record;
 use super::written::source_text;
+use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{MemoryWorld, Reason, Runner, Tokenizer, read_atom};
 use space::Atom;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A base as somebody sees it who only looks.
 pub struct View {
@@ -160,7 +162,15 @@ impl View {
     /// # Errors
     /// There is none, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
-        Self::open_up_to(directory.as_ref(), u64::MAX)
+        Self::up_to(Base::read(directory)?, u64::MAX)
+    }
+
+    /// Reads the base whose journal lies on a disk, as [`View::open`] does; `directory` is where its sources are named from.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, BaseError> {
+        Self::up_to(Base::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
     /// Reads the base in a directory up to a commit, as if there were none after it: what follows may be damaged.
@@ -168,15 +178,17 @@ impl View {
     /// # Errors
     /// There is no base or no such commit, or it is damaged.
     pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, BaseError> {
-        let view = Self::open_up_to(directory.as_ref(), epoch)?;
-        if view.epoch() < epoch {
-            return Err(BaseError::NoEpoch { epoch, last: view.epoch() });
-        }
+        let view = Self::up_to(Base::read(directory)?, epoch)?;
+        view.check_epoch(epoch)?;
         Ok(view)
     }
 
-    fn open_up_to(directory: &Path, epoch: u64) -> Result<Self, BaseError> {
-        let mut base = Base::read(directory)?;
+    fn check_epoch(&self, epoch: u64) -> Result<(), BaseError> {
+        let last = self.epoch();
+        if epoch > last { Err(BaseError::NoEpoch { epoch, last }) } else { Ok(()) }
+    }
+
+    fn up_to(mut base: Base, epoch: u64) -> Result<Self, BaseError> {
         base.end_at(epoch);
         let mut runner = new_runner();
         let loaded = Loaded::outline(&base, &mut runner)?;
@@ -212,8 +224,19 @@ impl View {
     /// # Errors
     /// The journal cannot be read.
     pub fn atoms(&self) -> Result<Vec<Atom>, BaseError> {
+        self.atoms_at(self.epoch())
+    }
+
+    /// The atoms that the program's space had after a commit.
+    ///
+    /// # Errors
+    /// There is no such commit, or the journal cannot be read.
+    pub fn atoms_at(&self, epoch: u64) -> Result<Vec<Atom>, BaseError> {
+        self.check_epoch(epoch)?;
+        let mut base = self.base.reader();
+        base.end_at(epoch);
         let mut runner = new_runner();
-        Loaded::from_base(&self.base, &mut runner)?;
+        Loaded::from_base(&base, &mut runner)?;
         Ok(runner.top_space().atoms(runner.variables()))
     }
 
