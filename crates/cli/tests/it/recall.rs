@@ -166,9 +166,8 @@ fn what_is_cancelled_leaves_nothing_behind_and_replays_to_the_same_step() {
         folder.write("p.metta", &format!("{ENDLESS}{}", CANCELLED.replacen("!(add-atom &self (kept 1))\n", "", 1)));
         folder.good(&["run", "--kb", "kb", "-e", "!(add-atom &self (kept 1))"]);
         let mut arguments = vec!["run", "--kb", "kb", "--record", "tape", "p.metta"];
-        if by_time {
-            arguments.extend(["--timeout", "0.7"]);
-        }
+        // Without an interrupt it would not end.
+        arguments.extend(["--timeout", if by_time { "0.7" } else { "50" }]);
         let (child, mut out) = endless(&folder, &arguments);
         if !by_time {
             std::thread::sleep(std::time::Duration::from_millis(60));
@@ -194,10 +193,33 @@ fn what_is_cancelled_leaves_nothing_behind_and_replays_to_the_same_step() {
 }
 
 #[test]
+fn an_interrupt_at_any_moment_keeps_whole_commits_and_replays() {
+    let forms =
+        (1..3_000).map(|n| format!("(plain {n})\n!(let () (add-atom &self (fact {n})) (let $x (spin 20) {n}))\n"));
+    let program =
+        "(= (spin $n) (if (== $n 0) done (spin (- $n 1))))\n! ready\n".to_owned() + &forms.collect::<String>();
+    for round in 0..12 {
+        let folder = Folder::new("recall-any-moment");
+        folder.write("p.metta", &program);
+        let (child, mut out) = endless(&folder, &["run", "--kb", "kb", "--record", "tape", "p.metta"]);
+        std::thread::sleep(std::time::Duration::from_micros(round * 3_717));
+        signal(child.id(), "INT");
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).expect("the rest can be read");
+        assert_eq!(wait(child).code, Some(1));
+        let numbers: Vec<&str> = rest.lines().map(|line| line.trim_matches(['[', ']'])).collect();
+        let facts = numbers.iter().take_while(|number| number.parse::<u32>().is_ok());
+        let facts: Vec<String> = facts.flat_map(|n| [format!("(plain {n})"), format!("(fact {n})")]).collect();
+        assert_eq!(folder.atoms()[1..], facts, "round {round}");
+        assert_eq!(folder.good(&["replay", "tape"]), format!("[ready]\n{rest}"), "round {round}");
+    }
+}
+
+#[test]
 fn one_process_writes_and_others_read_meanwhile() {
     let folder = Folder::new("recall-two");
     folder.write("p.metta", &format!("{ENDLESS}(a 1)\n(a 2)\n! ready\n!(loop 0)\n"));
-    let (child, mut out) = endless(&folder, &["run", "--kb", "kb", "p.metta"]);
+    let (child, mut out) = endless(&folder, &["run", "--kb", "kb", "--timeout", "50", "p.metta"]);
     let second = folder.run(&["run", "--kb", "kb", "-e", "(b 1)"]);
     assert_eq!((second.code, second.out.as_str()), (Some(2), ""));
     assert!(second.err.contains(&format!("process {}", child.id())), "{}", second.err);
