@@ -28,8 +28,9 @@ fn an_edited_file_applies_its_difference() {
     let mut atoms = folder.atoms();
     atoms.sort();
     assert_eq!(atoms, ["(a 1)", "(a 2)", "(a 4)"]);
-    let log = folder.good(&["kb", "log", "kb", "--from", "2"]);
-    assert!(log.contains("+1 -2"), "{log}");
+    let log = folder.good(&["kb", "log", "kb", "--changes", "--from", "2"]);
+    assert!(log.contains("  p.metta  +1 -2\n") && log.contains("- (a 3)  p.metta\n"), "{log}");
+    assert!(log.contains("+ (a 4)  p.metta:1\n"), "{log}");
     // Back to the first text: a difference as well.
     folder.write("p.metta", "(a 1)\n(a 2)\n(a 2)\n(a 3)\n");
     folder.good(&["run", "--kb", "kb", "p.metta"]);

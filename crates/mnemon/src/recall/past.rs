@@ -261,8 +261,12 @@ pub(super) struct Causes {
 impl Causes {
     pub(super) fn take(&mut self, record: &Record<'_>) {
         match record {
+            // A form that an edited source no longer has stands nowhere.
+            Record::Cause { source, kind: CauseRecord::Retraction, .. } => {
+                (self.source, self.line, self.column) = (*source, 0, 0);
+            }
             Record::Cause { source, line, column, .. } => {
-                (self.source, self.line, self.column) = (*source, *line, *column)
+                (self.source, self.line, self.column) = (*source, *line, *column);
             }
             Record::SourceBegun { source, origin, .. } => match self.origins.get_mut(*source as usize) {
                 Some(known) => (*origin).clone_into(known),

@@ -124,11 +124,12 @@ fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> 
         Record::WordsImported { into, from } => format!("module {into} knows the words of module {from}"),
         Record::Bound { token, atom, .. } => format!("{token} means {}", text(atom)?),
         Record::Setting { key, value } => format!("setting {key} = {}", text(value)?),
-        Record::Unstated { source, atom } => format!("no longer stated by source {source}: {}", text(atom)?),
         Record::GeneratorSet { number, .. } => format!("random generator {number} changed"),
-        Record::Cause { .. } | Record::Count { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } => {
-            String::new()
-        }
+        Record::Count { .. }
+        | Record::Cause { .. }
+        | Record::SourceBegun { .. }
+        | Record::SourceEnded { .. }
+        | Record::Unstated { .. } => String::new(),
     })
 }
 
@@ -237,7 +238,8 @@ impl View {
         base.end_at(epoch);
         let mut runner = new_runner();
         Loaded::from_base(&base, &mut runner)?;
-        Ok(runner.top_space().atoms(runner.variables()))
+        let atoms = runner.top_space().atoms(runner.variables());
+        Ok(atoms.iter().map(plain).collect())
     }
 
     /// An atom as a source of the base's program would have it, as far as it can be written.
@@ -324,7 +326,7 @@ impl View {
         committed.each(|record| {
             causes.take(&record);
             let (copies, space, text) = match &record {
-                Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } => return Ok(()),
+                record if is_bookkeeping(record) => return Ok(()),
                 Record::Count { space, copies, atom } => {
                     let atom = decode(&mut self.runner, atom).map_err(|reason| committed.damaged(reason))?;
                     let name = |space| self.runner.space(space).map(|space| space.name().to_owned());
@@ -343,6 +345,14 @@ impl View {
     }
 }
 
+/// Whether a record changes nothing that a program sees.
+fn is_bookkeeping(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } | Record::Unstated { .. }
+    )
+}
+
 /// What a commit did; `None` for a note. Its changes are counted and not kept.
 fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitView>, BaseError> {
     let mut place = None;
@@ -350,7 +360,7 @@ fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitVi
     committed.each(|record| {
         causes.take(&record);
         match &record {
-            Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } => return Ok(()),
+            record if is_bookkeeping(record) => return Ok(()),
             Record::Count { copies, .. } => {
                 let side = if *copies > 0 { &mut added } else { &mut removed };
                 *side += copies.unsigned_abs();
