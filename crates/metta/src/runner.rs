@@ -325,6 +325,7 @@ impl Runner {
             Known::Changed(before) => self.retract_missing(parsed, module, id, before),
             Known::New | Known::Unchanged => Stated::default(),
         };
+        let around = self.open_transactions();
         let mut number = 0;
         for form in parsed.forms_before_error() {
             if !form.bang && skips_statements {
@@ -347,6 +348,7 @@ impl Runner {
                 }
             };
             number += 1;
+            self.close_abandoned_transactions(around);
             self.end_transaction(&found)?;
             match found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
@@ -387,7 +389,6 @@ impl Runner {
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
     fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
-        self.close_abandoned_transactions();
         match (found.limit, &found.stop) {
             _ if self.running.len() > 1 => Ok(()),
             (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => self.cancel(limit, found.steps),
@@ -398,6 +399,8 @@ impl Runner {
 
     /// Removes what an edited source stated before and states no longer; gives what it still states.
     fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
+        // What a text states behind its first error is not known, so nothing of what it stated is given up.
+        let is_whole = parsed.first_error().is_none();
         let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
         for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
@@ -406,12 +409,11 @@ impl Runner {
         let mut kept = Stated::default();
         for atom in before {
             let bytes = canonical::encode(&atom);
-            match wanted.get_mut(&bytes).filter(|count| **count > 0) {
-                Some(count) => {
-                    *count -= 1;
-                    kept.entry(bytes).or_insert((0, atom)).0 += 1;
-                }
-                None => self.retract(module, id, &atom),
+            let is_wanted = wanted.get_mut(&bytes).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
+            if is_wanted || !is_whole {
+                kept.entry(bytes).or_insert((0, atom)).0 += 1;
+            } else {
+                self.retract(module, id, &atom);
             }
         }
         kept
@@ -420,7 +422,11 @@ impl Runner {
     /// Removes an atom that a source stated, unless a program has done so.
     fn retract(&mut self, module: ModuleId, source: SourceId, atom: &Atom) {
         self.set_cause(Some(Cause { source, kind: CauseKind::Retraction, offset: 0 }));
-        self.module(module).space.clone().remove(atom);
+        let space = self.module(module).space.clone();
+        // An equal atom, a number of the other kind say, is another's.
+        if space.read(|space| space.contains_exactly(atom)) {
+            space.remove(atom);
+        }
         self.note(Event::Unstated { source, atom: atom.clone() }, Undo::Nothing);
     }
 
@@ -657,6 +663,8 @@ impl Runner {
         if !std::mem::take(&mut module.is_restored) {
             return Ok(id);
         }
+        self.note(None, Undo::Refreshed(id));
+        let module = &self.modules[id.0 as usize];
         if let Some(file) = module.file.clone()
             && self.world.has_source(&file)
         {

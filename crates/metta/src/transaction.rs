@@ -1,14 +1,17 @@
 //! What a run has done since its last commit, and how to undo it.
 
+use crate::bundled::generator_number;
 use crate::limits::LimitReached;
 use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, Occasion, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
 use crate::runner::Runner;
+use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use space::{Atom, SpaceRef};
+use space::canonical::{self, Unresolved};
+use space::{Atom, Grounded, SpaceRef};
 
 /// What happened since the last commit, beside the changes that the spaces' log notes.
 #[derive(Default)]
@@ -39,10 +42,25 @@ pub(crate) enum Undo {
     State,
     Module,
     Names(FxHashMap<String, ModuleId>),
-    Forgotten { names: FxHashMap<String, ModuleId>, module: ModuleId, file: Option<String> },
-    Import { into: ModuleId, from: ModuleId },
-    Tokens { module: ModuleId, before: Box<Tokenizer> },
-    Setting { key: String, before: Option<Atom> },
+    Forgotten {
+        names: FxHashMap<String, ModuleId>,
+        module: ModuleId,
+        file: Option<String>,
+    },
+    Import {
+        into: ModuleId,
+        from: ModuleId,
+    },
+    Tokens {
+        module: ModuleId,
+        before: Box<Tokenizer>,
+    },
+    Setting {
+        key: String,
+        before: Option<Atom>,
+    },
+    /// A module of a knowledge base was compared with its file.
+    Refreshed(ModuleId),
 }
 
 impl Runner {
@@ -158,9 +176,15 @@ impl Runner {
         }
     }
 
-    /// Undoes the transactions that a form left open because a limit ended it.
-    pub(crate) fn close_abandoned_transactions(&mut self) {
-        self.close_transaction(1, false);
+    /// How many transactions are open.
+    pub(crate) fn open_transactions(&self) -> usize {
+        self.pending.open.len()
+    }
+
+    /// Undoes the transactions that a form left open because a limit ended it, but not these first ones, in which it
+    /// was run.
+    pub(crate) fn close_abandoned_transactions(&mut self, around: usize) {
+        self.close_transaction(around + 1, false);
     }
 
     /// What has become of the generators of random numbers since the last commit.
@@ -222,6 +246,45 @@ impl Runner {
             }
             Undo::Tokens { module, before } => self.modules[module.0 as usize].tokenizer = *before,
             Undo::Setting { key, before } => self.restore_setting(&key, before),
+            Undo::Refreshed(module) => self.modules[module.0 as usize].is_restored = true,
+        }
+    }
+
+    /// A result of a transaction that was undone, with symbols for the spaces, states and other things in it that were
+    /// made there: they are no more, and their numbers will be given again.
+    pub(crate) fn without_undone(&self, atom: &Atom) -> Atom {
+        let values = grounded_in(atom);
+        if values.iter().all(|value| self.is_known(value)) {
+            return atom.clone();
+        }
+        let kept = |unresolved: &Unresolved<'_>| {
+            let (value, atom) =
+                values.iter().map(|value| (*value, Atom::Grounded((*value).clone()))).find(|(value, _)| {
+                    match (unresolved, value) {
+                        (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
+                        (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
+                        (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
+                        _ => false,
+                    }
+                })?;
+            Some(if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) })
+        };
+        let (mut bytes, mut variables) = (Vec::new(), Vec::new());
+        canonical::encode_naming(atom, &mut bytes, |variable| variables.push(variable.clone()));
+        let variable = |number: u32| variables[number as usize].clone();
+        canonical::decode_naming(&bytes, variable, kept).expect("what was encoded decodes")
+    }
+
+    /// Whether something that only a run knows was made by this one and is there.
+    fn is_known(&self, value: &Grounded) -> bool {
+        match value {
+            Grounded::Space(space) => space.is_frozen() || space.serial() < self.spaces.len() as u64,
+            Grounded::State(state) => state.is_frozen() || state.serial() <= self.states,
+            Grounded::Host(value) => match generator_number(value.identity()) {
+                Some(number) => number < self.bundled.generators.len(),
+                None => (stdlib::split_identity(value.identity()).1.0 as usize) < self.modules.len(),
+            },
+            _ => true,
         }
     }
 
@@ -266,6 +329,21 @@ impl Runner {
         self.memory = Some(memory);
         found.map_err(|error| error.to_string())
     }
+}
+
+/// The grounded values in an atom.
+fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
+    let mut found = Vec::new();
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Symbol(_) | Atom::Variable(_) => {}
+            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
+            Atom::Grounded(value) => found.push(value),
+            Atom::Expression(expression) => work.extend(expression.children()),
+        }
+    }
+    found
 }
 
 fn nothing_kept() -> String {

@@ -122,6 +122,11 @@ impl PatternTree {
         Some(removed)
     }
 
+    /// Whether it holds exactly this atom.
+    pub fn contains(&self, stored: &Stored) -> bool {
+        self.find(hash_form(stored), stored).is_some()
+    }
+
     /// How many copies there are of atoms equal to this one up to the names of variables.
     pub fn count(&self, stored: &Stored) -> usize {
         self.equals(stored).into_iter().map(|index| live(&self.entries, index).copies as usize).sum()

@@ -179,6 +179,18 @@ impl Space {
         rows.iter().map(|row| row.copies as usize).sum()
     }
 
+    /// Whether it holds this very atom, up to the names of variables: kinds of numbers are kept apart, and so are states.
+    pub fn contains_exactly(&self, atom: &Atom) -> bool {
+        if !atom.is_rigid() {
+            return self.patterns.contains(&Stored::new(atom));
+        }
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let row: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
+        let Some(row) = row else { return false };
+        let keys: Vec<Term> = row.iter().map(|&term| terms.key(term)).collect();
+        self.relation(atom).find(&keys, &terms).iter().any(|found| found.terms == row)
+    }
+
     /// Whether it holds an atom, in the sense of [`Space::count`].
     pub fn contains(&self, atom: &Atom) -> bool {
         self.count(atom) > 0

@@ -3,7 +3,8 @@
 use super::text::print;
 use crate::modules::{ModuleError, TOP};
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
-use space::Atom;
+use crate::runner::not_durable;
+use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("import!", "(-> Atom Atom (->))", import),
@@ -119,6 +120,11 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     let Some(key) = key.as_symbol() else { return Outcome::failure("pragma! expects symbol atom as a key") };
     if key == "max-stack-depth" && value.to_string().parse::<usize>().is_err() {
         return Outcome::failure("UnsignedIntegerIsExpected");
+    }
+    if call.runner.is_durable()
+        && let Some(opaque) = canonical::find_opaque(value)
+    {
+        return Outcome::failure(not_durable(opaque));
     }
     if !SETTINGS.contains(&key) {
         call.runner.world.trace(&format!("pragma! {key} has no effect; known settings: {}", SETTINGS.join(", ")));

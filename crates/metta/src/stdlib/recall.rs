@@ -20,7 +20,11 @@ fn close(call: &mut Call<'_>) -> Outcome {
     };
     let keep = !results.iter().any(names::is_error);
     call.runner.close_transaction(depth as usize, keep);
-    Outcome::one(call.arguments[1].clone())
+    if keep {
+        return Outcome::one(call.arguments[1].clone());
+    }
+    let left: Vec<Atom> = results.iter().map(|result| call.runner.without_undone(result)).collect();
+    Outcome::one(Atom::expression(left))
 }
 
 fn epoch(call: &mut Call<'_>) -> Outcome {

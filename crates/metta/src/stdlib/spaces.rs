@@ -96,7 +96,7 @@ fn new_space(call: &mut Call<'_>) -> Outcome {
 }
 
 fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {
-    if let Some(refused) = refuse_opaque(call, value) {
+    if let Some(refused) = refuse_opaque(call, value).or_else(|| refuse_opaque(call, &type_atom)) {
         return refused;
     }
     let type_atom = Atom::expression([Atom::symbol(names::STATE_MONAD), type_atom]);

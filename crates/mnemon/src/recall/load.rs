@@ -22,6 +22,8 @@ pub(super) struct Loaded {
     pub(super) atoms: i64,
     /// Whether the atoms of spaces are left out.
     is_outline: bool,
+    /// Whether a program has changed the library.
+    pub(super) is_library_changed: bool,
 }
 
 impl Loaded {
@@ -50,6 +52,10 @@ impl Loaded {
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), BaseError> {
         committed.each(|record| {
+            let is_of_notes = matches!(record, Record::SourceBegun { .. } | Record::SourceEnded { .. });
+            if committed.header.is_none() && !is_of_notes {
+                return Err(committed.damaged("a note says what only a commit can say"));
+            }
             note_hash(&record, &mut self.hash);
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
@@ -64,6 +70,7 @@ impl Loaded {
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: record } => {
+                self.is_library_changed |= space == 0;
                 self.atoms += if space == TOP_SPACE { copies } else { 0 };
                 if self.is_outline {
                     return Ok(());
@@ -133,11 +140,15 @@ fn begin_source(
     file: Option<&str>,
     content: [u8; 32],
 ) -> Result<(), String> {
-    let known = KnownSource::recorded(module, origin, file, content);
-    let next = sources.len();
+    let known = KnownSource::recorded(source, module, origin, file, content);
+    let next = sources.numbered();
+    // While a base is read, sources are met in the order of their numbers.
     match sources.get_mut(SourceId(source)) {
         Some(before) => *before = known,
-        None if source == next => drop(sources.add(known)),
+        None if source == next => {
+            let id = sources.add(known);
+            sources.number(id);
+        }
         None => return Err(format!("source {source} begins where source {next} is next")),
     }
     Ok(())

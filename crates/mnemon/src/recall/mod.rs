@@ -8,6 +8,8 @@
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
 
 mod base;
+#[cfg(test)]
+mod hostile;
 mod load;
 mod past;
 mod record;
@@ -66,6 +68,8 @@ pub(crate) struct Recall {
     /// Sources that have ended since the last commit.
     ended: Vec<SourceId>,
     images: Images,
+    /// What failed. What would follow could not be told from what is lost, so nothing does.
+    failed: Option<String>,
 }
 
 /// What a run has to do with a tape.
@@ -245,10 +249,80 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallErr
 impl Recall {
     fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
-        let Loaded { hash, epoch, sources, .. } = loaded;
-        let (ended, images) = (Vec::new(), Images::default());
+        let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
+        let (ended, images) = (Vec::new(), Images::new(is_library_changed));
         let begun = Vec::new();
-        Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images })
+        Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images, failed: None })
+    }
+
+    /// Whether nothing has failed.
+    fn check(&self) -> Result<(), MemoryError> {
+        let refused = |reason| format!("nothing more is kept, since this failed before: {reason}").into();
+        self.failed.as_ref().map_or(Ok(()), |reason| Err(refused(reason)))
+    }
+
+    /// Remembers that something failed. A replay that has ended knows so itself.
+    fn noting_failure<T>(&mut self, outcome: Result<T, MemoryError>) -> Result<T, MemoryError> {
+        if let Err(error) = &outcome
+            && !matches!(self.tape, Role::Replays(_))
+        {
+            self.failed.get_or_insert_with(|| error.to_string());
+        }
+        outcome
+    }
+
+    fn begin(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
+        if let Role::Replays(follower) = &self.tape {
+            follower.borrow_mut().check()?;
+        }
+        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
+        let Some(base) = &self.base else {
+            let id = self.sources.begin(source, None, content, Found::New);
+            self.begun.push(id);
+            return Ok(Begun { id, known: Known::New });
+        };
+        let file = source.file.map(|file| base.name_of(file));
+        let found = match self.sources.find(source.module, file.as_deref(), &content) {
+            // While the other file is there, this one is a copy of it, and states what it states once more.
+            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
+            found => found,
+        };
+        let known = match found {
+            Found::New => Known::New,
+            Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,
+            Found::Changed(id) => {
+                let number = self.sources.get(id).and_then(|source| source.number);
+                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
+            }
+        };
+        let id = self.sources.begin(source, file, content, found);
+        self.begun.push(id);
+        Ok(Begun { id, known })
+    }
+
+    fn keep_commit(&mut self, commit: &Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
+        let is_empty = commit.is_empty();
+        // Where nothing is asked and nothing has happened, there is nothing to remember.
+        if !is_empty || matches!(occasion, Occasion::Answer | Occasion::Asked) {
+            if let Role::Replays(follower) = &self.tape {
+                let (origin, line, column) = self.place(current);
+                let mut follower = follower.borrow_mut();
+                follower.set_place(format!("{origin}:{line}:{column}"));
+                follower.check()?;
+            }
+            self.commits += 1;
+            let (digest, writer) = self.digest(commit, current);
+            if !is_empty {
+                self.epoch += 1;
+                self.keep(commit, writer)?;
+            }
+            self.tell_tape(digest, current)?;
+        }
+        self.begun.clear();
+        if matches!(occasion, Occasion::EndOfSource | Occasion::Answer) {
+            self.note_ended()?;
+        }
+        Ok(())
     }
 
     /// Counts a commit in the state hash and, if there is a base, writes its records.
@@ -261,29 +335,32 @@ impl Recall {
         }
         // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
         if !commit.events.is_empty() && sink.writer.is_some() {
-            push_cause(&self.sources, &current, &mut sink);
+            push_cause(&mut self.sources, &current, &mut sink);
         }
         for event in &commit.events {
             digest.others += 1;
             digest.show(|| describe(event));
-            push_event(event, &mut sink);
+            push_event(event, &mut self.sources, &mut sink);
         }
         let mut cause = None;
         let mut set: Vec<&StateRef> = Vec::new();
+        let mut is_library_changed = false;
         for change in &commit.changes {
             if cause != Some(change.cause) && sink.writer.is_some() {
                 cause = Some(change.cause);
                 if let Some(found) = commit.causes.get(change.cause as usize) {
-                    push_cause(&self.sources, found, &mut sink);
+                    push_cause(&mut self.sources, found, &mut sink);
                 }
             }
             match &change.kind {
                 ChangeKind::Added { space, atom } => {
+                    is_library_changed |= space.serial() == 0;
                     digest.added += 1;
                     digest.show(|| format!("+ {atom}"));
                     push_count(space, 1, atom, &mut sink);
                 }
                 ChangeKind::Removed { space, atom, .. } => {
+                    is_library_changed |= space.serial() == 0;
                     digest.removed += 1;
                     digest.show(|| format!("- {atom}"));
                     push_count(space, -1, atom, &mut sink);
@@ -301,6 +378,9 @@ impl Recall {
             named(&value, |value| sink.push(&Record::State { state: state.serial(), value }));
         }
         let writer = sink.writer.unwrap_or_default();
+        if is_library_changed {
+            self.images.note_library_change();
+        }
         (digest, writer)
     }
 
@@ -319,14 +399,16 @@ impl Recall {
     fn note_ended(&mut self) -> Result<(), BaseError> {
         let Some(base) = &self.base else { return Ok(()) };
         for id in std::mem::take(&mut self.ended) {
-            let Some(source) = self.sources.get_mut(id) else { continue };
+            let Some(source) = self.sources.get(id) else { continue };
             let is_worth_it = source.is_recorded || source.is_edited;
             if source.is_complete || source.file.is_none() || !is_worth_it {
                 continue;
             }
+            let number = self.sources.number(id);
+            let Some(source) = self.sources.get_mut(id) else { continue };
             source.is_complete = true;
-            let begun = (!source.is_recorded).then(|| begun_record(id, source));
-            let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: id.0 }]).collect();
+            let begun = (!source.is_recorded).then(|| begun_record(number, source));
+            let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: number }]).collect();
             base.append(&[record::note_frame(&records)])?;
             source.is_recorded = true;
         }
@@ -460,14 +542,14 @@ fn push_count(space: &SpaceRef, copies: i64, atom: &Atom, sink: &mut Sink<'_>) {
     named(atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
 }
 
-fn push_cause(sources: &Sources, cause: &Cause, sink: &mut Sink<'_>) {
+fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut Sink<'_>) {
     let (line, column) = sources.position(cause.source, cause.offset);
     let kind = match cause.kind {
         CauseKind::Statement => CauseRecord::Statement,
         CauseKind::Evaluation => CauseRecord::Evaluation,
         CauseKind::Retraction => CauseRecord::Retraction,
     };
-    sink.push(&Record::Cause { source: cause.source.0, kind, line, column });
+    sink.push(&Record::Cause { source: sources.number(cause.source), kind, line, column });
 }
 
 /// Says of the sources that cause something that they have begun, if the base does not know.
@@ -478,16 +560,20 @@ fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, s
             continue;
         }
         last = Some(id);
-        if let Some(source) = sources.get_mut(id).filter(|source| !source.is_recorded) {
+        if sources.get(id).is_none_or(|source| source.is_recorded) {
+            continue;
+        }
+        let number = sources.number(id);
+        if let Some(source) = sources.get_mut(id) {
             source.is_recorded = true;
-            sink.push(&begun_record(id, source));
+            sink.push(&begun_record(number, source));
         }
     }
 }
 
-fn begun_record(id: SourceId, source: &sources::KnownSource) -> Record<'_> {
+fn begun_record(number: u32, source: &sources::KnownSource) -> Record<'_> {
     Record::SourceBegun {
-        source: id.0,
+        source: number,
         module: source.module.number(),
         origin: &source.origin,
         file: source.file.as_deref(),
@@ -495,7 +581,7 @@ fn begun_record(id: SourceId, source: &sources::KnownSource) -> Record<'_> {
     }
 }
 
-fn push_event(event: &Event, sink: &mut Sink<'_>) {
+fn push_event(event: &Event, sources: &mut Sources, sink: &mut Sink<'_>) {
     match event {
         Event::SpaceMade { serial } => sink.push(&Record::SpaceMade { serial: *serial }),
         Event::StateMade { serial, value, type_atom } => named(value, |value| {
@@ -512,7 +598,8 @@ fn push_event(event: &Event, sink: &mut Sink<'_>) {
         }),
         Event::Set { key, value } => named(value, |value| sink.push(&Record::Setting { key, value })),
         Event::Unstated { source, atom } => {
-            named(atom, |atom| sink.push(&Record::Unstated { source: source.0, atom }));
+            let source = sources.number(*source);
+            named(atom, |atom| sink.push(&Record::Unstated { source, atom }));
         }
         Event::WordsImported { into, from } => {
             sink.push(&Record::WordsImported { into: into.number(), from: from.number() });
@@ -526,29 +613,9 @@ fn push_event(event: &Event, sink: &mut Sink<'_>) {
 
 impl Memory for Recall {
     fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
-        if let Role::Replays(follower) = &self.tape {
-            follower.borrow_mut().check()?;
-        }
-        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
-        let Some(base) = &self.base else {
-            let id = self.sources.begin(source, None, content, Found::New);
-            self.begun.push(id);
-            return Ok(Begun { id, known: Known::New });
-        };
-        let file = source.file.map(|file| base.name_of(file));
-        let found = match self.sources.find(source.module, file.as_deref(), &content) {
-            // While the other file is there, this one is a copy of it, and states what it states once more.
-            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
-            found => found,
-        };
-        let known = match found {
-            Found::New => Known::New,
-            Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,
-            Found::Changed(id) => Known::Changed(past::statements(base, runner, id)?),
-        };
-        let id = self.sources.begin(source, file, content, found);
-        self.begun.push(id);
-        Ok(Begun { id, known })
+        self.check()?;
+        let begun = self.begin(runner, source);
+        self.noting_failure(begun)
     }
 
     fn sources_begun(&self) -> usize {
@@ -567,6 +634,7 @@ impl Memory for Recall {
     }
 
     fn begin_evaluation(&mut self, runner: &mut Runner, evaluations: u64, form: Cause) -> Result<(), MemoryError> {
+        self.check()?;
         self.evaluations = evaluations;
         if let Role::Replays(follower) = &self.tape {
             let (origin, line, column) = self.place(form);
@@ -582,28 +650,9 @@ impl Memory for Recall {
     }
 
     fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
-        let is_empty = commit.is_empty();
-        // Where nothing is asked and nothing has happened, there is nothing to remember.
-        if !is_empty || matches!(occasion, Occasion::Answer | Occasion::Asked) {
-            if let Role::Replays(follower) = &self.tape {
-                let (origin, line, column) = self.place(current);
-                let mut follower = follower.borrow_mut();
-                follower.set_place(format!("{origin}:{line}:{column}"));
-                follower.check()?;
-            }
-            self.commits += 1;
-            let (digest, writer) = self.digest(&commit, current);
-            if !is_empty {
-                self.epoch += 1;
-                self.keep(&commit, writer)?;
-            }
-            self.tell_tape(digest, current)?;
-        }
-        self.begun.clear();
-        if matches!(occasion, Occasion::EndOfSource | Occasion::Answer) {
-            self.note_ended()?;
-        }
-        Ok(())
+        self.check()?;
+        let kept = self.keep_commit(&commit, occasion, current);
+        self.noting_failure(kept)
     }
 
     fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
@@ -651,6 +700,6 @@ impl Memory for Recall {
 
     fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
         let base = self.base.as_ref().ok_or("no history is kept of this run; name a knowledge base with --kb DIR")?;
-        Ok(past::reasons(base, runner, space, pattern)?)
+        Ok(past::reasons(base, runner, space, pattern, self.epoch)?)
     }
 }

@@ -3,7 +3,7 @@
 use super::base::{Base, BaseError, Committed};
 use super::load::decode;
 use super::record::{AtomRecord, CauseRecord, Record};
-use metta::{Reason, Runner, SourceId};
+use metta::{MemoryWorld, Reason, Runner};
 use rustc_hash::FxHashMap;
 use space::{Atom, SpaceRef, StateRef, Symbol, canonical};
 use std::collections::VecDeque;
@@ -23,6 +23,8 @@ pub(super) struct Images {
     images: Vec<Image>,
     /// How many frozen spaces and states were made: they have serial numbers of their own.
     made: u64,
+    /// Whether a program has changed the library.
+    is_library_changed: bool,
 }
 
 impl Drop for Images {
@@ -34,11 +36,23 @@ impl Drop for Images {
 impl Image {
     /// Spaces of the past may hold each other.
     fn clear(&self) {
-        self.spaces.values().for_each(SpaceRef::clear);
+        self.spaces.values().filter(|space| space.is_frozen()).for_each(SpaceRef::clear);
     }
 }
 
 impl Images {
+    /// No images yet.
+    pub(super) fn new(is_library_changed: bool) -> Self {
+        Self { images: Vec::new(), made: 0, is_library_changed }
+    }
+
+    /// A program has changed the library: images that show the live one are no longer right.
+    pub(super) fn note_library_change(&mut self) {
+        if !std::mem::replace(&mut self.is_library_changed, true) {
+            self.images.clear();
+        }
+    }
+
     /// A space as it was after a commit.
     pub(super) fn space(
         &mut self,
@@ -69,6 +83,9 @@ impl Images {
             self.add_space(&mut past, runner, serial);
         }
         past.imports.push((1, 0));
+        if self.is_library_changed {
+            self.copy_library(&mut past, runner);
+        }
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
             if committed.header.as_ref().is_some_and(|header| header.epoch > epoch) {
@@ -82,14 +99,15 @@ impl Images {
                 into.import(from);
             }
         }
-        past.image.spaces.iter().filter(|(serial, _)| **serial != 0).for_each(|(_, space)| space.freeze());
+        let is_past = |space: &&SpaceRef| runner.space(0).is_none_or(|library| !library.is_same(space));
+        past.image.spaces.values().filter(is_past).for_each(SpaceRef::freeze);
         past.states.iter().for_each(StateRef::freeze);
         Ok(past.image)
     }
 
     fn add_space(&mut self, past: &mut Past, runner: &Runner, serial: u64) {
         let Some(live) = runner.space(serial) else { return };
-        // The library does not change.
+        // The library hardly ever changes, and nothing of it is added here then.
         let space = if serial == 0 {
             live
         } else {
@@ -97,6 +115,18 @@ impl Images {
             SpaceRef::new(self.next_serial(), name, runner.terms())
         };
         past.image.spaces.insert(serial, space);
+    }
+
+    /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
+    fn copy_library(&mut self, past: &mut Past, runner: &mut Runner) {
+        let Some(live) = runner.space(0) else { return };
+        let name = format!("as-of-{}({})", past.image.epoch, live.name());
+        let copy = SpaceRef::new(self.next_serial(), name, runner.terms());
+        let fresh = Runner::new(Box::new(MemoryWorld::default()));
+        if let Some(library) = fresh.space(0) {
+            library.atoms(runner.variables()).iter().for_each(|atom| copy.add(atom));
+        }
+        past.image.spaces.insert(0, copy);
     }
 
     fn next_serial(&mut self) -> u64 {
@@ -119,7 +149,8 @@ impl Images {
             }
             Record::State { state, value } => {
                 let value = past.decode(runner, &value)?;
-                let state = usize::try_from(state - 1).ok().and_then(|index| past.states.get(index));
+                let index = state.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+                let state = index.and_then(|index| past.states.get(index));
                 state.ok_or("a state is set that was not made")?.set(value);
             }
             Record::SpaceMade { serial } => self.add_space(past, runner, serial),
@@ -161,12 +192,13 @@ impl Past {
     }
 }
 
-/// Where the copies of atoms come from that are in a space now, in the order of the commits.
+/// Where the copies of atoms come from that are in a space after a commit, in the order of the commits.
 pub(super) fn reasons(
     base: &Base,
     runner: &mut Runner,
     space: &SpaceRef,
     pattern: &Atom,
+    last: u64,
 ) -> Result<Vec<Reason>, BaseError> {
     let serial = space.serial();
     let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
@@ -179,6 +211,9 @@ pub(super) fn reasons(
             walk.take_all(&committed)?;
             continue;
         };
+        if header.epoch > last {
+            break;
+        }
         committed.each(|record| {
             walk.take(&record);
             let Record::Count { space, copies, atom } = record else { return Ok(()) };
@@ -216,7 +251,7 @@ fn matches(runner: &mut Runner, pattern: &Atom, atom: &Atom) -> bool {
 }
 
 /// The atoms that a source states, as its commits say, with copies.
-pub(super) fn statements(base: &Base, runner: &mut Runner, source: SourceId) -> Result<Vec<Atom>, BaseError> {
+pub(super) fn statements(base: &Base, runner: &mut Runner, source: u32) -> Result<Vec<Atom>, BaseError> {
     let mut stated: Vec<Option<Atom>> = Vec::new();
     let mut places: FxHashMap<Vec<u8>, VecDeque<usize>> = FxHashMap::default();
     let mut is_statement = false;
@@ -226,7 +261,7 @@ pub(super) fn statements(base: &Base, runner: &mut Runner, source: SourceId) -> 
         committed.each(|record| {
             match record {
                 Record::Cause { source: cause, kind, .. } => {
-                    is_statement = cause == source.0 && kind == CauseRecord::Statement;
+                    is_statement = cause == source && kind == CauseRecord::Statement;
                 }
                 Record::Count { copies, atom, .. } if is_statement && copies > 0 => {
                     let decoded = decode(runner, &atom).map_err(damaged)?;
@@ -236,7 +271,7 @@ pub(super) fn statements(base: &Base, runner: &mut Runner, source: SourceId) -> 
                         stated.push(Some(decoded.clone()));
                     }
                 }
-                Record::Unstated { source: from, atom } if from == source.0 => {
+                Record::Unstated { source: from, atom } if from == source => {
                     if let Some(first) = places.get_mut(atom.bytes).and_then(VecDeque::pop_front) {
                         stated[first] = None;
                     }

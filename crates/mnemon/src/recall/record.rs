@@ -14,8 +14,11 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 /// The version of what programs mean. A tape is replayed by the version it was recorded with.
 pub(crate) const SEMANTICS_VERSION: u32 = 1;
 
-/// A frame this long is not made longer: what is left of its commit goes to another.
+/// A frame is not made longer than this by another record: what is left of its commit goes to another frame.
 pub(crate) const PART_BYTES: usize = 4 << 20;
+
+/// The highest number of a variable that a commit may say was handed out; there is room for as many again.
+pub(crate) const VARIABLES_MAX: u64 = 1 << 62;
 
 /// The kinds of frames of a base.
 mod kind {
@@ -78,7 +81,10 @@ impl<'a> Frame<'a> {
             }
             kind::PART => Ok(Self::Part { records: rest }),
             kind::COMMIT => {
-                let (header, records) = header(rest)?;
+                let (header, records) = header::<CommitHeader>(rest)?;
+                if header.variables > VARIABLES_MAX {
+                    return Err(RecordError::Variables(header.variables));
+                }
                 Ok(Self::Commit { header, records })
             }
             kind::NOTE => Ok(Self::Note { records: rest }),
@@ -98,6 +104,10 @@ pub(crate) enum RecordError {
     Kind(u8),
     Version(u32),
     Malformed,
+    /// A record says that so many copies came or went at once.
+    Copies(i64),
+    /// A commit says that so many variables were numbered.
+    Variables(u64),
 }
 
 impl fmt::Display for RecordError {
@@ -109,6 +119,12 @@ impl fmt::Display for RecordError {
                 write!(formatter, "it has format {version}, and this version reads formats up to {FORMAT_VERSION}")
             }
             Self::Malformed => formatter.write_str("what the frame says is malformed"),
+            Self::Copies(copies) => {
+                write!(formatter, "a record counts {copies} copies of an atom, and each says 1 or -1")
+            }
+            Self::Variables(variables) => {
+                write!(formatter, "it says that {variables} variables were numbered, and {VARIABLES_MAX} is the most")
+            }
         }
     }
 }
@@ -132,7 +148,8 @@ pub(crate) enum Record<'a> {
         line: u32,
         column: u32,
     },
-    /// Copies of an atom were added, or taken away if the count is negative.
+    /// A copy of an atom was added, or taken away if the count is negative. A few bytes must not stand for endless work,
+    /// so the count is 1 or -1.
     Count {
         space: u64,
         copies: i64,
@@ -238,6 +255,11 @@ impl<'a> Records<'a> {
             return Ok(None);
         }
         let (record, rest) = header(self.0)?;
+        if let Record::Count { copies, .. } = record
+            && copies.unsigned_abs() != 1
+        {
+            return Err(RecordError::Copies(copies));
+        }
         self.0 = rest;
         Ok(Some(record))
     }
@@ -252,11 +274,13 @@ pub(crate) struct CommitWriter {
 
 impl CommitWriter {
     pub(crate) fn push(&mut self, record: &Record<'_>) {
+        let before = self.records.len();
         let records = std::mem::take(&mut self.records);
         self.records = postcard::to_extend(record, records).expect("a vector takes every record");
-        if self.records.len() >= PART_BYTES {
+        if self.records.len() > PART_BYTES && before > 0 {
+            let rest = self.records.split_off(before);
             let mut part = vec![kind::PART];
-            part.append(&mut self.records);
+            part.extend(std::mem::replace(&mut self.records, rest));
             self.parts.push(part);
         }
     }

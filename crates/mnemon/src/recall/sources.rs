@@ -12,6 +12,8 @@ pub(crate) struct KnownSource {
     pub(crate) file: Option<String>,
     /// BLAKE3 of its text.
     pub(crate) content: [u8; 32],
+    /// Its number in the base, given when something of it is first recorded there.
+    pub(crate) number: Option<u32>,
     /// Whether this text ran to its end.
     pub(crate) is_complete: bool,
     /// Whether the base knows that this text began.
@@ -21,9 +23,13 @@ pub(crate) struct KnownSource {
     lines: Option<Lines>,
 }
 
-/// All sources, by number.
+/// All sources, in the order in which the run met them.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Vec<KnownSource>);
+pub(crate) struct Sources {
+    known: Vec<KnownSource>,
+    /// How many the base numbers.
+    numbered: u32,
+}
 
 /// What is known of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +42,33 @@ pub(crate) enum Found {
 }
 
 impl Sources {
-    pub(crate) fn len(&self) -> u32 {
-        self.0.len() as u32
+    /// How many the base numbers.
+    pub(crate) fn numbered(&self) -> u32 {
+        self.numbered
+    }
+
+    /// The number of a source in the base. A source that nothing was recorded of takes up none.
+    pub(crate) fn number(&mut self, id: SourceId) -> u32 {
+        let next = self.numbered;
+        let Some(source) = self.known.get_mut(id.0 as usize) else { return next };
+        let number = *source.number.get_or_insert(next);
+        self.numbered = next.max(number + 1);
+        number
     }
 
     pub(crate) fn get(&self, id: SourceId) -> Option<&KnownSource> {
-        self.0.get(id.0 as usize)
+        self.known.get(id.0 as usize)
     }
 
     pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut KnownSource> {
-        self.0.get_mut(id.0 as usize)
+        self.known.get_mut(id.0 as usize)
     }
 
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
     pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> Found {
         let Some(file) = file else { return Found::New };
-        let files = || self.0.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
+        let files =
+            || self.known.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
         if let Some((index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
             let id = SourceId(index as u32);
             let is_unchanged = known.is_complete && known.content == *content;
@@ -76,17 +93,18 @@ impl Sources {
                 origin: source.origin.to_owned(),
                 file,
                 content,
+                number: None,
                 is_complete: false,
                 is_recorded: false,
                 is_edited: false,
                 lines,
             }),
             Found::Unchanged(id) => {
-                self.0[id.0 as usize].lines = lines;
+                self.known[id.0 as usize].lines = lines;
                 id
             }
             Found::Moved(id) => {
-                let known = &mut self.0[id.0 as usize];
+                let known = &mut self.known[id.0 as usize];
                 (known.file, known.lines) = (file, lines);
                 // The base is to know it by its new name: it begins once more.
                 (known.is_edited, known.is_recorded, known.is_complete) = (true, false, false);
@@ -94,7 +112,7 @@ impl Sources {
                 id
             }
             Found::Changed(id) => {
-                let known = &mut self.0[id.0 as usize];
+                let known = &mut self.known[id.0 as usize];
                 known.is_edited = true;
                 known.is_recorded &= known.content == content;
                 (known.content, known.is_complete, known.lines) = (content, false, lines);
@@ -113,8 +131,8 @@ impl Sources {
     }
 
     pub(crate) fn add(&mut self, source: KnownSource) -> SourceId {
-        self.0.push(source);
-        SourceId(self.0.len() as u32 - 1)
+        self.known.push(source);
+        SourceId(self.known.len() as u32 - 1)
     }
 
     /// The line and column of a place in a source that is being run.
@@ -131,12 +149,13 @@ impl Sources {
 
 impl KnownSource {
     /// A source as a base has recorded it.
-    pub(crate) fn recorded(module: ModuleId, origin: &str, file: Option<&str>, content: [u8; 32]) -> Self {
+    pub(crate) fn recorded(number: u32, module: ModuleId, origin: &str, file: Option<&str>, content: [u8; 32]) -> Self {
         Self {
             module,
             origin: origin.to_owned(),
             file: file.map(str::to_owned),
             content,
+            number: Some(number),
             is_complete: false,
             is_recorded: true,
             is_edited: false,

@@ -77,10 +77,29 @@ impl fmt::Display for Request<'_> {
             Self::Environment(name) => write!(formatter, "read the environment variable {name}"),
             Self::OpenFile(path, mode) => write!(formatter, "open the file {path} ({mode:?})"),
             Self::ReadFile(file, most) => write!(formatter, "read at most {most} bytes of file {}", file.0),
-            Self::WriteFile(file, bytes) => write!(formatter, "write {} bytes to file {}", bytes.len(), file.0),
+            Self::WriteFile(file, bytes) => {
+                write!(formatter, "write {} bytes to file {}: {}", bytes.len(), file.0, Shown(bytes))
+            }
             Self::SeekFile(file, position) => write!(formatter, "go to byte {position} of file {}", file.0),
             Self::FileSize(file) => write!(formatter, "ask for the size of file {}", file.0),
             Self::CloseFile(file) => write!(formatter, "close file {}", file.0),
+        }
+    }
+}
+
+/// The most bytes of a write that are shown to people.
+const SHOWN_BYTES_MAX: usize = 80;
+
+/// Bytes for people: two that differ look different.
+struct Shown<'a>(&'a [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.get(..SHOWN_BYTES_MAX) {
+            Some(first) if first.len() < self.0.len() => {
+                write!(formatter, "\"{}…\", BLAKE3 {}", first.escape_ascii(), blake3::hash(self.0).to_hex())
+            }
+            _ => write!(formatter, "\"{}\"", self.0.escape_ascii()),
         }
     }
 }
@@ -384,7 +403,12 @@ impl TapeReader {
 fn reader(disk: &Arc<dyn Disk>) -> Result<Reader, TapeError> {
     Reader::from_frame(Arc::clone(disk), 0).map_err(|error| match error {
         ReadError::Empty => TapeError::NotATape,
-        ReadError::Damaged(Damage { offset: 0, flaw: Flaw::Short | Flaw::Magic, .. }) => TapeError::NotATape,
+        // A tape whose beginning is damaged has frames all the same.
+        ReadError::Damaged(Damage { offset: 0, flaw: Flaw::Short | Flaw::Magic, .. })
+            if !journal::verify(Arc::clone(disk)).is_ok_and(|report| report.frames > 0) =>
+        {
+            TapeError::NotATape
+        }
         error => TapeError::Read(Box::new(error)),
     })
 }

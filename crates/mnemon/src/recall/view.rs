@@ -147,7 +147,7 @@ impl BaseReport {
             // The library and the program have one each.
             spaces: runner.space_count() - 2,
             states: runner.state_count(),
-            sources: loaded.sources.len() as usize,
+            sources: loaded.sources.numbered() as usize,
             others: loaded.others,
         }
     }
@@ -269,7 +269,7 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, BaseError> {
         let space = self.runner.top_space();
-        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern)?;
+        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }

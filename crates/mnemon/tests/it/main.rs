@@ -1,8 +1,15 @@
 //! Tests of the engine as a library.
 
+mod base_model;
 mod corpus;
 mod documents;
+mod edits;
 mod examples;
+mod harm;
 mod harness;
+mod history;
 mod modes;
+mod power;
+mod regressions;
 mod system_world;
+mod tapes;

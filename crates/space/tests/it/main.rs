@@ -9,6 +9,7 @@
 
 mod atoms;
 mod canonical;
+mod changes;
 mod defects;
 mod depth;
 mod generated;

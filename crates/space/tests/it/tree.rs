@@ -176,7 +176,7 @@ impl Substitution {
 }
 
 /// A space as a list: each different atom once, in the order in which its first copy was added, with its count.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Model {
     entries: Vec<(Tree, usize)>,
 }
