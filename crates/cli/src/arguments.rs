@@ -19,12 +19,24 @@ pub(crate) enum Command {
     /// Run again what a tape holds, and check that it comes to the same
     #[command(after_help = ABOUT_REPLAYS)]
     Replay(ReplayArguments),
+    /// Look at a knowledge base: its history, its past, its atoms; check it
+    Kb(crate::kb::KbArguments),
+    /// Say which commit and which form put an atom into a knowledge base
+    Why(crate::kb::WhyArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
 }
 
 const ABOUT_RUNS: &str = "\
 Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
+
+With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
+file that was run before adds no plain forms again, an edited one those that differ; a text of -e or of the standard
+input adds its plain forms each time. Ctrl-C and --timeout undo what came
+after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon why` where it comes from.
+
+With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
+holds the programs and all they were told: keep it as safe as those.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -68,7 +80,8 @@ const ABOUT_REPLAYS: &str = "\
 The programs on the tape are run again. What they are told of files, clocks and random numbers comes from the tape; what
 they print, and the state after each commit, must be what it was. No other file is needed.
 
-Exit code: 0 all is the same; 2 wrong usage; 4 something differs, or the tape is damaged.";
+Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
+there; 4 something differs, or the tape is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
@@ -76,7 +89,7 @@ pub(crate) struct ReplayArguments {
     #[arg(value_name = "TAPE")]
     pub(crate) tape: PathBuf,
 
-    /// Stop after this commit
+    /// Stop after this commit; each `!` form is one
     #[arg(long, value_name = "N")]
     pub(crate) to: Option<u64>,
 }

@@ -3,6 +3,7 @@
 //! 1. A path is a folder of segments, a knowledge base (then the journal inside it is meant) or a journal in one file.
 //! 2. Nothing but `salvage` writes, and that only to the new place. All verbs work while somebody else writes the journal.
 
+use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::End;
 use clap::{Args, Subcommand};
@@ -11,7 +12,7 @@ use journal::{
     SegmentReport, SingleFile, VERSION, VerifyError, Warning, salvage, verify,
 };
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -99,9 +100,6 @@ pub(crate) fn run(arguments: &JournalArguments) -> End {
     };
     done.unwrap_or_else(|end| end)
 }
-
-/// How a verb ended; an error has been told already.
-type Ended = Result<End, End>;
 
 /// A journal that a path leads to.
 struct Found {
@@ -224,6 +222,12 @@ fn verify_all(path: &Path) -> Ended {
     tell(&found, &report)
 }
 
+/// Says what is damaged in a journal, if something is.
+pub(crate) fn check(path: &Path) -> Ended {
+    let (found, report) = verified(path)?;
+    tell(&found, &report)
+}
+
 /// What a journal is like; an error if there is none.
 fn verified(path: &Path) -> Result<(Found, Report), End> {
     let found = find(path)?;
@@ -324,10 +328,6 @@ fn numbers(first: u64, count: u64) -> String {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
 fn unreadable(found: &Found, error: ReadError) -> End {
     let name = &found.name;
     match error {
@@ -355,35 +355,4 @@ fn not_a_journal(found: &Found) -> End {
 
 fn way_out(found: &Found) -> String {
     format!("`mnemon journal salvage {} --to NEW` carries what can be read into a new journal", found.name)
-}
-
-/// Tells an error; gives how the command ends.
-fn fail(message: &str, help: &str, end: End) -> End {
-    render::error(message, Some(help).filter(|help| !help.is_empty()));
-    end
-}
-
-/// The standard output.
-struct Out(BufWriter<io::StdoutLock<'static>>);
-
-impl Out {
-    fn new() -> Self {
-        Self(BufWriter::new(io::stdout().lock()))
-    }
-
-    fn line(&mut self, text: &str) -> Result<(), End> {
-        writeln!(self.0, "{text}").map_err(|error| not_written(&error))
-    }
-
-    fn end(&mut self) -> Ended {
-        self.0.flush().map(|()| End::Fine).map_err(|error| not_written(&error))
-    }
-}
-
-fn not_written(error: &io::Error) -> End {
-    // A reader that has seen enough is no failure.
-    if error.kind() == ErrorKind::BrokenPipe {
-        return End::Fine;
-    }
-    fail(&format!("cannot write to the standard output: {error}"), "", End::Error)
 }

@@ -6,6 +6,8 @@
 
 mod arguments;
 mod journal;
+mod kb;
+mod output;
 mod render;
 mod replay;
 mod run;
@@ -18,6 +20,8 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments).into(),
         Command::Replay(arguments) => replay::replay(&arguments).into(),
+        Command::Kb(arguments) => kb::run(&arguments).into(),
+        Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
     }
 }

@@ -1,8 +1,9 @@
 //! `mnemon replay`: a recorded run once more, checked against its tape.
 
 use crate::arguments::ReplayArguments;
+use crate::output::counted;
 use crate::render;
-use crate::run::{End, Heard, Terminal, explain, recall_failed, watch_for_interrupts};
+use crate::run::{End, Heard, Terminal, explain, recall_failed, tape_failed, watch_for_interrupts};
 use mnemon::{Engine, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
 
 /// Runs again what is on a tape.
@@ -11,40 +12,51 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> End {
     let replaying = opened.and_then(|tape| Engine::replaying(SystemWorld::default(), tape, arguments.to));
     let (mut engine, program) = match replaying {
         Ok(replaying) => replaying,
+        Err(RecallError::Tape(error)) => return tape_failed(&arguments.tape, &error),
         Err(error) => return recall_failed(&error),
     };
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, None, &heard);
-    let end = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    // What the recorded run came to is no failure of its replay.
+    let _ = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();
-    match ended {
-        None => {}
-        Some(ReplayEnd::Reached(commit)) => {
-            render::say(&format!("replayed up to commit {commit}: all the same so far"));
-            return End::Fine;
-        }
-        Some(ReplayEnd::TapeEnds(_)) => {
-            render::say(&format!(
-                "warning: the tape ends here, because the recorded run was killed; {} were replayed, all the same",
-                commits_text(commits)
-            ));
-            return End::Fine;
-        }
-        Some(end) => return recall_failed(&RecallError::Replay(end)),
+    if let Some(ended) = ended {
+        return explain_end(ended, commits);
     }
-    // What only this run met, such as a closed output, is told as in any run; what the recorded run came to is no failure of
-    // its replay.
-    if let ProgramEnd::World(_) = end {
-        return explain(end);
+    match engine.finish() {
+        Ok(()) => {}
+        Err(RecallError::Replay(ended)) => return explain_end(ended, commits),
+        Err(error) => return recall_failed(&error),
     }
-    if let Err(error) = engine.finish() {
-        return recall_failed(&error);
-    }
-    render::say(&format!("replayed {}: all the same", commits_text(commits)));
+    let beyond = match arguments.to {
+        Some(to) if to > commits => format!("; there is no commit {to}"),
+        _ => String::new(),
+    };
+    render::say(&format!("replayed {}: all the same{beyond}", counted(commits, "commit")));
     End::Fine
 }
 
-fn commits_text(commits: u64) -> String {
-    if commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") }
+/// Tells why a replay ended before the program did.
+fn explain_end(ended: ReplayEnd, commits: u64) -> End {
+    match ended {
+        ReplayEnd::Reached(commit) => {
+            render::say(&format!("replayed up to commit {commit}: all the same so far"));
+            End::Fine
+        }
+        ReplayEnd::TapeEnds(_) => {
+            let commits = counted(commits, "commit");
+            render::say(&format!(
+                "warning: the tape ends here, because the recorded run was cut off; replayed {commits}: all the same"
+            ));
+            End::Fine
+        }
+        ReplayEnd::Interrupted(_) => {
+            let commits = counted(commits, "commit");
+            render::error(&format!("the replay was cancelled; replayed {commits}: all the same so far"), None);
+            End::Error
+        }
+        ReplayEnd::NotShown(error) => explain(ProgramEnd::World(error), None),
+        ended => recall_failed(&RecallError::Replay(ended)),
+    }
 }

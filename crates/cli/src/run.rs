@@ -4,9 +4,11 @@ use crate::arguments::RunArguments;
 use crate::render;
 use mnemon::syntax::Diagnostic;
 use mnemon::{
-    Base, BaseError, Engine, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape, WorldError,
+    Base, BaseError, Engine, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape, TapeError,
+    WorldError,
 };
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,47 +62,83 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     };
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, arguments.timeout, &heard);
-    let end = explain(engine.run_program(&program, &mut Terminal { heard: heard.clone() }));
+    let end = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    // A tape that took no more has been told of by then.
+    let is_told = matches!(end, ProgramEnd::Memory(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
+    let end = explain(end, engine.epoch());
     heard.set();
     if arguments.stats {
         print_statistics(&engine, started.elapsed());
     }
     match engine.finish() {
-        Ok(()) => end,
-        Err(error) => recall_failed(&error),
+        Err(error) if !is_told => recall_failed(&error),
+        _ => end,
     }
 }
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
     let base = match &arguments.kb {
-        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(&error))?),
+        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
     };
     for warning in base.iter().flat_map(Base::warnings) {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
-        Some(path) => Some(Tape::create(path).map_err(|error| recall_failed(&RecallError::Tape(error)))?),
+        Some(path) => Some(Tape::create(path).map_err(|error| tape_failed(path, &error))?),
         None => None,
     };
     let made = Engine::remembering(SystemWorld::default(), base, tape, program);
-    made.map_err(|error| recall_failed(&error))
+    made.map_err(|error| match (&error, &arguments.kb) {
+        (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
+        _ => recall_failed(&error),
+    })
 }
 
-/// Tells why a base cannot be used.
-pub(crate) fn base_failed(error: &BaseError) -> End {
-    render::error(&error.to_string(), error.help());
-    if error.is_damage() { End::Damaged } else { End::Usage }
+/// Tells why the base in a directory cannot be used.
+pub(crate) fn base_failed(directory: &Path, error: &BaseError) -> End {
+    use BaseError::{Format, InUse, Io, Missing, NotABase};
+    let names_it = matches!(error, InUse { .. } | NotABase { .. } | Missing { .. } | Format { .. } | Io { .. });
+    let message = if names_it { error.to_string() } else { format!("{}: {error}", directory.display()) };
+    render::error(&message, error.help());
+    base_end(error)
+}
+
+fn base_end(error: &BaseError) -> End {
+    match error {
+        error if error.is_damage() => End::Damaged,
+        BaseError::Open(_) | BaseError::Read(_) | BaseError::Append(_) | BaseError::Sync(_) => End::Error,
+        _ => End::Usage,
+    }
+}
+
+/// Tells why a tape cannot be used.
+pub(crate) fn tape_failed(path: &Path, error: &TapeError) -> End {
+    let names_it = matches!(error, TapeError::Io { .. } | TapeError::Exists { .. });
+    let message = if names_it { error.to_string() } else { format!("{}: {error}", path.display()) };
+    render::error(&message, error.help());
+    tape_end(error)
+}
+
+fn tape_end(error: &TapeError) -> End {
+    match error {
+        error if error.is_damage() => End::Damaged,
+        TapeError::Open(_) | TapeError::Read(_) | TapeError::Append(_) | TapeError::Sync(_) => End::Error,
+        _ => End::Usage,
+    }
 }
 
 /// Tells why a run cannot be remembered or replayed.
 pub(crate) fn recall_failed(error: &RecallError) -> End {
     match error {
-        RecallError::Base(error) => base_failed(error),
+        RecallError::Base(error) => {
+            render::error(&error.to_string(), error.help());
+            base_end(error)
+        }
         RecallError::Tape(error) => {
             render::error(&error.to_string(), error.help());
-            if error.is_damage() { End::Damaged } else { End::Usage }
+            tape_end(error)
         }
         RecallError::Replay(end) => {
             render::error(&end.to_string(), None);
@@ -113,13 +151,13 @@ pub(crate) fn recall_failed(error: &RecallError) -> End {
     }
 }
 
-/// Tells how a program ended, where its output does not.
-pub(crate) fn explain(end: ProgramEnd) -> End {
+/// Tells how a program ended, where its output does not. If it ran in a base, that is at this commit now.
+pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
     match end {
         ProgramEnd::Finished => End::Fine,
         ProgramEnd::NotParsed => End::NotParsed,
         ProgramEnd::Limit { limit, place } => {
-            explain_limit(limit, &place);
+            explain_limit(limit, &place, epoch);
             End::Error
         }
         ProgramEnd::NotRead(error) => {
@@ -133,9 +171,10 @@ pub(crate) fn explain(end: ProgramEnd) -> End {
             End::Error
         }
         ProgramEnd::Memory(error) => {
-            let help = error.downcast_ref::<BaseError>().and_then(BaseError::help);
+            let base = error.downcast_ref::<BaseError>();
+            let help = base.and_then(BaseError::help).or(error.downcast_ref::<TapeError>().and_then(TapeError::help));
             render::error(&format!("the run cannot go on: {error}"), help);
-            End::Error
+            if base.is_some_and(BaseError::is_damage) { End::Damaged } else { End::Error }
         }
         _ => End::Error,
     }
@@ -160,7 +199,7 @@ impl Reporter for Terminal {
     }
 }
 
-fn explain_limit(limit: LimitReached, place: &str) {
+fn explain_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
     let (message, help) = match limit {
         LimitReached::Steps(steps) => (
             format!("the evaluation at {place} took all of its {steps} steps"),
@@ -174,9 +213,14 @@ fn explain_limit(limit: LimitReached, place: &str) {
             format!("the evaluation at {place} did not end in time"),
             "look for a loop that does not end, or allow more with --timeout",
         ),
+        _ if epoch.is_some() => (format!("the evaluation at {place} was cancelled"), "run the program again to go on"),
         _ => (format!("the evaluation at {place} was cancelled"), "what was printed and added before it stands"),
     };
     render::error(&message, Some(help));
+    // Only who ends an evaluation from outside wants nothing of it: what it did is undone.
+    if let (Some(epoch), LimitReached::Time | LimitReached::Cancelled) = (epoch, limit) {
+        render::say(&format!("the knowledge base is as commit {epoch} left it: nothing after it is kept"));
+    }
 }
 
 /// Whether an evaluation that was told to end has done so.
@@ -232,5 +276,9 @@ fn print_statistics(engine: &Engine, elapsed: Duration) {
     render::say(&format!("steps        {}", counts.steps));
     render::say(&format!("depth        {}", counts.depth_max));
     render::say(&format!("atoms        {}", engine.atom_count()));
+    let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];
+    for (name, count) in remembered.into_iter().filter_map(|(name, count)| Some((name, count?))) {
+        render::say(&format!("{name:<11}  {count}"));
+    }
     render::say(&format!("seconds      {:.3}", elapsed.as_secs_f64()));
 }

@@ -258,6 +258,9 @@ pub trait Memory {
     /// Whether what it keeps outlives the process, so that only atoms that can be made again may be kept.
     fn is_durable(&self) -> bool;
 
+    /// How many commits the run has made.
+    fn commits(&self) -> u64;
+
     /// The number of the last commit; `None` if commits are not counted here.
     fn epoch(&self) -> Option<u64>;
 

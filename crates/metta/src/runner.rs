@@ -253,6 +253,11 @@ impl Runner {
         self.memory = Some(memory);
     }
 
+    /// What remembers the run, if something does.
+    pub fn memory(&self) -> Option<&dyn Memory> {
+        self.memory.as_deref()
+    }
+
     /// Takes the memory away.
     pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
         self.begin_noting(Keeps::Nothing);

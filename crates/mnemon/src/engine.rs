@@ -113,6 +113,16 @@ impl Engine {
         self.run.runner.statistics()
     }
 
+    /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
+    pub fn commits(&self) -> Option<u64> {
+        self.run.runner.memory().map(metta::Memory::commits)
+    }
+
+    /// The number of the base's last commit; `None` without a base.
+    pub fn epoch(&self) -> Option<u64> {
+        self.run.runner.memory()?.epoch()
+    }
+
     /// How many atoms the program's space holds.
     pub fn atom_count(&self) -> usize {
         self.run.runner.top_space().len()

@@ -30,7 +30,7 @@ pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path}
 pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use program::{Program, ProgramEnd, Reporter};
-pub use recall::{Base, BaseError, BaseReport, Change, CommitView, View};
+pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
 pub use recall::{Difference, RecallError, ReplayEnd, Tape, TapeError, TapeReader};
 pub use space::Atom;
 pub use system_world::SystemWorld;

@@ -271,6 +271,35 @@ pub fn hash(atom: &Atom) -> u128 {
     }
 }
 
+/// The content hash of the atom that has these canonical bytes, without making it.
+///
+/// # Errors
+/// The bytes are no atom's.
+pub fn hash_of_bytes(bytes: &[u8]) -> Result<u128, DecodeError> {
+    let nameless = Variable::new("_");
+    let mut reader = Reader { bytes, offset: 0, variables: Vec::new(), variable: |_| nameless.clone() };
+    let mut hashes: Vec<u128> = Vec::new();
+    let mut open: Vec<(u8, usize)> = Vec::new();
+    loop {
+        let start = reader.offset;
+        match reader.item(&mut |_| Some(Atom::unit()))? {
+            Item::Open(tag) => open.push((tag, hashes.len())),
+            Item::Atom(_) => hashes.push(XxHash3_128::oneshot(&bytes[start..reader.offset])),
+            Item::Close => {
+                let (tag, from) = open.pop().ok_or(DecodeError::UnknownTag { tag: tag::END, offset: start })?;
+                let hash = hash_of_node(tag, hashes[from..].iter().copied());
+                hashes.truncate(from);
+                hashes.push(hash);
+            }
+        }
+        match (open.is_empty(), hashes.as_slice()) {
+            (true, [hash]) if reader.offset == bytes.len() => return Ok(*hash),
+            (true, _) => return Err(DecodeError::Trailing { offset: reader.offset }),
+            _ => {}
+        }
+    }
+}
+
 /// The content hash of an atom that holds no others.
 pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
     /// As long as most names are.

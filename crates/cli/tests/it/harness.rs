@@ -1,7 +1,7 @@
 //! Running the binary with bounded time.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,12 @@ pub(crate) fn signal(process: u32, name: &str) {
 
 /// Runs `mnemon` with a text on its standard input.
 pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Ended {
-    let mut child = command(arguments).spawn().expect("the binary runs");
+    feed(command(arguments), input)
+}
+
+/// Runs a command with a text on its standard input.
+pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ended {
+    let mut child = command.spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("there is a standard input");
     let input = input.to_vec();
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
@@ -69,4 +74,57 @@ pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> PathBuf
     let path = folder.join(name);
     std::fs::write(&path, content).expect("a file can be written");
     path
+}
+
+/// A folder of a test's own, empty at the beginning and gone at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder can be made");
+        std::fs::write(path, content).expect("a file can be written");
+    }
+
+    /// A command that runs in this folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(arguments);
+        command.current_dir(&self.0);
+        command
+    }
+
+    /// Runs `mnemon` in this folder.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        wait(self.command(arguments).spawn().expect("the binary runs"))
+    }
+
+    /// Runs `mnemon` in this folder, which must end well; gives its output.
+    pub(crate) fn good(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
+        ended.out
+    }
+
+    /// The atoms of the base `kb` in this folder, as source, without comments.
+    pub(crate) fn atoms(&self) -> Vec<String> {
+        let dump = self.good(&["kb", "dump", "kb"]);
+        dump.lines().filter(|line| !line.starts_with(';')).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

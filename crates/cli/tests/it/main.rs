@@ -1,10 +1,14 @@
 //! The `mnemon` command as a person runs it: what it prints, what it says, how it ends.
 
+mod crash;
 mod endurance;
 mod harness;
 mod input;
 mod journal_verbs;
+mod kb;
 mod limits;
 mod messages;
 mod output;
+mod recall;
+mod replay;
 mod sources;

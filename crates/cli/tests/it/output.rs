@@ -1,6 +1,6 @@
 //! What is printed: answers, JSON lines, counts, help.
 
-use crate::harness::{file, run, run_with_input};
+use crate::harness::{Folder, file, run, run_with_input};
 
 #[test]
 fn an_answer_is_a_line() {
@@ -52,6 +52,21 @@ fn counts_go_to_the_standard_error() {
     let ended = run(&["run", "--stats", "-e", "!(+ 1 2)"]);
     assert_eq!(ended.out, "[3]\n");
     assert!(ended.err.contains("evaluations  1\n") && ended.err.contains("steps"), "{}", ended.err);
+}
+
+#[test]
+fn commits_are_counted_where_they_are_kept() {
+    let folder = Folder::new("output-commits");
+    let program = ["-e", "(a 1) !(+ 1 2) !(+ 1 2)", "--stats"];
+    let counts = |arguments: &[&str]| -> Vec<String> {
+        let err = folder.run(&[&["run"], arguments, &program].concat()).err;
+        err.lines().filter(|line| line.starts_with("commits") || line.starts_with("epoch")).map(str::to_owned).collect()
+    };
+    assert!(counts(&[]).is_empty());
+    assert_eq!(counts(&["--record", "tape"]), ["commits      2"]);
+    // A commit that changes nothing is one of the run and none of the base.
+    assert_eq!(counts(&["--kb", "kb"]), ["commits      2", "epoch        1"]);
+    assert_eq!(counts(&["--kb", "kb", "--record", "other"]), ["commits      2", "epoch        2"]);
 }
 
 #[test]

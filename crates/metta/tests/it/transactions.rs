@@ -99,8 +99,16 @@ impl Memory for Notes {
     }
     fn undo_sources(&mut self, _: usize) {}
     fn end_source(&mut self, _: SourceId) {}
-    fn begin_evaluation(&mut self, _: &mut Runner, _: u64, _: Cause) -> Result<(), MemoryError> {
+    fn begin_evaluation(&mut self, _: u64, _: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError> {
+        Ok(None)
+    }
+
+    fn close(&mut self) -> Result<(), MemoryError> {
         Ok(())
+    }
+
+    fn commits(&self) -> u64 {
+        0
     }
     fn commit(&mut self, commit: Commit, _: Occasion, _: Cause) -> Result<(), MemoryError> {
         if !commit.is_empty() {
@@ -127,7 +135,7 @@ impl Memory for Notes {
 
 fn described(commit: &Commit) -> String {
     let events = commit.events.iter().map(|event: &Event| format!("{event:?}"));
-    let changes = commit.changes.iter().map(|change| match &change.kind {
+    let changes = commit.changes.changes.iter().map(|change| match &change.kind {
         ChangeKind::Added { space, atom } => format!("{} + {atom}", space.name()),
         ChangeKind::Removed { space, atom, .. } => format!("{} - {atom}", space.name()),
         ChangeKind::Set { state, .. } => format!("state {} = {}", state.serial(), state.value()),

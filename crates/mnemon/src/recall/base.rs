@@ -39,6 +39,11 @@ pub enum BaseError {
         /// The directory.
         path: PathBuf,
     },
+    /// There is none in the directory.
+    Missing {
+        /// The directory.
+        path: PathBuf,
+    },
     /// It is of a format that this version does not know.
     Format {
         /// Its directory.
@@ -72,6 +77,8 @@ pub enum BaseError {
     Differs {
         /// The commit.
         epoch: u64,
+        /// Its last frame.
+        place: Place,
         /// The state hash that was recorded.
         recorded: u128,
         /// The state hash that its commits come to.
@@ -98,6 +105,7 @@ impl fmt::Display for BaseError {
             Self::NotABase { path } => {
                 write!(formatter, "{} holds other things and is no knowledge base", path.display())
             }
+            Self::Missing { path } => write!(formatter, "there is no knowledge base in {}", path.display()),
             Self::Format { path, found } => {
                 write!(formatter, "the manifest of {} says {found:?}, which this version does not know", path.display())
             }
@@ -107,15 +115,13 @@ impl fmt::Display for BaseError {
             Self::Append(error) => error.fmt(formatter),
             Self::Sync(error) => error.fmt(formatter),
             Self::Damaged { place, reason } => {
-                write!(
-                    formatter,
-                    "frame {} of the journal (segment {}, offset {}) cannot be used: {reason}",
-                    place.number, place.segment, place.offset
-                )
+                write!(formatter, "{} cannot be used: {reason}", frame_text(*place))
             }
-            Self::Differs { epoch, recorded, found } => write!(
+            Self::Differs { epoch, place, recorded, found } => write!(
                 formatter,
-                "commit {epoch} was recorded with the state hash {recorded:032x}, and the journal comes to {found:032x}"
+                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it come to \
+                 {found:032x}",
+                frame_text(*place)
             ),
             Self::NoEpoch { epoch: _, last: 0 } => formatter.write_str("there is no commit yet"),
             Self::NoEpoch { epoch, last } => {
@@ -136,11 +142,14 @@ impl BaseError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::InUse { .. } => Some("wait for it to end; `mnemon kb` reads a base that is being written"),
+            Self::Missing { .. } => Some("check the path; `mnemon run --kb DIR` makes a knowledge base"),
             Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::Format { .. } => Some("use the version of Mnemon that wrote it, or a newer one"),
-            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => Some(
-                "`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest",
+            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } if self.is_damage() => Some(
+                "`mnemon kb verify DIR` says up to which commit it is sound, and `mnemon kb at DIR N` prints the atoms after it",
             ),
+            Self::Append(_) => Some("what was committed before is kept; make room, and run the program again"),
             _ => None,
         }
     }
@@ -169,6 +178,8 @@ pub struct Base {
     /// The absolute path of the directory; sources are named from there.
     directory: String,
     warnings: Vec<String>,
+    /// The last commit that is read.
+    last: u64,
     /// Held as long as the base is open for writing.
     _lock: Option<File>,
 }
@@ -181,6 +192,9 @@ impl Base {
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
         let io = |error| BaseError::Io { path: path.to_owned(), error };
+        if path.is_file() {
+            return Err(BaseError::NotABase { path: path.to_owned() });
+        }
         std::fs::create_dir_all(path).map_err(io)?;
         if !has_manifest(path)? && !is_free(path)? {
             return Err(BaseError::NotABase { path: path.to_owned() });
@@ -203,7 +217,7 @@ impl Base {
     pub fn read(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
         if !has_manifest(path)? {
-            return Err(BaseError::NotABase { path: path.to_owned() });
+            return Err(BaseError::Missing { path: path.to_owned() });
         }
         let journal = path.join(JOURNAL);
         let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
@@ -213,7 +227,13 @@ impl Base {
 
     /// A base for reading whose journal lies on a disk.
     pub(super) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
-        Self { disk, journal: None, directory: directory.to_owned(), warnings: Vec::new(), _lock: None }
+        let directory = directory.to_owned();
+        Self { disk, journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None }
+    }
+
+    /// The same commits, for reading.
+    pub(super) fn reader(&self) -> Self {
+        Self { last: self.last, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.
@@ -228,7 +248,14 @@ impl Base {
             begun.map_err(|error| BaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { disk, journal: Some(journal), directory: directory.to_owned(), warnings, _lock: None })
+        Ok(Self {
+            disk,
+            journal: Some(journal),
+            directory: directory.to_owned(),
+            warnings,
+            last: u64::MAX,
+            _lock: None,
+        })
     }
 
     /// What opening it mended.
@@ -259,7 +286,12 @@ impl Base {
     /// # Errors
     /// The journal cannot be read.
     pub(super) fn commits(&self) -> Result<Commits, BaseError> {
-        Commits::new(Arc::clone(&self.disk))
+        Commits::new(Arc::clone(&self.disk), self.last)
+    }
+
+    /// Hides the commits after this one, which another process may have made since.
+    pub(super) fn end_at(&mut self, last: u64) {
+        self.last = last;
     }
 
     /// Ends the use of the base.
@@ -272,18 +304,33 @@ impl Base {
 }
 
 /// What a base says, one commit after the other.
+///
+/// A commit of several frames is read twice, since only the last says that they belong together: it may be larger than
+/// memory.
 pub(super) struct Commits {
+    disk: Arc<dyn Disk>,
     reader: Reader,
     pieces: Pieces,
-    parts: Vec<Vec<u8>>,
+    /// Where the payload begins that is being put together.
+    begun_at: Place,
+    /// Where the frames lie that are part of a commit to come.
+    parts: Vec<Place>,
     has_begun: bool,
+    /// The last commit to hand out.
+    last: u64,
+    /// Whether it was handed out: what follows it is not looked at.
+    has_ended: bool,
 }
 
-/// A commit, or a note between two, with its frames' records.
+/// A commit, or a note between two.
 pub(super) struct Committed {
     /// `None` for a note.
     pub(super) header: Option<CommitHeader>,
-    pub(super) records: Vec<Vec<u8>>,
+    /// The records of its last frame.
+    records: Vec<u8>,
+    /// Where its frames before the last begin, if it has any.
+    first: Option<Place>,
+    disk: Arc<dyn Disk>,
     /// Where its last frame lies.
     pub(super) place: Place,
 }
@@ -298,56 +345,84 @@ impl Committed {
         &self,
         mut take: impl FnMut(record::Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        for part in &self.records {
+        let mut take_all = |part: &[u8]| -> Result<(), E> {
             let mut records = Records::new(part);
             while let Some(record) = records.next().map_err(|error| E::from(self.damaged(error)))? {
                 take(record)?;
             }
+            Ok(())
+        };
+        if let Some(first) = self.first {
+            let failed = |error: ReadError| E::from(BaseError::from(error));
+            let mut reader = Reader::from_place(Arc::clone(&self.disk), first).map_err(failed)?;
+            let mut pieces = Pieces::default();
+            while reader.place().number < self.place.number {
+                let Some(frame) = reader.read_next().map_err(failed)? else { break };
+                let joined = pieces.join(frame.payload).map_err(|reason| E::from(self.damaged(reason)))?;
+                let Some(payload) = joined else { continue };
+                match Frame::decode(payload) {
+                    Ok(Frame::Part { records }) => take_all(records)?,
+                    _ => return Err(self.damaged("parts of its commit are missing").into()),
+                }
+            }
         }
-        Ok(())
+        take_all(&self.records)
     }
 }
 
 impl Commits {
-    pub(super) fn new(disk: Arc<dyn Disk>) -> Result<Self, BaseError> {
-        Ok(Self {
-            reader: Reader::from_frame(disk, 0)?,
-            pieces: Pieces::default(),
-            parts: Vec::new(),
-            has_begun: false,
-        })
+    pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, BaseError> {
+        let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
+        let (pieces, begun_at, parts) = (Pieces::default(), reader.place(), Vec::new());
+        Ok(Self { disk, reader, pieces, begun_at, parts, has_begun: false, last, has_ended: last == 0 })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
-        loop {
+        while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
             let damaged = |reason: &dyn fmt::Display| BaseError::Damaged { place, reason: reason.to_string() };
+            if !pieces::goes_on(frame.payload) {
+                self.begun_at = place;
+            }
             let joined = self.pieces.join(frame.payload).map_err(|reason| damaged(&reason))?;
             let Some(payload) = joined else { continue };
+            let place = self.begun_at;
             let decoded = Frame::decode(payload).map_err(|error: RecordError| damaged(&error))?;
             if self.has_begun == matches!(decoded, Frame::Begin) {
                 return Err(damaged(&"a base begins with one frame that says its format"));
             }
-            match decoded {
-                Frame::Begin => self.has_begun = true,
-                Frame::Part { records } => self.parts.push(records.to_vec()),
-                Frame::Note { records } => {
-                    return Ok(Some(Committed { header: None, records: vec![records.to_vec()], place }));
+            let (header, records, parts) = match decoded {
+                Frame::Begin => {
+                    self.has_begun = true;
+                    continue;
                 }
+                Frame::Part { .. } => {
+                    self.parts.push(place);
+                    continue;
+                }
+                Frame::Note { records } => (None, records, 0),
                 Frame::Commit { header, records } => {
-                    // Parts before those that belong to the commit are of one that was never finished.
-                    let Some(first) = self.parts.len().checked_sub(header.parts as usize) else {
-                        return Err(damaged(&"parts of its commit are missing"));
-                    };
-                    let mut all = self.parts.split_off(first);
-                    self.parts.clear();
-                    all.push(records.to_vec());
-                    return Ok(Some(Committed { header: Some(header), records: all, place }));
+                    self.has_ended = header.epoch >= self.last;
+                    let parts = header.parts as usize;
+                    (Some(header), records, parts)
                 }
-            }
+            };
+            // Parts before those that belong to the commit are of one that was never finished.
+            let Some(first) = self.parts.len().checked_sub(parts) else {
+                return Err(damaged(&"parts of its commit are missing"));
+            };
+            let first = self.parts.get(first).copied();
+            self.parts.clear();
+            let (records, disk) = (records.to_vec(), Arc::clone(&self.disk));
+            return Ok(Some(Committed { header, records, first, disk, place }));
         }
+        Ok(None)
     }
+}
+
+fn frame_text(place: Place) -> String {
+    format!("frame {} of the journal (segment {}, offset {})", place.number, place.segment, place.offset)
 }
 
 fn has_manifest(path: &Path) -> Result<bool, BaseError> {

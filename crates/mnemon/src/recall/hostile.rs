@@ -63,7 +63,6 @@ fn look(disk: &Arc<dyn Disk>) -> Result<(), String> {
     let text = |error: crate::BaseError| error.to_string();
     let mut view = View::on_disk(disk, "/kb").map_err(text)?;
     let last = view.epoch();
-    view.report().map_err(text)?;
     view.atoms_at(last).map_err(text)?;
     view.atoms_at(last / 2).map_err(text)?;
     view.why(&Atom::variable("x")).map_err(text)?;

@@ -5,8 +5,11 @@ use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use metta::{Event, ModuleId, Runner, SourceId};
-use space::{Atom, Space, SpaceRef, Symbol};
+use space::{Atom, Space, SpaceRef, Symbol, canonical};
 use std::collections::BTreeSet;
+
+/// The serial number of the program's own space.
+pub(super) const TOP_SPACE: u64 = 1;
 
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
@@ -14,6 +17,12 @@ pub(super) struct Loaded {
     pub(super) hash: StateHash,
     pub(super) epoch: u64,
     pub(super) sources: Sources,
+    /// How many things other than atoms the base was told to keep.
+    pub(super) others: u64,
+    /// How many atoms the program's space holds, copies counted.
+    pub(super) atoms: i64,
+    /// Whether the atoms of spaces are left out.
+    is_outline: bool,
     /// Whether a program has changed the library.
     pub(super) is_library_changed: bool,
 }
@@ -22,30 +31,44 @@ impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(super) fn from_base(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
         let mut loaded = Self::default();
+        loaded.take_all(base, runner)?;
+        Ok(loaded)
+    }
+
+    /// Like [`Loaded::from_base`], but all spaces stay empty: enough to decode atoms.
+    pub(super) fn outline(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
+        let mut loaded = Self { is_outline: true, ..Self::default() };
+        loaded.take_all(base, runner)?;
+        Ok(loaded)
+    }
+
+    /// Applies all commits; when it fails, `epoch` is the last that is sound.
+    pub(super) fn take_all(&mut self, base: &Base, runner: &mut Runner) -> Result<(), BaseError> {
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
-            loaded.apply(&committed, runner)?;
+            self.apply(&committed, runner)?;
         }
-        Ok(loaded)
+        Ok(())
     }
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), BaseError> {
         let mut touched = BTreeSet::new();
         committed.each(|record| {
+            let is_of_notes = matches!(record, Record::SourceBegun { .. } | Record::SourceEnded { .. });
+            if committed.header.is_none() && !is_of_notes {
+                return Err(committed.damaged("a note says what only a commit can say"));
+            }
             note_hash(&record, &mut self.hash);
-            if let Record::Count { space, .. } = &record {
+            if let Record::Count { space, copies, atom } = &record {
+                let hash = canonical::hash_of_bytes(atom.bytes).map_err(|error| committed.damaged(error))?;
+                self.hash.count(*space, hash, *copies);
                 touched.insert(*space);
             }
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
-        touched
-            .into_iter()
-            .filter_map(|serial| runner.space(serial))
-            .for_each(|space| note_space(&space, &mut self.hash));
+        self.hash.settle(touched);
         let Some(header) = &committed.header else { return Ok(()) };
-        check_header(header, self.epoch, self.hash.value()).unwrap_or_else(|| {
-            Err(committed.damaged(format!("commit {} follows commit {}", header.epoch, self.epoch)))
-        })?;
+        check_header(header, committed, self.epoch, self.hash.value())?;
         self.epoch = header.epoch;
         runner.variables().advance_to(header.variables);
         Ok(())
@@ -56,6 +79,10 @@ impl Loaded {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: record } => {
                 self.is_library_changed |= space == 0;
+                self.atoms += if space == TOP_SPACE { copies } else { 0 };
+                if self.is_outline {
+                    return Ok(());
+                }
                 let found = runner.space(space).ok_or_else(|| format!("there is no space {space}"))?;
                 let atom = decode(runner, &record)?;
                 for _ in 0..copies.unsigned_abs() {
@@ -108,6 +135,7 @@ impl Loaded {
             Record::GeneratorSet { number, generator } => Event::GeneratorSet { number, generator },
             Record::Setting { key, value } => Event::Set { key: key.to_owned(), value: decode(runner, &value)? },
         };
+        self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
     }
 }
@@ -134,25 +162,24 @@ fn begin_source(
     Ok(())
 }
 
-/// Whether a commit follows the one before and comes to the hash it has; `None` if it does not follow.
-pub(super) fn check_header(header: &CommitHeader, before: u64, hash: u128) -> Option<Result<(), BaseError>> {
-    let recorded = u128::from_le_bytes(header.hash);
-    if header.epoch != before + 1 {
-        return None;
+/// Checks that a commit follows the one before and comes to the hash it has.
+fn check_header(header: &CommitHeader, committed: &Committed, before: u64, hash: u128) -> Result<(), BaseError> {
+    let epoch = header.epoch;
+    if epoch != before + 1 {
+        return Err(committed.damaged(format!("commit {epoch} follows commit {before}")));
     }
-    Some(if recorded == hash { Ok(()) } else { Err(BaseError::Differs { epoch: header.epoch, recorded, found: hash }) })
+    let recorded = u128::from_le_bytes(header.hash);
+    if recorded == hash {
+        Ok(())
+    } else {
+        Err(BaseError::Differs { epoch, place: committed.place, recorded, found: hash })
+    }
 }
 
 /// Counts what a space holds now in the state hash.
 pub(super) fn note_space(space: &SpaceRef, hash: &mut StateHash) {
     let content = space.read(Space::hash).expect("a run that is remembered keeps the hashes of its spaces");
-    let key = space.serial().to_be_bytes();
-    if content == 0 {
-        // An empty space is as good as none: one that was made and undone leaves nothing.
-        hash.unset(Kind::Space, &key);
-    } else {
-        hash.set(Kind::Space, &key, &content.to_le_bytes());
-    }
+    hash.set_space(space.serial(), content);
 }
 
 /// Counts what a record says in the state hash; atoms are counted with their space.

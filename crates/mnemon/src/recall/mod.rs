@@ -20,11 +20,13 @@ mod sources;
 mod state_hash;
 mod tape;
 mod view;
+mod written;
 
 pub use base::{Base, BaseError};
 pub use replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};
-pub use view::{BaseReport, Change, CommitView, View};
+pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
+pub use written::{SourceWriter, Unwritten};
 
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
@@ -90,7 +92,7 @@ impl Remembered {
         Self { runner, follower: None }
     }
 
-    /// A run that goes on in a base, is recorded on a tape, or both.
+    /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
     pub(crate) fn new(
         world: Box<dyn World>,
         base: Option<Base>,
@@ -121,19 +123,18 @@ impl Remembered {
         stop_after: Option<u64>,
     ) -> Result<(Self, Program), RecallError> {
         let cancelled = replaying::look_ahead(&mut tape)?;
-        let malformed = |reason: &str| TapeError::Malformed { frame: 0, reason: reason.to_owned() };
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
             _ => Ok(None),
         })?;
-        let begin = begin.flatten().ok_or_else(|| malformed("this journal is no tape"))?;
+        let begin = begin.flatten().ok_or(TapeError::NotATape)?;
         if begin.semantics != record::SEMANTICS_VERSION {
             let reason = format!(
                 "it was recorded with version {} of the language's semantics, and this program has {}",
                 begin.semantics,
                 record::SEMANTICS_VERSION
             );
-            return Err(malformed(&reason).into());
+            return Err(TapeError::Malformed { frame: 0, reason }.into());
         }
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
         let follower = Follower::new(tape, cancelled, stop_after);
@@ -248,15 +249,10 @@ impl Recall {
     fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
         runner.keep_hashes();
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
-        let Loaded { hash, epoch, sources, is_library_changed } = loaded;
+        let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
         let (ended, images) = (Vec::new(), Images::new(is_library_changed));
         let begun = Vec::new();
         Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images, failed: None })
-    }
-
-    /// A memory for somebody who only looks.
-    pub(super) fn looking(base: Base, runner: &mut Runner) -> Result<Self, BaseError> {
-        Self::new(Some(base), Role::None, runner)
     }
 
     /// Whether nothing has failed.
@@ -286,10 +282,14 @@ impl Recall {
         };
         let content = *blake3::hash(source.text.as_bytes()).as_bytes();
         let file = source.file.map(|file| base.name_of(file));
-        let found = self.sources.find(source.module, file.as_deref(), &content);
+        let found = match self.sources.find(source.module, file.as_deref(), &content) {
+            // While the other file is there, this one is a copy of it, and states what it states once more.
+            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
+            found => found,
+        };
         let known = match found {
             Found::New => Known::New,
-            Found::Unchanged(_) => Known::Unchanged,
+            Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,
             Found::Changed(id) => {
                 let number = self.sources.get(id).and_then(|source| source.number);
                 Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
@@ -311,7 +311,7 @@ impl Recall {
                 follower.check()?;
             }
             self.commits += 1;
-            let (digest, writer) = self.digest(commit);
+            let (digest, writer) = self.digest(commit, current);
             if !is_empty {
                 self.epoch += 1;
                 self.keep(commit, writer)?;
@@ -326,7 +326,7 @@ impl Recall {
     }
 
     /// Counts a commit in the state hash and, if there is a base, writes its records.
-    fn digest(&mut self, commit: &Commit) -> (Digest, CommitWriter) {
+    fn digest(&mut self, commit: &Commit, current: Cause) -> (Digest, CommitWriter) {
         let mut digest = Digest { keeps_sample: !matches!(self.tape, Role::None), ..Digest::default() };
         let mut sink = Sink {
             hash: &mut self.hash,
@@ -336,6 +336,10 @@ impl Recall {
         if !commit.is_empty() {
             let causes = commit.causes.iter().map(|cause| cause.source);
             note_sources(&mut self.sources, causes, &mut sink);
+        }
+        // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
+        if !commit.events.is_empty() && sink.writer.is_some() {
+            push_cause(&mut self.sources, &current, &mut sink);
         }
         for event in &commit.events {
             digest.others += 1;
@@ -414,6 +418,12 @@ impl Recall {
             source.is_recorded = true;
         }
         Ok(())
+    }
+
+    /// Whether the file of a source is where it was.
+    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> bool {
+        let file = self.sources.get(source).and_then(|known| known.file.as_deref());
+        file.is_some_and(|file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
     }
 
     fn place(&self, cause: Cause) -> (String, u32, u32) {
@@ -665,7 +675,14 @@ impl Memory for Recall {
                     tape.cancelled(cancelled)?;
                 }
             }
-            Role::Replays(follower) => follower.borrow_mut().cancel(cancelled)?,
+            Role::Replays(follower) => {
+                let mut follower = follower.borrow_mut();
+                if follower.cancelled() == Some(cancelled) {
+                    follower.cancel(cancelled)?;
+                } else {
+                    return Err(follower.interrupt().into());
+                }
+            }
         }
         Ok(())
     }
@@ -685,6 +702,10 @@ impl Memory for Recall {
 
     fn is_durable(&self) -> bool {
         self.base.is_some()
+    }
+
+    fn commits(&self) -> u64 {
+        self.commits
     }
 
     fn epoch(&self) -> Option<u64> {

@@ -46,11 +46,6 @@ impl Images {
         Self { images: Vec::new(), made: 0, is_library_changed }
     }
 
-    /// Whether a program has changed the library.
-    pub(super) fn is_library_changed(&self) -> bool {
-        self.is_library_changed
-    }
-
     /// A program has changed the library: images that show the live one are no longer right.
     pub(super) fn note_library_change(&mut self) {
         if !std::mem::replace(&mut self.is_library_changed, true) {
@@ -290,7 +285,7 @@ pub(super) fn statements(base: &Base, runner: &mut Runner, source: u32) -> Resul
 }
 
 /// Follows a base's records to know what causes the next one.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Causes {
     origins: Vec<String>,
     source: u32,
@@ -301,8 +296,12 @@ pub(super) struct Causes {
 impl Causes {
     pub(super) fn take(&mut self, record: &Record<'_>) {
         match record {
+            // A form that an edited source no longer has stands nowhere.
+            Record::Cause { source, kind: CauseRecord::Retraction, .. } => {
+                (self.source, self.line, self.column) = (*source, 0, 0);
+            }
             Record::Cause { source, line, column, .. } => {
-                (self.source, self.line, self.column) = (*source, *line, *column)
+                (self.source, self.line, self.column) = (*source, *line, *column);
             }
             Record::SourceBegun { source, origin, .. } => match self.origins.get_mut(*source as usize) {
                 Some(known) => (*origin).clone_into(known),

@@ -12,8 +12,9 @@ const PIECE_BYTES: usize = 1 << 20;
 const PAYLOAD_BYTES_MAX: usize = 4 << 30;
 
 /// The kinds of frames that hold pieces, beside those of their owner.
-const PIECE: u8 = 0xF0;
-const LAST_PIECE: u8 = 0xF1;
+const FIRST_PIECE: u8 = 0xF0;
+const PIECE: u8 = 0xF1;
+const LAST_PIECE: u8 = 0xF2;
 
 /// The frames of a payload.
 pub(crate) fn cut(payload: Vec<u8>) -> Vec<Vec<u8>> {
@@ -37,9 +38,10 @@ pub(crate) fn cut_two<E>(first: &[u8], second: &[u8], mut take: impl FnMut(&[u8]
     }
     let (mut first, mut second) = (first, second);
     let mut frame = Vec::with_capacity(PIECE_BYTES + 1);
+    let mut kind = FIRST_PIECE;
     while !(first.is_empty() && second.is_empty()) {
         frame.clear();
-        frame.push(PIECE);
+        frame.push(std::mem::replace(&mut kind, PIECE));
         for part in [&mut first, &mut second] {
             let (now, later) = part.split_at(part.len().min(PIECE_BYTES + 1 - frame.len()));
             frame.extend_from_slice(now);
@@ -51,6 +53,11 @@ pub(crate) fn cut_two<E>(first: &[u8], second: &[u8], mut take: impl FnMut(&[u8]
         take(&frame)?;
     }
     Ok(())
+}
+
+/// Whether a frame holds a piece that goes on from the one before.
+pub(crate) fn goes_on(frame: &[u8]) -> bool {
+    matches!(frame.first(), Some(&(PIECE | LAST_PIECE)))
 }
 
 /// Puts payloads together again.
@@ -66,28 +73,22 @@ impl Pieces {
     /// # Errors
     /// A last piece without one before it, or more than any payload holds.
     pub(crate) fn join<'a>(&'a mut self, frame: &'a [u8]) -> Result<Option<&'a [u8]>, &'static str> {
-        if std::mem::take(&mut self.is_whole) {
+        if std::mem::take(&mut self.is_whole) || !goes_on(frame) {
             self.joined.clear();
         }
-        match frame.split_first() {
-            Some((&PIECE, piece)) => {
-                if self.joined.len() + piece.len() > PAYLOAD_BYTES_MAX {
-                    return Err("what it belongs to is longer than anything can be");
-                }
-                self.joined.extend(piece);
-                Ok(None)
-            }
-            Some((&LAST_PIECE, piece)) if !self.joined.is_empty() => {
-                self.joined.extend(piece);
-                self.is_whole = true;
-                Ok(Some(&self.joined))
-            }
-            Some((&LAST_PIECE, _)) => Err("the pieces before it are missing"),
-            _ => {
-                self.joined.clear();
-                Ok(Some(frame))
-            }
+        let (kind, piece) = match frame.split_first() {
+            Some((&kind @ (FIRST_PIECE | PIECE | LAST_PIECE), piece)) => (kind, piece),
+            _ => return Ok(Some(frame)),
+        };
+        if goes_on(frame) && self.joined.is_empty() {
+            return Err("the pieces before it are missing");
         }
+        if self.joined.len() + piece.len() > PAYLOAD_BYTES_MAX {
+            return Err("what it belongs to is longer than anything can be");
+        }
+        self.joined.extend_from_slice(piece);
+        self.is_whole = kind == LAST_PIECE;
+        Ok(self.is_whole.then_some(self.joined.as_slice()))
     }
 }
 
@@ -109,7 +110,19 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_a_beginning_is_an_error() {
+    fn pieces_without_a_beginning_are_an_error() {
         assert!(Pieces::default().join(&[LAST_PIECE, 1]).is_err());
+        assert!(Pieces::default().join(&[PIECE, 1]).is_err());
+    }
+
+    #[test]
+    fn pieces_without_an_end_are_nothing() {
+        let mut pieces = Pieces::default();
+        assert_eq!(pieces.join(&[FIRST_PIECE, 1]), Ok(None));
+        assert_eq!(pieces.join(&[PIECE, 2]), Ok(None));
+        assert_eq!(pieces.join(&[FIRST_PIECE, 3]), Ok(None));
+        assert_eq!(pieces.join(&[LAST_PIECE, 4]), Ok(Some(&[3, 4][..])));
+        assert_eq!(pieces.join(&[FIRST_PIECE, 5]), Ok(None));
+        assert_eq!(pieces.join(&[7, 8]), Ok(Some(&[7, 8][..])));
     }
 }

@@ -36,6 +36,10 @@ pub enum ReplayEnd {
     TapeEnds(u64),
     /// It was to stop after this commit.
     Reached(u64),
+    /// Somebody ended the replay after this commit.
+    Interrupted(u64),
+    /// What it prints cannot be written here.
+    NotShown(WorldError),
     /// The tape cannot be read any further.
     Unreadable(String),
 }
@@ -60,8 +64,10 @@ impl fmt::Display for ReplayEnd {
         match self {
             Self::Differs(difference) => difference.fmt(formatter),
             Self::TapeEnds(commits) => {
-                write!(formatter, "the tape ends after commit {commits}: the recorded run was killed there")
+                write!(formatter, "the tape ends after commit {commits}: the recorded run was cut off there")
             }
+            Self::NotShown(error) => error.fmt(formatter),
+            Self::Interrupted(commit) => write!(formatter, "the replay was cancelled after commit {commit}"),
             Self::Reached(commit) => write!(formatter, "stopped after commit {commit}"),
             Self::Unreadable(reason) => formatter.write_str(reason),
         }
@@ -116,6 +122,11 @@ impl Follower {
             self.end = Some(ReplayEnd::Reached(self.commits));
         }
         self.end.clone().map_or(Ok(()), Err)
+    }
+
+    /// Notes that somebody ends the replay, which is no difference.
+    pub(super) fn interrupt(&mut self) -> ReplayEnd {
+        self.fail(ReplayEnd::Interrupted(self.commits))
     }
 
     fn fail(&mut self, end: ReplayEnd) -> ReplayEnd {
@@ -260,8 +271,11 @@ impl ReplayingWorld {
 impl World for ReplayingWorld {
     fn print(&mut self, line: &str) -> Result<(), WorldError> {
         let answer = self.ask(&Request::Print(line.into()));
-        if answer.is_ok() {
-            self.output.print(line)?;
+        if answer.is_ok()
+            && let Err(error) = self.output.print(line)
+        {
+            self.follower.borrow_mut().fail(ReplayEnd::NotShown(error.clone()));
+            return Err(error);
         }
         answer
     }

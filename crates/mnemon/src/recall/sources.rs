@@ -38,6 +38,8 @@ pub(crate) struct Sources {
 pub(crate) enum Found {
     New,
     Unchanged(SourceId),
+    /// The very text of another file: it was moved if that is gone.
+    Moved(SourceId),
     Changed(SourceId),
 }
 
@@ -75,7 +77,7 @@ impl Sources {
             return if is_unchanged { Found::Unchanged(id) } else { Found::Changed(id) };
         }
         let moved = files().find(|(_, known)| known.is_complete && known.content == *content);
-        moved.map_or(Found::New, |(index, _)| Found::Unchanged(SourceId(index as u32)))
+        moved.map_or(Found::New, |(index, _)| Found::Moved(SourceId(index as u32)))
     }
 
     /// A source that begins, known by this number if it is known.
@@ -107,6 +109,14 @@ impl Sources {
                     (known.file, known.is_recorded, known.is_complete, known.is_edited) = (file, false, false, true);
                     source.origin.clone_into(&mut known.origin);
                 }
+                id
+            }
+            Found::Moved(id) => {
+                let known = &mut self.known[id.0 as usize];
+                (known.file, known.lines) = (file, lines);
+                // The base is to know it by its new name: it begins once more.
+                (known.is_edited, known.is_recorded, known.is_complete) = (true, false, false);
+                source.origin.clone_into(&mut known.origin);
                 id
             }
             Found::Changed(id) => {

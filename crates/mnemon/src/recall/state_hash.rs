@@ -26,12 +26,39 @@ pub(crate) struct StateHash {
     sum: u128,
     /// The hashes of items that others replace, by what they are the content of.
     contents: FxHashMap<(Kind, Vec<u8>), u128>,
+    /// The sums of spaces whose atoms are counted here, and not by the spaces themselves.
+    counted: FxHashMap<u64, u128>,
 }
 
 impl StateHash {
     /// The hash so far.
     pub(crate) fn value(&self) -> u128 {
         self.sum
+    }
+
+    /// Counts copies of an atom in a space by its content hash; a negative count takes them away.
+    pub(crate) fn count(&mut self, space: u64, atom: u128, copies: i64) {
+        let sum = self.counted.entry(space).or_default();
+        *sum = sum.wrapping_add(atom.wrapping_mul(copies as i128 as u128));
+    }
+
+    /// Takes what was counted into the hash: to be called where the hash is looked at.
+    pub(crate) fn settle(&mut self, spaces: impl IntoIterator<Item = u64>) {
+        for space in spaces {
+            let content = self.counted.get(&space).copied().unwrap_or_default();
+            self.set_space(space, content);
+        }
+    }
+
+    /// Makes this the sum of a space's atoms. An empty space is as good as none: one that was made and undone leaves
+    /// nothing.
+    pub(crate) fn set_space(&mut self, space: u64, content: u128) {
+        let key = space.to_be_bytes();
+        if content == 0 {
+            self.unset(Kind::Space, &key);
+        } else {
+            self.set(Kind::Space, &key, &content.to_le_bytes());
+        }
     }
 
     /// Makes this the content of that, in place of what it was before.
@@ -42,7 +69,7 @@ impl StateHash {
     }
 
     /// Takes away what was the content of that.
-    pub(crate) fn unset(&mut self, kind: Kind, key: &[u8]) {
+    fn unset(&mut self, kind: Kind, key: &[u8]) {
         let before = self.contents.remove(&(kind, key.to_vec())).unwrap_or(0);
         self.sum = self.sum.wrapping_sub(before);
     }

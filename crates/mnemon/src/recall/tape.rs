@@ -7,7 +7,9 @@
 use super::pieces::{self, Pieces};
 use super::record::{FORMAT_VERSION, RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
-use journal::{AppendError, Disk, Durability, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError};
+use journal::{
+    AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
+};
 use metta::{FileId, OpenMode};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -207,6 +209,8 @@ pub enum TapeError {
         /// What the system says.
         error: io::Error,
     },
+    /// It is no tape: another file, or a recording that ended before it began.
+    NotATape,
     /// It cannot be opened.
     Open(Box<OpenError>),
     /// It cannot be read.
@@ -231,6 +235,7 @@ impl fmt::Display for TapeError {
         match self {
             Self::Exists { path } => write!(formatter, "there is something at {} already", path.display()),
             Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
+            Self::NotATape => formatter.write_str("it holds no recorded run"),
             Self::Open(error) => error.fmt(formatter),
             Self::Read(error) => error.fmt(formatter),
             Self::Append(error) => write!(formatter, "the tape takes no more: {error}"),
@@ -248,9 +253,12 @@ impl TapeError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Exists { .. } => Some("choose another name, or remove it first: a recording is never overwritten"),
-            Self::Open(_) | Self::Read(_) | Self::Malformed { .. } => {
+            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            Self::NotATape => Some("name a file that `mnemon run --record TAPE` has made"),
+            Self::Open(_) | Self::Read(_) if self.is_damage() => {
                 Some("`mnemon journal verify TAPE` says what is damaged")
             }
+            Self::Base(error) => error.help(),
             _ => None,
         }
     }
@@ -394,17 +402,32 @@ impl TapeReader {
         take: impl FnOnce(TapeFrame<'_>) -> Result<T, RecordError>,
     ) -> Result<Option<T>, TapeError> {
         loop {
-            let frame = self.reader.place().number;
-            let malformed = |reason: &dyn fmt::Display| TapeError::Malformed { frame, reason: reason.to_string() };
+            let number = self.reader.place().number;
+            let malformed =
+                |reason: &dyn fmt::Display| TapeError::Malformed { frame: number, reason: reason.to_string() };
+            let failed = |error: RecordError| match error {
+                RecordError::Version(_) => malformed(&error),
+                // Sound, and no beginning of a tape: another journal.
+                _ if number == 0 => TapeError::NotATape,
+                error => malformed(&error),
+            };
             let read = self.reader.read_next().map_err(|error| TapeError::Read(Box::new(error)))?;
             let Some(found) = read else { return Ok(None) };
             let Some(payload) = self.pieces.join(found.payload).map_err(|reason| malformed(&reason))? else { continue };
-            let taken = TapeFrame::decode(payload).and_then(take).map_err(|error| malformed(&error))?;
-            return Ok(Some(taken));
+            return TapeFrame::decode(payload).and_then(take).map(Some).map_err(failed);
         }
     }
 }
 
 fn reader(disk: &Arc<dyn Disk>) -> Result<Reader, TapeError> {
-    Reader::from_frame(Arc::clone(disk), 0).map_err(|error| TapeError::Read(Box::new(error)))
+    Reader::from_frame(Arc::clone(disk), 0).map_err(|error| match error {
+        ReadError::Empty => TapeError::NotATape,
+        // A tape whose beginning is damaged has frames all the same.
+        ReadError::Damaged(Damage { offset: 0, flaw: Flaw::Short | Flaw::Magic, .. })
+            if !journal::verify(Arc::clone(disk)).is_ok_and(|report| report.frames > 0) =>
+        {
+            TapeError::NotATape
+        }
+        error => TapeError::Read(Box::new(error)),
+    })
 }

@@ -1,14 +1,18 @@
 //! Looking at a base without changing it.
+//!
+//! A [`View`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
+//! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
-use super::base::{Base, BaseError};
-use super::load::decode;
+use super::base::{Base, BaseError, Committed};
+use super::load::{Loaded, TOP_SPACE, decode};
 use super::past::Causes;
+use super::plain;
 use super::record::Record;
-use super::{Recall, plain};
+use super::written::source_text;
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{MemoryWorld, Reason, Runner, Tokenizer, read_atom};
-use space::{Atom, SpaceRef};
+use space::Atom;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +20,7 @@ use std::sync::Arc;
 pub struct View {
     runner: Runner,
     base: Base,
-    epoch: u64,
-    is_library_changed: bool,
+    report: BaseReport,
 }
 
 /// A commit of a base.
@@ -30,7 +33,7 @@ pub struct CommitView {
     pub hash: u128,
     /// The source of the first form that changed something.
     pub origin: String,
-    /// The line of that form, from 1.
+    /// The line of that form, from 1; 0 if it has none, as a statement that an edited file no longer has.
     pub line: u32,
     /// How many copies of atoms were added.
     pub added: u64,
@@ -38,19 +41,31 @@ pub struct CommitView {
     pub removed: u64,
     /// How many other things changed: states, words, settings, modules.
     pub others: u64,
-    /// What changed, in order, if that was asked for.
-    pub changes: Vec<Change>,
 }
 
 /// A change of a commit, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
     /// The source of the form that caused it.
     pub origin: String,
-    /// The line of that form, from 1.
+    /// The line of that form, from 1; 0 if it has none.
     pub line: u32,
-    /// What changed.
+    /// How many copies of an atom were added, or taken away if negative; 0 for a change of something else.
+    pub copies: i64,
+    /// The space that it changed, unless that is the program's own.
+    pub space: Option<String>,
+    /// The atom, or what else changed.
     pub text: String,
+}
+
+/// A piece of a base's history: a commit, or one of the changes of the commit before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogEntry<'a> {
+    /// A commit.
+    Commit(&'a CommitView),
+    /// A change of the last commit that was handed out.
+    Change(&'a Change),
 }
 
 /// What a base holds.
@@ -62,34 +77,84 @@ pub struct BaseReport {
     /// The state hash after the last.
     pub hash: u128,
     /// How many atoms the program's space holds, copies counted.
-    pub atoms: usize,
+    pub atoms: u64,
     /// How many spaces there are beside it, modules' included.
     pub spaces: usize,
     /// How many states there are.
     pub states: usize,
     /// How many sources have run.
     pub sources: usize,
+    /// How many things other than atoms the base was told to keep: states and spaces made, words bound, imports.
+    pub others: u64,
+}
+
+/// Why a base is not sound, and how far it is.
+#[derive(Debug)]
+pub struct Unsound {
+    /// The last commit that comes to its recorded state.
+    pub sound_up_to: u64,
+    /// What is wrong after it.
+    pub error: BaseError,
+}
+
+/// Why a walk through the commits ends early.
+enum Halt {
+    Failed(BaseError),
+    /// Whoever takes the entries has seen enough.
+    Enough,
+}
+
+impl From<BaseError> for Halt {
+    fn from(error: BaseError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// A record that is no atom, for people.
-fn describe(record: &Record<'_>) -> String {
-    match record {
-        Record::State { state, .. } => format!("state {state} set"),
+fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> {
+    let mut text = |atom| decode(runner, atom).map(|atom| shown(&atom));
+    Ok(match record {
+        Record::State { state, value } => format!("state {state} = {}", text(value)?),
         Record::SpaceMade { serial } => format!("space {serial} made"),
-        Record::StateMade { serial, .. } => format!("state {serial} made"),
+        Record::StateMade { serial, value, .. } => format!("state {serial} made = {}", text(value)?),
         Record::ModuleMade { path, .. } => format!("module {path} made"),
         Record::ModuleNamed { path, module } => format!("module {module} named {path}"),
         Record::ModuleForgotten { module } => format!("module {module} forgotten"),
         Record::Imported { into, from } => format!("module {into} imports module {from}"),
         Record::WordsImported { into, from } => format!("module {into} knows the words of module {from}"),
-        Record::Bound { token, .. } => format!("{token} bound"),
-        Record::Setting { key, .. } => format!("setting {key} changed"),
-        Record::Unstated { source, .. } => format!("an atom is no longer stated by source {source}"),
+        Record::Bound { token, atom, .. } => format!("{token} means {}", text(atom)?),
+        Record::Setting { key, value } => format!("setting {key} = {}", text(value)?),
         Record::GeneratorSet { number, .. } => format!("random generator {number} changed"),
-        Record::Cause { .. } | Record::Count { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } => {
-            String::new()
+        Record::Count { .. }
+        | Record::Cause { .. }
+        | Record::SourceBegun { .. }
+        | Record::SourceEnded { .. }
+        | Record::Unstated { .. } => String::new(),
+    })
+}
+
+/// An atom as a source of the base's program would have it, as far as it can be written.
+fn shown(atom: &Atom) -> String {
+    source_text(&plain(atom))
+}
+
+impl BaseReport {
+    fn new(loaded: &Loaded, runner: &Runner) -> Self {
+        Self {
+            commits: loaded.epoch,
+            hash: loaded.hash.value(),
+            atoms: loaded.atoms.try_into().unwrap_or(0),
+            // The library and the program have one each.
+            spaces: runner.space_count() - 2,
+            states: runner.state_count(),
+            sources: loaded.sources.numbered() as usize,
+            others: loaded.others,
         }
     }
+}
+
+fn new_runner() -> Runner {
+    Runner::new(Box::new(MemoryWorld::default()))
 }
 
 impl View {
@@ -98,7 +163,7 @@ impl View {
     /// # Errors
     /// There is none, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
-        Self::of([Base::read(&directory)?, Base::read(&directory)?])
+        Self::up_to(Base::read(directory)?, u64::MAX)
     }
 
     /// Reads the base whose journal lies on a disk, as [`View::open`] does; `directory` is where its sources are named from.
@@ -106,46 +171,80 @@ impl View {
     /// # Errors
     /// It is damaged.
     pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, BaseError> {
-        Self::of([(); 2].map(|()| Base::read_on_disk(Arc::clone(disk), directory)))
+        Self::up_to(Base::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
-    /// The memory of a runner needs a base of its own.
-    fn of([for_memory, base]: [Base; 2]) -> Result<Self, BaseError> {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-        let recall = Recall::looking(for_memory, &mut runner)?;
-        let (epoch, is_library_changed) = (recall.epoch, recall.images.is_library_changed());
-        runner.set_memory(Box::new(recall));
-        Ok(Self { runner, base, epoch, is_library_changed })
+    /// Reads the base in a directory up to a commit, as if there were none after it: what follows may be damaged.
+    ///
+    /// # Errors
+    /// There is no base or no such commit, or it is damaged.
+    pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, BaseError> {
+        let view = Self::up_to(Base::read(directory)?, epoch)?;
+        view.check_epoch(epoch)?;
+        Ok(view)
+    }
+
+    fn check_epoch(&self, epoch: u64) -> Result<(), BaseError> {
+        let last = self.epoch();
+        if epoch > last { Err(BaseError::NoEpoch { epoch, last }) } else { Ok(()) }
+    }
+
+    fn up_to(mut base: Base, epoch: u64) -> Result<Self, BaseError> {
+        base.end_at(epoch);
+        let mut runner = new_runner();
+        let loaded = Loaded::outline(&base, &mut runner)?;
+        base.end_at(loaded.epoch);
+        let report = BaseReport::new(&loaded, &runner);
+        Ok(Self { runner, base, report })
+    }
+
+    /// Makes everything happen again that a base says, and checks each commit on the way.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    pub fn verify(directory: impl AsRef<Path>) -> Result<BaseReport, Unsound> {
+        let mut runner = new_runner();
+        let mut loaded = Loaded::default();
+        let taken = Base::read(directory).and_then(|base| loaded.take_all(&base, &mut runner));
+        taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
+        Ok(BaseReport::new(&loaded, &runner))
     }
 
     /// The number of the last commit.
     pub fn epoch(&self) -> u64 {
-        self.epoch
+        self.report.commits
+    }
+
+    /// What the base holds.
+    pub fn report(&self) -> &BaseReport {
+        &self.report
     }
 
     /// The atoms of the program's space, in the order in which they were added.
-    pub fn atoms(&mut self) -> Vec<Atom> {
-        let space = self.runner.top_space();
-        self.atoms_of(&space)
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub fn atoms(&self) -> Result<Vec<Atom>, BaseError> {
+        self.atoms_at(self.epoch())
     }
 
     /// The atoms that the program's space had after a commit.
     ///
     /// # Errors
-    /// There is no such commit.
-    pub fn atoms_at(&mut self, epoch: u64) -> Result<Vec<Atom>, BaseError> {
-        if epoch > self.epoch {
-            return Err(BaseError::NoEpoch { epoch, last: self.epoch });
-        }
-        let space = self.runner.top_space();
-        let mut images = super::Images::new(self.is_library_changed);
-        let past = images.space(&self.base, &mut self.runner, &space, epoch)?;
-        Ok(past.map(|past| self.atoms_of(&past)).unwrap_or_default())
+    /// There is no such commit, or the journal cannot be read.
+    pub fn atoms_at(&self, epoch: u64) -> Result<Vec<Atom>, BaseError> {
+        self.check_epoch(epoch)?;
+        let mut base = self.base.reader();
+        base.end_at(epoch);
+        let mut runner = new_runner();
+        Loaded::from_base(&base, &mut runner)?;
+        let atoms = runner.top_space().atoms(runner.variables());
+        Ok(atoms.iter().map(plain).collect())
     }
 
-    fn atoms_of(&mut self, space: &SpaceRef) -> Vec<Atom> {
-        let atoms = space.atoms(self.runner.variables());
-        atoms.iter().map(plain).collect()
+    /// An atom as a source of the base's program would have it, as far as it can be written.
+    pub fn text(&self, atom: &Atom) -> String {
+        shown(atom)
     }
 
     /// What a text says as an atom, its words read as the base's program would.
@@ -170,41 +269,13 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, BaseError> {
         let space = self.runner.top_space();
-        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.epoch)?;
+        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }
 
-    /// What the base holds.
-    pub fn report(&mut self) -> Result<BaseReport, BaseError> {
-        let (mut hash, mut sources) = (0, 0);
-        let mut commits = self.base.commits()?;
-        while let Some(committed) = commits.next()? {
-            if let Some(header) = &committed.header {
-                if header.epoch > self.epoch {
-                    break;
-                }
-                hash = u128::from_le_bytes(header.hash);
-            }
-            committed.each(|record| {
-                if let Record::SourceBegun { source, .. } = record {
-                    sources = sources.max(source as usize + 1);
-                }
-                Ok::<(), BaseError>(())
-            })?;
-        }
-        Ok(BaseReport {
-            commits: self.epoch,
-            hash,
-            atoms: self.runner.top_space().len(),
-            // The library and the program have one each.
-            spaces: self.runner.space_count() - 2,
-            states: self.runner.state_count(),
-            sources,
-        })
-    }
-
-    /// Hands out the commits from one number to another, in order.
+    /// Hands out the commits from one number to another, in order, each followed by its changes if they are asked for.
+    /// Ends when `take` says that it has seen enough, by `false`.
     ///
     /// # Errors
     /// The journal cannot be read.
@@ -212,57 +283,96 @@ impl View {
         &mut self,
         epochs: std::ops::RangeInclusive<u64>,
         with_changes: bool,
-        take: &mut dyn FnMut(CommitView) -> bool,
+        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
     ) -> Result<(), BaseError> {
+        match self.walk(epochs, with_changes, take) {
+            Ok(()) | Err(Halt::Enough) => Ok(()),
+            Err(Halt::Failed(error)) => Err(error),
+        }
+    }
+
+    fn walk(
+        &mut self,
+        epochs: std::ops::RangeInclusive<u64>,
+        with_changes: bool,
+        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
+    ) -> Result<(), Halt> {
         let mut causes = Causes::default();
         let mut commits = self.base.commits()?;
         while let Some(committed) = commits.next()? {
-            // Another process may have gone on since the base was read.
-            if committed.header.as_ref().is_some_and(|header| header.epoch > self.epoch) {
-                return Ok(());
+            let is_shown = committed.header.as_ref().is_some_and(|header| epochs.contains(&header.epoch));
+            let mut before = (is_shown && with_changes).then(|| causes.clone());
+            let Some(view) = summary(&committed, &mut causes)?.filter(|_| is_shown) else { continue };
+            let is_last = view.epoch == *epochs.end();
+            if !take(LogEntry::Commit(&view)) {
+                return Err(Halt::Enough);
             }
-            let mut view = CommitView {
-                epoch: committed.header.as_ref().map_or(0, |header| header.epoch),
-                hash: 0,
-                origin: String::new(),
-                line: 0,
-                added: 0,
-                removed: 0,
-                others: 0,
-                changes: Vec::new(),
-            };
-            let is_shown = with_changes && epochs.contains(&view.epoch);
-            committed.each(|record| {
-                causes.take(&record);
-                let text = match &record {
-                    Record::Count { copies, atom, .. } => {
-                        let side = if *copies > 0 { &mut view.added } else { &mut view.removed };
-                        *side += copies.unsigned_abs();
-                        let sign = if *copies > 0 { '+' } else { '-' };
-                        let atom = is_shown.then(|| decode(&mut self.runner, atom)).transpose();
-                        let atom = atom.map_err(|reason| committed.damaged(reason))?;
-                        atom.map(|atom| format!("{sign} {}", plain(&atom)))
-                    }
-                    Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } => return Ok(()),
-                    record => {
-                        view.others += 1;
-                        is_shown.then(|| describe(record))
-                    }
-                };
-                let (origin, line, _) = causes.place();
-                if view.line == 0 {
-                    view.origin.clone_from(&origin);
-                    view.line = line;
-                }
-                view.changes.extend(text.map(|text| Change { origin, line, text }));
-                Ok::<(), BaseError>(())
-            })?;
-            let Some(header) = &committed.header else { continue };
-            view.hash = u128::from_le_bytes(header.hash);
-            if epochs.contains(&view.epoch) && !take(view) {
-                return Ok(());
+            if let Some(before) = &mut before {
+                self.changes(&committed, before, take)?;
+            }
+            if is_last {
+                break;
             }
         }
         Ok(())
     }
+
+    fn changes(
+        &mut self,
+        committed: &Committed,
+        causes: &mut Causes,
+        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
+    ) -> Result<(), Halt> {
+        committed.each(|record| {
+            causes.take(&record);
+            let (copies, space, text) = match &record {
+                record if is_bookkeeping(record) => return Ok(()),
+                Record::Count { space, copies, atom } => {
+                    let atom = decode(&mut self.runner, atom).map_err(|reason| committed.damaged(reason))?;
+                    let name = |space| self.runner.space(space).map(|space| space.name().to_owned());
+                    let space = if *space == TOP_SPACE { None } else { name(*space) };
+                    (*copies, space, shown(&atom))
+                }
+                record => {
+                    let text = describe(record, &mut self.runner).map_err(|reason| committed.damaged(reason))?;
+                    (0, None, text)
+                }
+            };
+            let (origin, line, _) = causes.place();
+            let change = Change { origin, line, copies, space, text };
+            if take(LogEntry::Change(&change)) { Ok(()) } else { Err(Halt::Enough) }
+        })
+    }
+}
+
+/// Whether a record changes nothing that a program sees.
+fn is_bookkeeping(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } | Record::Unstated { .. }
+    )
+}
+
+/// What a commit did; `None` for a note. Its changes are counted and not kept.
+fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitView>, BaseError> {
+    let mut place = None;
+    let (mut added, mut removed, mut others) = (0, 0, 0);
+    committed.each(|record| {
+        causes.take(&record);
+        match &record {
+            record if is_bookkeeping(record) => return Ok(()),
+            Record::Count { copies, .. } => {
+                let side = if *copies > 0 { &mut added } else { &mut removed };
+                *side += copies.unsigned_abs();
+            }
+            _ => others += 1,
+        }
+        place.get_or_insert_with(|| causes.place());
+        Ok::<(), BaseError>(())
+    })?;
+    Ok(committed.header.as_ref().map(|header| {
+        let (origin, line, _) = place.unwrap_or_default();
+        let hash = u128::from_le_bytes(header.hash);
+        CommitView { epoch: header.epoch, hash, origin, line, added, removed, others }
+    }))
 }

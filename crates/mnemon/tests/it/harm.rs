@@ -59,7 +59,7 @@ fn base() -> (SimulatedDisk, Vec<Vec<String>>) {
         run(&mut base, text);
     }
     base.finish().expect("it closes");
-    let mut view = View::on_disk(&shared(&disk), DIRECTORY).expect("it is sound");
+    let view = View::on_disk(&shared(&disk), DIRECTORY).expect("it is sound");
     let epochs = 0..=view.epoch();
     let states = epochs.map(|epoch| printed(&view.atoms_at(epoch).expect("there is such a commit")));
     (disk, states.collect())
@@ -80,9 +80,9 @@ fn a_damaged_base_is_a_prefix_or_an_error_that_says_where() {
                 continue;
             }
             match View::on_disk(&shared(damaged), DIRECTORY) {
-                Ok(mut view) => {
+                Ok(view) => {
                     let epoch = view.epoch() as usize;
-                    assert_eq!(printed(&view.atoms()), states[epoch], "{context}: commit {epoch}");
+                    assert_eq!(printed(&view.atoms().expect("it reads")), states[epoch], "{context}: commit {epoch}");
                     if epoch + 1 == states.len() { same += 1 } else { prefixes += 1 }
                 }
                 Err(error) => {
@@ -144,7 +144,8 @@ impl Outcomes {
         let (mut engine, program) = match replaying {
             Ok(replaying) => replaying,
             Err(error) => {
-                assert!(says_where(&error), "{context}: {error}");
+                // Of a file that is cut off before its first frame nobody can say that it was a tape.
+                assert!(says_where(&error) || error == "it holds no recorded run", "{context}: {error}");
                 self.errors += 1;
                 return;
             }

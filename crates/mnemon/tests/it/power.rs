@@ -122,7 +122,7 @@ fn reference(script: &[Step]) -> Reference {
         epochs[number] = epochs[number].max(epochs[number - 1]);
     }
     let operations = disk.operations();
-    let mut view = View::on_disk(&shared(&disk), DIRECTORY).expect("the base is sound");
+    let view = View::on_disk(&shared(&disk), DIRECTORY).expect("the base is sound");
     let last = view.epoch();
     let states = (0..=last).map(|epoch| {
         let atoms = view.atoms_at(epoch).expect("there is such a commit");
@@ -137,8 +137,8 @@ fn check(disk: &SimulatedDisk, reference: &Reference, acknowledged: usize, conte
     let found = epoch(&mut engine);
     let least = reference.epochs[acknowledged];
     assert!(found >= least, "{context}: commit {found} is the last, and {least} was acknowledged");
-    let mut view = View::on_disk(&shared(disk), DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}"));
-    let atoms: Vec<String> = view.atoms().iter().map(ToString::to_string).collect();
+    let view = View::on_disk(&shared(disk), DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let atoms: Vec<String> = view.atoms().expect("it reads").iter().map(ToString::to_string).collect();
     assert_eq!(atoms, reference.states[found as usize], "{context}: commit {found}");
     assert_eq!(view.epoch(), found, "{context}");
     let (answers, end) = run(&mut engine, "! (add-atom &self (after the crash))");

@@ -388,6 +388,7 @@ fn the_content_hash_is_what_its_definition_says() {
         let atom = atom(text);
         let bytes = encode(&atom);
         assert_eq!(space::canonical::hash(&atom), hash_by_definition(&bytes), "{text}");
+        assert_eq!(space::canonical::hash_of_bytes(&bytes), Ok(hash_by_definition(&bytes)), "{text}");
         let mut space = space::Space::new(Terms::shared());
         space.keep_hash();
         space.add(&atom);

@@ -1,0 +1,381 @@
+//! `mnemon kb` and `mnemon why`: looking at a knowledge base.
+//!
+//! No verb here writes to the base, and all work while another process does: they show the commits there are when they begin.
+
+use crate::output::{Ended, Out, counted, fail};
+use crate::render;
+use crate::run::{End, base_failed};
+use clap::{Args, Subcommand};
+use mnemon::{Atom, Change, CommitView, LogEntry, Reason, SourceWriter, View};
+use serde_json::json;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How many digits of a state hash a line shows.
+const HASH_DIGITS: usize = 12;
+/// How much of an atom is shown in a line of the log, in bytes.
+const SHOWN_BYTES_MAX: usize = 2_000;
+
+const ABOUT: &str = "\
+DIR is a knowledge base, as `mnemon run --kb DIR` makes it. None of these commands changes it, and all work while another
+process writes to it.
+
+Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
+knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct KbArguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print a line for each commit: number, state hash, the form that made it, how many atoms came and went
+    #[command(after_help = ABOUT)]
+    Log(LogArguments),
+    /// Print the atoms as they were after a commit, as MeTTa source
+    #[command(after_help = ABOUT)]
+    At(AtArguments),
+    /// Print counts, the size on disk and the state hash
+    #[command(after_help = ABOUT)]
+    Stats(StatsArguments),
+    /// Print the atoms as they are now, as MeTTa source that `mnemon run` reads back
+    #[command(after_help = ABOUT)]
+    Dump(DirectoryArguments),
+    /// Read everything, make each commit happen again, and say whether it comes to its recorded state
+    #[command(after_help = ABOUT)]
+    Verify(DirectoryArguments),
+}
+
+#[derive(Debug, Args)]
+struct DirectoryArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct LogArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Print the changes of each commit below it
+    #[arg(long)]
+    changes: bool,
+
+    /// Begin with this commit
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    from: u64,
+
+    /// End with this commit
+    #[arg(long, value_name = "N")]
+    to: Option<u64>,
+
+    /// Print one JSON object a line: each commit, and with --changes each change after its commit
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct AtArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// The number of the commit; 0 is the beginning
+    #[arg(value_name = "N")]
+    commit: u64,
+}
+
+#[derive(Debug, Args)]
+struct StatsArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const ABOUT_WHY: &str = "\
+Prints a line for each copy of each atom that matches and is in the program's space now: the atom, the commit that added
+it, and the file, line and column of the form that did. The words of ATOM mean what they mean to the base's program.
+
+Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 3 ATOM
+does not parse; 4 the knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT_WHY)]
+pub(crate) struct WhyArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// The atom, in quotes for the shell; it may have variables: '(parent $who Bob)'
+    #[arg(value_name = "ATOM", allow_hyphen_values = true)]
+    atom: String,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: &KbArguments) -> End {
+    let done = match &arguments.verb {
+        Verb::Log(arguments) => log(arguments),
+        Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
+        Verb::Stats(arguments) => stats(arguments),
+        Verb::Dump(arguments) => at(&arguments.directory, None),
+        Verb::Verify(arguments) => verify(&arguments.directory),
+    };
+    done.unwrap_or_else(|end| end)
+}
+
+fn open(directory: &Path) -> Result<View, End> {
+    View::open(directory).map_err(|error| base_failed(directory, &error))
+}
+
+fn log(arguments: &LogArguments) -> Ended {
+    let last = arguments.to.unwrap_or(u64::MAX);
+    if last < arguments.from {
+        return Err(fail("--to names a commit before --from", "the first commit has number 1", End::Usage));
+    }
+    let mut view = open(&arguments.directory)?;
+    if arguments.from > view.epoch() && view.epoch() > 0 && arguments.from > 1 {
+        let message = format!("there is no commit {}: the last is {}", arguments.from, view.epoch());
+        return Err(fail(&message, "choose a smaller number for --from", End::Usage));
+    }
+    let mut out = Out::new();
+    let mut written = Ok(());
+    let mut commit = 0;
+    let walked = view.log(arguments.from..=last, arguments.changes, &mut |entry| {
+        let line = match entry {
+            LogEntry::Commit(found) => {
+                commit = found.epoch;
+                if arguments.json { commit_json(found) } else { commit_line(found) }
+            }
+            LogEntry::Change(change) if arguments.json => change_json(commit, change),
+            LogEntry::Change(change) => change_line(change),
+        };
+        written = out.line(&line);
+        written.is_ok()
+    });
+    written?;
+    let ended = out.end()?;
+    walked.map_err(|error| base_failed(&arguments.directory, &error))?;
+    Ok(ended)
+}
+
+fn commit_line(commit: &CommitView) -> String {
+    let hash = &format!("{:032x}", commit.hash)[..HASH_DIGITS];
+    let place = place(&commit.origin, commit.line);
+    let others = if commit.others == 0 { String::new() } else { format!(" ~{}", commit.others) };
+    format!("{:>6}  {hash}  {place}  +{} -{}{others}", commit.epoch, commit.added, commit.removed)
+}
+
+fn commit_json(commit: &CommitView) -> String {
+    json!({
+        "commit": commit.epoch,
+        "state": format!("{:032x}", commit.hash),
+        "origin": commit.origin,
+        "line": commit.line,
+        "added": commit.added,
+        "removed": commit.removed,
+        "others": commit.others,
+    })
+    .to_string()
+}
+
+fn change_line(change: &Change) -> String {
+    let sign = match change.copies {
+        0 => "~",
+        1.. => "+",
+        _ => "-",
+    };
+    let times = if change.copies.abs() > 1 { format!(" ({} times)", change.copies.abs()) } else { String::new() };
+    let space = change.space.as_ref().map(|space| format!("  in {space}")).unwrap_or_default();
+    let text = cut(&change.text);
+    format!("        {sign} {text}{times}{space}  {}", place(&change.origin, change.line))
+}
+
+fn change_json(commit: u64, change: &Change) -> String {
+    let what = if change.copies == 0 { "change" } else { "atom" };
+    let mut object = json!({
+        "commit": commit,
+        "copies": change.copies,
+        "origin": change.origin,
+        "line": change.line,
+    });
+    object[what] = json!(change.text);
+    if let Some(space) = &change.space {
+        object["space"] = json!(space);
+    }
+    object.to_string()
+}
+
+/// A source and a line, or the source alone if the form has no line: an edited file no longer has it.
+fn place(origin: &str, line: u32) -> String {
+    if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") }
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= SHOWN_BYTES_MAX {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}
+
+/// Writes the atoms after a commit, or after the last, as source.
+fn at(directory: &Path, commit: Option<u64>) -> Ended {
+    let opened = commit.map_or_else(|| View::open(directory), |commit| View::open_at(directory, commit));
+    let view = opened.map_err(|error| base_failed(directory, &error))?;
+    let commit = view.epoch();
+    let atoms = view.atoms().map_err(|error| base_failed(directory, &error))?;
+    let mut out = Out::new();
+    let name: String = directory.display().to_string().replace(char::is_control, "?");
+    out.line(&format!("; {name} after commit {commit}: {}", counted(atoms.len() as u64, "atom")))?;
+    if view.report().others > 0 {
+        out.line("; Words, imports, states, settings and other spaces that the base keeps are not written here.")?;
+    }
+    let unwritten = write_atoms(&atoms, &mut out)?;
+    let ended = out.end()?;
+    if unwritten > 0 {
+        let are = if unwritten == 1 { "is" } else { "are" };
+        let atoms = counted(unwritten, "atom");
+        render::say(&format!("warning: {atoms} that no source can state {are} in comments: look for `; not written`"));
+    }
+    Ok(ended)
+}
+
+fn write_atoms(atoms: &[Atom], out: &mut Out) -> Result<u64, End> {
+    let writer = SourceWriter::default();
+    let mut unwritten = 0;
+    for atom in atoms {
+        match writer.write(atom) {
+            Ok(line) => out.line(&line)?,
+            Err(found) => {
+                unwritten += 1;
+                out.line(&format!("; not written, it holds {}: {}", found.reason, found.shown))?;
+            }
+        }
+    }
+    Ok(unwritten)
+}
+
+fn stats(arguments: &StatsArguments) -> Ended {
+    let view = open(&arguments.directory)?;
+    let report = view.report();
+    let bytes = bytes_below(&arguments.directory).map_err(|error| {
+        let message = format!("cannot read {}: {error}", arguments.directory.display());
+        fail(&message, "", End::Error)
+    })?;
+    let state = format!("{:032x}", report.hash);
+    let mut out = Out::new();
+    if arguments.json {
+        let object = json!({
+            "commits": report.commits,
+            "atoms": report.atoms,
+            "spaces": report.spaces,
+            "states": report.states,
+            "sources": report.sources,
+            "bytes": bytes,
+            "state": state,
+        });
+        out.line(&object.to_string())?;
+        return out.end();
+    }
+    let lines = [
+        ("commits", report.commits.to_string()),
+        ("atoms", report.atoms.to_string()),
+        ("other spaces", report.spaces.to_string()),
+        ("states", report.states.to_string()),
+        ("sources", report.sources.to_string()),
+        ("bytes", bytes.to_string()),
+        ("state", state),
+    ];
+    for (name, value) in lines {
+        out.line(&format!("{name:<12}  {value}"))?;
+    }
+    out.end()
+}
+
+/// How many bytes the files in a folder and below it have.
+fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        bytes += if about.is_dir() { bytes_below(&entry.path())? } else { about.len() };
+    }
+    Ok(bytes)
+}
+
+fn verify(directory: &Path) -> Ended {
+    let report = View::verify(directory).map_err(|unsound| {
+        if unsound.error.is_damage() {
+            let name = directory.display();
+            let sound = match unsound.sound_up_to {
+                0 => "no commit can be read".to_owned(),
+                last => format!("commits up to {last} are sound, commit {} is not", last + 1),
+            };
+            render::say(&format!("{name}: damaged: {sound}"));
+        }
+        base_failed(directory, &unsound.error)
+    })?;
+    // What the commits do not touch, such as the tail of a journal, is looked at as bytes.
+    crate::journal::check(directory)?;
+    let mut out = Out::new();
+    let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
+    out.line(&format!("{}: sound: {commits}, {atoms}, state {:032x}", directory.display(), report.hash))?;
+    out.end()
+}
+
+/// Says where atoms come from.
+pub(crate) fn why(arguments: &WhyArguments) -> End {
+    why_lines(arguments).unwrap_or_else(|end| end)
+}
+
+fn why_lines(arguments: &WhyArguments) -> Ended {
+    let mut view = open(&arguments.directory)?;
+    let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
+        Some(diagnostic) => {
+            render::diagnostic("ATOM", &arguments.atom, &diagnostic);
+            End::NotParsed
+        }
+        None => fail("ATOM is to be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
+    })?;
+    let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
+    if reasons.is_empty() {
+        let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
+        let help = "`mnemon kb dump DIR` prints the atoms there are, `mnemon kb log DIR --changes` those there were";
+        return Err(fail(&message, help, End::Error));
+    }
+    let mut out = Out::new();
+    for reason in &reasons {
+        out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
+    }
+    out.end()
+}
+
+fn reason_line(view: &View, reason: &Reason) -> String {
+    let Reason { atom, epoch, origin, line, column } = reason;
+    let atom = view.text(atom);
+    format!("{atom}  commit {epoch}  {origin}:{line}:{column}")
+}
+
+fn reason_json(view: &View, reason: &Reason) -> String {
+    json!({
+        "atom": view.text(&reason.atom),
+        "commit": reason.epoch,
+        "origin": reason.origin,
+        "line": reason.line,
+        "column": reason.column,
+    })
+    .to_string()
+}

@@ -1,0 +1,43 @@
+//! The standard output of verbs that look at something, and how they end.
+
+use crate::render;
+use crate::run::End;
+use std::io::{self, BufWriter, ErrorKind, Write};
+
+/// How a verb ended; an error has been told already.
+pub(crate) type Ended = Result<End, End>;
+
+/// The standard output.
+pub(crate) struct Out(BufWriter<io::StdoutLock<'static>>);
+
+impl Out {
+    pub(crate) fn new() -> Self {
+        Self(BufWriter::new(io::stdout().lock()))
+    }
+
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), End> {
+        writeln!(self.0, "{text}").map_err(|error| not_written(&error))
+    }
+
+    pub(crate) fn end(&mut self) -> Ended {
+        self.0.flush().map(|()| End::Fine).map_err(|error| not_written(&error))
+    }
+}
+
+fn not_written(error: &io::Error) -> End {
+    // A reader that has seen enough is no failure.
+    if error.kind() == ErrorKind::BrokenPipe {
+        return End::Fine;
+    }
+    fail(&format!("cannot write the output: {error}"), "", End::Error)
+}
+
+/// Tells an error; gives how the command ends.
+pub(crate) fn fail(message: &str, help: &str, end: End) -> End {
+    render::error(message, Some(help).filter(|help| !help.is_empty()));
+    end
+}
+
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,196 @@
+//! Runs that are killed at any moment: a base holds exactly what was committed, and a tape what was recorded.
+
+use crate::harness::{Folder, signal};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const ROUNDS: u64 = 200;
+const ROUNDS_BIG: u64 = 12;
+const ROUNDS_RECORDED: u64 = 25;
+
+/// Numbers that look random and are the same in every run of the test.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// A run that is fed a program, whose output lines can be read as they come.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    last: Option<String>,
+}
+
+impl Running {
+    fn begin(folder: &Folder, arguments: &[&str], program: String) -> Self {
+        let mut child = folder.command(arguments).spawn().expect("the binary runs");
+        let mut input = child.stdin.take().expect("there is an input");
+        // The run may be killed before it has read all.
+        std::thread::spawn(move || drop(input.write_all(program.as_bytes())));
+        let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            // A line counts when its end is there.
+            while out.read_line(&mut line).is_ok_and(|_| line.ends_with('\n')) {
+                let _ = sender.send(line.trim_end().to_owned());
+                line.clear();
+            }
+        });
+        Self { child, lines, last: None }
+    }
+
+    fn wait_for_line(&mut self) {
+        self.last = Some(self.lines.recv_timeout(Duration::from_secs(60)).expect("the run prints a line"));
+    }
+
+    /// Kills it; gives the last line it printed, and what it said.
+    fn kill(mut self) -> (Option<String>, String) {
+        signal(self.child.id(), "KILL");
+        self.child.wait().expect("the run has ended");
+        let mut said = String::new();
+        let mut err = self.child.stderr.take().expect("there is an error output");
+        err.read_to_string(&mut said).expect("it can be read");
+        let last = self.lines.iter().last();
+        (last.or(self.last), said)
+    }
+}
+
+fn number_of(line: Option<String>) -> Option<u64> {
+    line.map(|line| line.trim_matches(['[', ']']).parse().expect("the line is a number"))
+}
+
+/// The numbered facts of the base, which must be 1, 2, 3 and so on.
+fn count_facts(folder: &Folder) -> u64 {
+    let atoms = folder.atoms();
+    let facts: Vec<&String> = atoms.iter().filter(|atom| atom.starts_with("(fact ")).collect();
+    for (index, fact) in facts.iter().enumerate() {
+        assert_eq!(**fact, format!("(fact {})", index + 1), "a hole after {index} of {} facts", facts.len());
+    }
+    facts.len() as u64
+}
+
+#[test]
+fn a_base_that_is_killed_again_and_again_holds_what_was_acknowledged() {
+    let folder = Folder::new("crash-facts");
+    folder.good(&["run", "--kb", "kb", "-e", "!(bind! &last (new-state 0))"]);
+    let mut dice = Dice(20_240_229);
+    let mut facts = 0;
+    let mut rounds_with_facts = 0;
+    for round in 0..ROUNDS {
+        let forms = (facts + 1..facts + 1000)
+            .map(|n| format!("!(let () (add-atom &self (fact {n})) (let $s (change-state! &last {n}) {n}))\n"));
+        let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], forms.collect());
+        // In some rounds it is killed while it opens the base, in most while it commits.
+        if round % 8 != 0 {
+            run.wait_for_line();
+        }
+        std::thread::sleep(Duration::from_micros(dice.below(20_000)));
+        let (line, said) = run.kill();
+        let acknowledged = number_of(line).unwrap_or(facts);
+        assert!(!said.contains("error"), "round {round}: {said}");
+        rounds_with_facts += u64::from(acknowledged > facts);
+        let found = count_facts(&folder);
+        assert!(
+            (acknowledged..=acknowledged + 1).contains(&found),
+            "round {round}: {acknowledged} facts were acknowledged, and {found} are there"
+        );
+        facts = found;
+        if round % 10 == 9 {
+            let again =
+                folder.good(&["run", "--kb", "kb", "-e", "!(get-state &last) !(collapse (match &self (fact $n) $n))"]);
+            let mut lines = again.lines();
+            assert_eq!(lines.next(), Some(format!("[{facts}]").as_str()), "the state is of another commit");
+            let numbers: Vec<String> = (1..=facts).map(|number| number.to_string()).collect();
+            assert_eq!(lines.next(), Some(format!("[({})]", numbers.join(" ")).as_str()));
+        }
+    }
+    assert!(rounds_with_facts > ROUNDS / 2, "only {rounds_with_facts} rounds added facts");
+    let verified = folder.good(&["kb", "verify", "kb"]);
+    assert!(verified.contains("sound"), "{verified}");
+}
+
+fn journal_bytes(folder: &Folder) -> u64 {
+    let entries = std::fs::read_dir(folder.path().join("kb/journal")).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|about| about.len()).sum()
+}
+
+/// How many atoms each commit added.
+fn added(folder: &Folder) -> Vec<u64> {
+    let log = folder.good(&["kb", "log", "kb", "--json"]);
+    let object = |line: &str| -> serde_json::Value { serde_json::from_str(line).expect("JSON") };
+    log.lines().map(|line| object(line)["added"].as_u64().expect("a count")).collect()
+}
+
+#[test]
+fn a_commit_of_several_frames_is_there_whole_or_not_at_all() {
+    const ATOMS: u64 = 6_000;
+    const BYTES: u64 = 2_000;
+    let folder = Folder::new("crash-big");
+    folder.good(&["run", "--kb", "kb", "-e", "(begin)"]);
+    let mut dice = Dice(1_234_567);
+    let text = "x".repeat(BYTES as usize);
+    let (mut commits, mut cut_off) = (0, 0);
+    for round in 0..ROUNDS_BIG {
+        let atoms = (0..ATOMS).map(|n| format!("(big {round} {n} \"{text}\")\n")).collect::<String>();
+        let before = journal_bytes(&folder);
+        let run = Running::begin(&folder, &["run", "--kb", "kb", "-"], format!("{atoms}!({round})\n"));
+        let enough = before + 1 + dice.below(ATOMS * BYTES * 11 / 10);
+        let began = Instant::now();
+        // Until so much of the commit is written, or all of it for a while.
+        while journal_bytes(&folder) < enough && began.elapsed() < Duration::from_millis(2_500) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let (line, _) = run.kill();
+        let added = added(&folder);
+        assert!(added[1..].iter().all(|count| *count == ATOMS), "round {round}: {added:?}");
+        let found = added.len() as u64 - 1;
+        let is_there = found - commits;
+        assert!(is_there <= 1 && (line.is_none() || is_there == 1), "round {round}: {line:?}, {is_there} commits");
+        cut_off += u64::from(is_there == 0 && journal_bytes(&folder) > before);
+        commits = found;
+    }
+    assert!(cut_off > 0, "no commit was cut off: the test proves nothing");
+    assert_eq!(folder.atoms().len() as u64, commits * ATOMS + 1);
+    assert!(folder.good(&["kb", "verify", "kb"]).contains("sound"));
+}
+
+#[test]
+fn the_tape_of_a_run_that_was_killed_replays_up_to_its_end() {
+    let folder = Folder::new("crash-tape");
+    let mut dice = Dice(99);
+    let program: String = (1..5_000).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n")).collect();
+    for round in 0..ROUNDS_RECORDED {
+        let tape = format!("tape-{round}");
+        let with_base = round % 2 == 1;
+        let base: &[&str] = if with_base { &["--kb", "kb"] } else { &[] };
+        let arguments = [&["run", "-", "--record", &tape], base].concat();
+        let mut run = Running::begin(&folder, &arguments, program.clone());
+        run.wait_for_line();
+        std::thread::sleep(Duration::from_micros(dice.below(20_000)));
+        let acknowledged = number_of(run.kill().0).expect("a line was printed");
+        let ended = folder.run(&["replay", &tape]);
+        assert_eq!(ended.code, Some(0), "round {round}: {}", ended.err);
+        assert!(ended.err.starts_with("warning: the tape ends here"), "round {round}: {}", ended.err);
+        let replayed = number_of(ended.out.lines().last().map(str::to_owned)).unwrap_or(0);
+        // What is printed is on the tape, but for what the last writes still held.
+        assert!(replayed <= acknowledged + 1, "round {round}: {acknowledged} printed, {replayed} replayed");
+        assert!(replayed + 1 >= acknowledged, "round {round}: {acknowledged} printed, {replayed} replayed");
+        let numbers: String = (1..=replayed).map(|n| format!("[{n}]\n")).collect();
+        assert_eq!(ended.out, numbers);
+        remove(&folder.path().join(tape));
+    }
+}
+
+fn remove(path: &Path) {
+    std::fs::remove_file(path).expect("a file can be removed");
+}
