@@ -2,7 +2,8 @@
 
 use crate::history::{DIRECTORY, engine, results, run};
 use journal::{Disk, MemoryDisk};
-use mnemon::{MemoryWorld, RunEnd, View};
+use mnemon::{Base, BaseError, Engine, MemoryWorld, RunEnd, View};
+use std::path::Path;
 use std::sync::Arc;
 
 fn empty() -> Arc<dyn Disk> {
@@ -124,4 +125,36 @@ fn a_view_stays_with_what_it_saw() {
     })
     .expect("it reads");
     assert_eq!(commits, 1);
+}
+
+/// Whoever makes a base may die between any two of its steps.
+#[test]
+fn a_base_that_was_half_made_is_made_whole() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("half-made");
+    let steps: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("LOCK", "")],
+        &[("LOCK", "123\n"), ("MANIFEST.new", "mne")],
+        &[("LOCK", "123\n"), ("MANIFEST", "mnemon base\nformat 1\n")],
+        &[("LOCK", "123\n"), ("MANIFEST", "mnemon base\nformat 1\n"), ("MANIFEST.new", "")],
+    ];
+    for files in steps {
+        std::fs::remove_dir_all(&folder)
+            .or_else(|error| if folder.exists() { Err(error) } else { Ok(()) })
+            .expect("it goes");
+        std::fs::create_dir_all(&folder).expect("it is made");
+        files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("it is written"));
+        for expected in [1, 2] {
+            let base = Base::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+            let mut engine = Engine::with_base(MemoryWorld::default(), base).expect("the base loads");
+            run(&mut engine, "! (add-atom &self (a))");
+            assert_eq!(engine.atom_count(), expected, "{files:?}");
+            assert!(matches!(Base::open(&folder), Err(BaseError::InUse { .. })));
+        }
+    }
+    std::fs::write(folder.join("MANIFEST"), "mnemon base\nformat 9\n").expect("it is written");
+    assert!(matches!(Base::open(&folder), Err(BaseError::Format { .. })));
+    std::fs::remove_file(folder.join("MANIFEST")).expect("it goes");
+    assert!(matches!(Base::open(&folder), Err(BaseError::NotABase { .. })));
+    std::fs::remove_dir_all(&folder).expect("it goes");
 }
