@@ -362,8 +362,8 @@ fn leaf_length(bytes: &[u8]) -> usize {
     if bytes[0] == 0x70 {
         return 5;
     }
-    let resolve = |_: &space::canonical::Unresolved<'_>| Some(Atom::unit());
-    (1..=bytes.len()).find(|&length| space::canonical::decode(&bytes[..length], resolve).is_ok()).expect("a leaf ends")
+    let resolve = |_: &Unresolved<'_>| Some(Atom::unit());
+    (1..=bytes.len()).find(|&length| decode(&bytes[..length], resolve).is_ok()).expect("a leaf ends")
 }
 
 #[test]

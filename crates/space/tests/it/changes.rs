@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
 use space::canonical::{decode_naming, encode, encode_naming};
-use space::{Atom, ChangeKind, ChangeLog, SpaceRef, StateRef, Terms, Variable, VariableSource};
+use space::{Atom, ChangeKind, ChangeLog, ChangeMark, Keeps, SpaceRef, StateRef, Terms, Variable, VariableSource};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -49,14 +49,14 @@ struct Pair {
     log: ChangeLog,
     source: VariableSource,
     model: Model,
-    marks: Vec<(usize, Model)>,
+    marks: Vec<(ChangeMark, Model)>,
     seen: Vec<Tree>,
 }
 
 impl Pair {
     fn new() -> Self {
         let log = ChangeLog::default();
-        log.record(true);
+        log.keep(Keeps::Changes);
         let space = SpaceRef::watched(1, "&self", Terms::shared(), log.clone());
         let seen = vec![Tree::List(Vec::new())];
         Self { space, log, source: VariableSource::default(), model: Model::default(), marks: Vec::new(), seen }
@@ -132,7 +132,7 @@ fn same(found: Vec<Tree>, expected: Vec<Tree>, what: &str) -> TestCaseResult {
 /// What the log says, done to an empty space.
 fn replayed(log: &ChangeLog) -> SpaceRef {
     let copy = SpaceRef::new(2, "copy", Terms::shared());
-    for change in log.take() {
+    for change in log.take().changes {
         match change.kind {
             ChangeKind::Added { atom, .. } => copy.add(&atom),
             ChangeKind::Removed { atom, .. } => assert!(copy.remove(&atom), "{atom} is taken from the copy too"),
@@ -278,14 +278,14 @@ proptest! {
     #[test]
     fn states_and_what_holds_them_go_back_too(steps in vec(cell(), 1..60)) {
         let log = ChangeLog::default();
-        log.record(true);
+        log.keep(Keeps::Changes);
         let space = SpaceRef::watched(1, "&self", Terms::shared(), log.clone());
         let of_type = atom("(StateMonad Number)");
         let made = (0..STATES as u64).map(|serial| StateRef::watched(serial, atom("0"), of_type.clone(), log.clone()));
         let states: Vec<StateRef> = made.collect();
         let holding = |state: usize| Atom::expression([Atom::symbol("holds"), states[state].clone().into()]);
         let mut model = Cells::default();
-        let mut marks: Vec<(usize, Cells)> = Vec::new();
+        let mut marks: Vec<(ChangeMark, Cells)> = Vec::new();
         for step in &steps {
             match step {
                 Cell::Set(state, value) => {
