@@ -328,6 +328,7 @@ impl Runner {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
+            let open = self.open_transactions();
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
             let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
                 Answer { results: vec![Atom::unit()], ..Answer::default() }
@@ -342,7 +343,7 @@ impl Runner {
                 }
             };
             number += 1;
-            self.end_transaction(&found)?;
+            self.end_transaction(open, &found)?;
             match found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
                 Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(error)),
@@ -380,9 +381,10 @@ impl Runner {
         }
     }
 
-    /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
-    fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
-        self.close_abandoned_transactions();
+    /// Ends the transaction that a form of the program was; forms of imported sources are part of another. So many
+    /// `(transaction …)` forms were open when it began.
+    fn end_transaction(&mut self, open: usize, found: &Answer) -> Result<(), MemoryError> {
+        self.close_abandoned_transactions(open);
         match (found.limit, &found.stop) {
             _ if self.running.len() > 1 => Ok(()),
             (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => self.cancel(limit, found.steps),

@@ -156,9 +156,14 @@ impl Runner {
         }
     }
 
-    /// Undoes the transactions that a form left open because a limit ended it.
-    pub(crate) fn close_abandoned_transactions(&mut self) {
-        self.close_transaction(1, false);
+    /// How many `(transaction …)` forms are open.
+    pub(crate) fn open_transactions(&self) -> usize {
+        self.pending.open.len()
+    }
+
+    /// Undoes the transactions that a form left open because a limit ended it; those before it stay open.
+    pub(crate) fn close_abandoned_transactions(&mut self, before: usize) {
+        self.close_transaction(before + 1, false);
     }
 
     /// What has become of the generators of random numbers since the last commit.
