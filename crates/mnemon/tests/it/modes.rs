@@ -1,4 +1,7 @@
 //! The corpus in every mode: kept in a base, taken up again half-way, recorded and replayed. One expected output.
+//!
+//! Programs about the past of a base lie in `corpus/recall`. A folder in there holds the sittings of one program in one
+//! base, each with the files as they are then.
 
 use crate::harness::{STEPS_MAX, files, first_difference, print_answer, programs, read, root};
 use journal::{Disk, MemoryDisk};
@@ -115,4 +118,84 @@ fn the_corpus_prints_the_same_recorded_and_replayed() {
         assert_eq!(text_of(&recorded), text_of(&replayed), "{name}");
         text_of(&replayed)
     });
+}
+
+/// What has to do with a base in the corpus: the folders of the sittings of each program, and the program's file.
+fn recall_programs() -> Vec<(String, Vec<PathBuf>)> {
+    let folder = corpus().join("recall");
+    let single = files(&folder, "metta").into_iter().map(|program| (name_of(&program) + ".metta", vec![folder.clone()]));
+    let edited = ["1", "2", "3"].map(|sitting| folder.join("edited").join(sitting));
+    single.chain([("program.metta".to_owned(), edited.to_vec())]).collect()
+}
+
+/// Runs a file of a folder in a base, and on a tape if there is one; gives what is printed.
+fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &Program, tape: Option<Tape>) -> String {
+    let world = programs(folder, "", MemoryWorld::default());
+    let output = world.output();
+    let base = Base::on_disk(Arc::clone(base), "/kb").expect("the base opens");
+    let mut engine = Engine::remembering(world, Some(base), tape, program).expect("the base loads");
+    engine.run_program(program, &mut Nobody);
+    engine.finish().expect("the base closes");
+    text_of(&output)
+}
+
+/// Runs what is on a tape again, in a world that holds nothing.
+fn replay(tape: Arc<dyn Disk>) -> String {
+    let world = MemoryWorld::default();
+    let output = world.output();
+    let tape = TapeReader::on_disk(tape).expect("the tape opens");
+    let (mut engine, program) = Engine::replaying(world, tape, None).expect("the tape begins");
+    engine.run_program(&program, &mut Nobody);
+    engine.finish().expect("all is the same");
+    text_of(&output)
+}
+
+/// What the programs about the past print that fail, given how a sitting is run.
+fn check_recall(run: impl Fn(&Arc<dyn Disk>, &Path, &Program) -> String) {
+    for (file, sittings) in recall_programs() {
+        let program = Program { files: vec![file.clone()], steps_max: Some(STEPS_MAX), ..Program::default() };
+        let base: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        for folder in sittings {
+            let expected = read(&folder.join(&file).with_extension("expected"));
+            let actual = run(&base, &folder, &program);
+            let place = folder.join(&file);
+            assert_eq!(actual, expected, "{}: {}", place.display(), first_difference(&expected, &actual));
+        }
+    }
+}
+
+#[test]
+fn the_past_of_a_base_is_what_it_was() {
+    check_recall(|base, folder, program| sit(base, folder, program, None));
+}
+
+#[test]
+fn the_past_of_a_base_is_the_same_recorded_and_replayed() {
+    check_recall(|base, folder, program| {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+        let recorded = sit(base, folder, program, Some(tape));
+        assert_eq!(replay(disk), recorded, "{}", folder.display());
+        recorded
+    });
+}
+
+#[test]
+fn removing_any_name_of_the_past_makes_a_program_fail() {
+    let folder = corpus().join("recall");
+    let table = read(&corpus().join("coverage.tsv"));
+    let rows: Vec<_> = table.lines().filter_map(|line| line.split_once("\trecall/")).collect();
+    assert!(!rows.is_empty(), "coverage.tsv names no program in recall/");
+    for (name, program) in rows {
+        let file = format!("{program}.metta");
+        // A name that the library lacks is a symbol like any other.
+        let text = read(&folder.join(&file)).replace(&format!("({name} "), &format!("(lacking-{name} "));
+        let world = programs(&folder, "", MemoryWorld::default()).with_source(&file, text);
+        let output = world.output();
+        let base = Base::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
+        let mut engine = Engine::with_base(world, base).expect("the base loads");
+        engine.run_program(&Program { files: vec![file], ..Program::default() }, &mut Nobody);
+        let expected = read(&folder.join(program).with_extension("expected"));
+        assert_ne!(text_of(&output), expected, "recall/{program} does not need {name}");
+    }
 }
