@@ -253,12 +253,16 @@ impl Recall {
     }
 
     /// Counts a commit in the state hash and, if there is a base, writes its records.
-    fn digest(&mut self, commit: &Commit) -> (Digest, CommitWriter) {
+    fn digest(&mut self, commit: &Commit, current: Cause) -> (Digest, CommitWriter) {
         let mut digest = Digest { keeps_sample: !matches!(self.tape, Role::None), ..Digest::default() };
         let mut sink = Sink { hash: &mut self.hash, writer: self.base.as_ref().map(|_| CommitWriter::default()) };
         if !commit.is_empty() {
             let causes = commit.causes.iter().map(|cause| cause.source);
             note_sources(&mut self.sources, causes, &mut sink);
+        }
+        // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
+        if !commit.events.is_empty() && sink.writer.is_some() {
+            push_cause(&self.sources, &current, &mut sink);
         }
         for event in &commit.events {
             digest.others += 1;
@@ -579,7 +583,7 @@ impl Memory for Recall {
                 follower.check()?;
             }
             self.commits += 1;
-            let (digest, writer) = self.digest(&commit);
+            let (digest, writer) = self.digest(&commit, current);
             if !is_empty {
                 self.epoch += 1;
                 self.keep(&commit, writer)?;

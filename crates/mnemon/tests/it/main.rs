@@ -3,6 +3,7 @@
 mod corpus;
 mod documents;
 mod examples;
+mod fixture;
 mod harness;
 mod modes;
 mod system_world;

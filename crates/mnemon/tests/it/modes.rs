@@ -33,7 +33,7 @@ fn name_of(program: &Path) -> String {
     program.file_stem().expect("a program has a name").to_string_lossy().into_owned()
 }
 
-fn text_of(output: &MemoryOutput) -> String {
+pub(crate) fn text_of(output: &MemoryOutput) -> String {
     output.printed().into_iter().map(|line| line + "\n").collect()
 }
 
@@ -82,7 +82,7 @@ fn the_corpus_prints_the_same_when_its_base_is_reopened_half_way() {
 }
 
 /// Hears nothing.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
