@@ -533,13 +533,7 @@ impl Runner {
     ///
     /// # Errors
     /// The word is not the regular expression it is to be.
-    pub(crate) fn bind(
-        &mut self,
-        module: ModuleId,
-        token: &str,
-        is_pattern: bool,
-        atom: Atom,
-    ) -> Result<(), String> {
+    pub(crate) fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
         let tokenizer = &mut self.modules[module.0 as usize].tokenizer;
         let before = self.log.is_recording().then(|| Box::new(tokenizer.clone()));
         if is_pattern {
@@ -579,7 +573,16 @@ impl Runner {
             let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
             self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
         }
-        self.modules.push(Module { path, directory, file, space, tokenizer, imports, is_restored: false, bound_before: FxHashSet::default() });
+        self.modules.push(Module {
+            path,
+            directory,
+            file,
+            space,
+            tokenizer,
+            imports,
+            is_restored: false,
+            bound_before: FxHashSet::default(),
+        });
         id
     }
 

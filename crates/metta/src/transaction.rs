@@ -120,7 +120,9 @@ impl Runner {
     /// Commits in the middle of a form.
     pub(crate) fn commit_early(&mut self) -> Outcome {
         if !self.pending.open.is_empty() {
-            return Outcome::failure("commit! is not allowed inside a transaction, which commits as a whole or not at all");
+            return Outcome::failure(
+                "commit! is not allowed inside a transaction, which commits as a whole or not at all",
+            );
         }
         match self.commit(Occasion::Asked) {
             Ok(()) => Outcome::unit(),
@@ -170,7 +172,10 @@ impl Runner {
     fn generator_events(&mut self) -> Vec<Event> {
         let (now, before) = (&self.bundled.generators, &mut self.pending.generators);
         let changed = now.iter().enumerate().filter(|(number, generator)| before.get(*number) != Some(generator));
-        let event = |(number, generator): (usize, &Generator)| Event::GeneratorSet { number: number as u64, generator: *generator };
+        let event = |(number, generator): (usize, &Generator)| Event::GeneratorSet {
+            number: number as u64,
+            generator: *generator,
+        };
         let events = changed.map(event).collect();
         before.clone_from(now);
         events

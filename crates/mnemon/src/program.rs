@@ -70,7 +70,8 @@ impl ProgramSource {
     pub(crate) fn read(world: &mut dyn World, file: &str, reporter: &mut dyn Reporter) -> Result<Self, ProgramEnd> {
         let is_input = file == "-";
         let read = if is_input { world.read_standard_input() } else { world.read_source(file) };
-        let bytes = read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
+        let bytes =
+            read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
         let origin = if is_input { "standard input" } else { file };
         match syntax::decode(&bytes) {
             Ok(text) => Ok(Self {
@@ -112,7 +113,8 @@ impl ProgramSource {
 }
 
 fn directory_of(file: &str) -> String {
-    let directory = file.rsplit_once('/').map_or("", |(directory, _)| if directory.is_empty() { "/" } else { directory });
+    let directory =
+        file.rsplit_once('/').map_or("", |(directory, _)| if directory.is_empty() { "/" } else { directory });
     directory.to_owned()
 }
 

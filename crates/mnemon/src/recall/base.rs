@@ -9,7 +9,9 @@
 //! The journal is the base; opening it makes everything that its commits say happen again.
 
 use super::record::{self, CommitHeader, Frame, RecordError, Records};
-use journal::{AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError};
+use journal::{
+    AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError,
+};
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -104,7 +106,11 @@ impl fmt::Display for BaseError {
             Self::Append(error) => error.fmt(formatter),
             Self::Sync(error) => error.fmt(formatter),
             Self::Damaged { place, reason } => {
-                write!(formatter, "frame {} of the journal (segment {}, offset {}) cannot be used: {reason}", place.number, place.segment, place.offset)
+                write!(
+                    formatter,
+                    "frame {} of the journal (segment {}, offset {}) cannot be used: {reason}",
+                    place.number, place.segment, place.offset
+                )
             }
             Self::Differs { epoch, recorded, found } => write!(
                 formatter,
@@ -130,9 +136,9 @@ impl BaseError {
             Self::InUse { .. } => Some("wait for it to end; `mnemon kb` reads a base that is being written"),
             Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::Format { .. } => Some("use the version of Mnemon that wrote it, or a newer one"),
-            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => {
-                Some("`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest")
-            }
+            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } => Some(
+                "`mnemon journal verify DIR` says what is damaged, `mnemon journal salvage DIR --to NEW` saves the rest",
+            ),
             _ => None,
         }
     }

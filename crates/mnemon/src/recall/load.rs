@@ -32,8 +32,9 @@ impl Loaded {
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
         let Some(header) = &committed.header else { return Ok(()) };
-        check_header(header, self.epoch, self.hash.value())
-            .unwrap_or_else(|| Err(committed.damaged(format!("commit {} follows commit {}", header.epoch, self.epoch))))?;
+        check_header(header, self.epoch, self.hash.value()).unwrap_or_else(|| {
+            Err(committed.damaged(format!("commit {} follows commit {}", header.epoch, self.epoch)))
+        })?;
         self.epoch = header.epoch;
         runner.variables().advance_to(header.variables);
         Ok(())
@@ -84,9 +85,7 @@ impl Loaded {
                 Event::ModuleNamed { path: path.to_owned(), module: ModuleId::new(module) }
             }
             Record::ModuleForgotten { module } => Event::ModuleForgotten { module: ModuleId::new(module) },
-            Record::Imported { into, from } => {
-                Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) }
-            }
+            Record::Imported { into, from } => Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) },
             Record::Bound { module, token, is_pattern, atom: bound } => {
                 let atom = decode(runner, &bound)?;
                 Event::Bound { module: ModuleId::new(module), token: token.to_owned(), is_pattern, atom }
@@ -95,9 +94,7 @@ impl Loaded {
                 Event::WordsImported { into: ModuleId::new(into), from: ModuleId::new(from) }
             }
             Record::GeneratorSet { number, generator } => Event::GeneratorSet { number, generator },
-            Record::Setting { key, value } => {
-                Event::Set { key: key.to_owned(), value: decode(runner, &value)? }
-            }
+            Record::Setting { key, value } => Event::Set { key: key.to_owned(), value: decode(runner, &value)? },
         };
         runner.restore(event).map_err(|error| error.to_string())
     }
@@ -127,11 +124,7 @@ pub(super) fn check_header(header: &CommitHeader, before: u64, hash: u128) -> Op
     if header.epoch != before + 1 {
         return None;
     }
-    Some(if recorded == hash {
-        Ok(())
-    } else {
-        Err(BaseError::Differs { epoch: header.epoch, recorded, found: hash })
-    })
+    Some(if recorded == hash { Ok(()) } else { Err(BaseError::Differs { epoch: header.epoch, recorded, found: hash }) })
 }
 
 /// Counts what a record says in the state hash.

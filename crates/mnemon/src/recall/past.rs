@@ -62,7 +62,8 @@ impl Images {
     }
 
     fn build(&mut self, base: &Base, runner: &mut Runner, epoch: u64) -> Result<Image, BaseError> {
-        let mut past = Past { image: Image { epoch, spaces: FxHashMap::default() }, states: Vec::new(), imports: Vec::new() };
+        let mut past =
+            Past { image: Image { epoch, spaces: FxHashMap::default() }, states: Vec::new(), imports: Vec::new() };
         // The program's own space is there from the beginning, and imports the library.
         for serial in 0..=1 {
             self.add_space(&mut past, runner, serial);
@@ -73,9 +74,8 @@ impl Images {
             if committed.header.as_ref().is_some_and(|header| header.epoch > epoch) {
                 break;
             }
-            committed.each(|record| {
-                self.apply(&mut past, runner, record).map_err(|reason| committed.damaged(reason))
-            })?;
+            committed
+                .each(|record| self.apply(&mut past, runner, record).map_err(|reason| committed.damaged(reason)))?;
         }
         for (into, from) in &past.imports {
             if let (Some(into), Some(from)) = (past.image.spaces.get(into), past.image.spaces.get(from)) {
@@ -190,7 +190,9 @@ pub(super) fn reasons(
             if copies < 0 {
                 // The copies that came last go first.
                 for _ in 0..copies.unsigned_abs() {
-                    if let Some(index) = found.iter().rposition(|(held, bytes, _)| *held == space && bytes == atom.bytes) {
+                    if let Some(index) =
+                        found.iter().rposition(|(held, bytes, _)| *held == space && bytes == atom.bytes)
+                    {
                         found.remove(index);
                     }
                 }
@@ -218,11 +220,7 @@ fn matches(runner: &mut Runner, pattern: &Atom, atom: &Atom) -> bool {
 }
 
 /// The atoms that a source states, as its commits say, with copies.
-pub(super) fn statements(
-    base: &Base,
-    runner: &mut Runner,
-    source: SourceId,
-) -> Result<Vec<Atom>, BaseError> {
+pub(super) fn statements(base: &Base, runner: &mut Runner, source: SourceId) -> Result<Vec<Atom>, BaseError> {
     let mut stated: Vec<Option<Atom>> = Vec::new();
     let mut places: FxHashMap<Vec<u8>, VecDeque<usize>> = FxHashMap::default();
     let mut is_statement = false;
@@ -267,7 +265,9 @@ pub(super) struct Causes {
 impl Causes {
     pub(super) fn take(&mut self, record: &Record<'_>) {
         match record {
-            Record::Cause { source, line, column, .. } => (self.source, self.line, self.column) = (*source, *line, *column),
+            Record::Cause { source, line, column, .. } => {
+                (self.source, self.line, self.column) = (*source, *line, *column)
+            }
             Record::SourceBegun { source, origin, .. } => match self.origins.get_mut(*source as usize) {
                 Some(known) => (*origin).clone_into(known),
                 None => self.origins.push((*origin).to_owned()),

@@ -21,11 +21,7 @@ impl RecordingWorld {
     }
 
     /// Writes an effect down after it has happened. A run that cannot be written down does not go on.
-    fn note<T: Serialize>(
-        &mut self,
-        request: &Request<'_>,
-        answer: Result<T, WorldError>,
-    ) -> Result<T, WorldError> {
+    fn note<T: Serialize>(&mut self, request: &Request<'_>, answer: Result<T, WorldError>) -> Result<T, WorldError> {
         if let Some(tape) = &mut *self.tape.borrow_mut() {
             let noted = tape.effect(request, &answer);
             noted.map_err(|error| WorldError::RecordingFailed { reason: error.to_string() })?;

@@ -90,15 +90,7 @@ impl Follower {
     /// Follows a tape whose beginning was read.
     pub(super) fn new(tape: TapeReader, cancelled: Option<TapeCancelled>, stop_after: Option<u64>) -> SharedFollower {
         let place = String::new();
-        Rc::new(RefCell::new(Self {
-            tape,
-            commits: 0,
-            place,
-            is_in_form: false,
-            stop_after,
-            cancelled,
-            end: None,
-        }))
+        Rc::new(RefCell::new(Self { tape, commits: 0, place, is_in_form: false, stop_after, cancelled, end: None }))
     }
 
     pub(super) fn commits(&self) -> u64 {
@@ -200,9 +192,8 @@ impl Follower {
             TapeFrame::End => Ok(Ok(())),
             frame => Ok(Err(describe(&frame))),
         })?;
-        found.map_err(|recorded| {
-            self.differ("the end".to_owned(), vec![recorded], vec!["the run has ended".to_owned()])
-        })
+        found
+            .map_err(|recorded| self.differ("the end".to_owned(), vec![recorded], vec!["the run has ended".to_owned()]))
     }
 }
 

@@ -60,7 +60,13 @@ impl Sources {
     }
 
     /// A source that begins, known by this number if it is known.
-    pub(crate) fn begin(&mut self, source: &SourceText<'_>, file: Option<String>, content: [u8; 32], found: Found) -> SourceId {
+    pub(crate) fn begin(
+        &mut self,
+        source: &SourceText<'_>,
+        file: Option<String>,
+        content: [u8; 32],
+        found: Found,
+    ) -> SourceId {
         let lines = Some(Lines::new(source.text));
         match found {
             Found::New => self.add(KnownSource {

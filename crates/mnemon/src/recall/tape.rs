@@ -284,8 +284,7 @@ impl Tape {
     }
 
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
-        let begin =
-            TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
+        let begin = TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
         self.append(&frame(kind::BEGIN, &begin), Durability::Os)
     }
 

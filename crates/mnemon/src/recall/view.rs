@@ -240,8 +240,9 @@ impl View {
             })?;
             let Some(header) = &committed.header else { continue };
             view.hash = u128::from_le_bytes(header.hash);
-            check_header(header, before, hash.value())
-                .unwrap_or_else(|| Err(committed.damaged(format!("commit {} follows commit {before}", header.epoch))))?;
+            check_header(header, before, hash.value()).unwrap_or_else(|| {
+                Err(committed.damaged(format!("commit {} follows commit {before}", header.epoch)))
+            })?;
             before = header.epoch;
             if epochs.contains(&view.epoch) && !take(view) {
                 return Ok(());

@@ -52,7 +52,9 @@ fn a_base_of_version_1_reads_for_ever() {
     let mut shown = String::new();
     view.log(1..=u64::MAX, true, &mut |commit| {
         shown += &format!("commit {} {:032x} {}:{}\n", commit.epoch, commit.hash, commit.origin, commit.line);
-        shown.extend(commit.changes.iter().map(|change| format!("  {}:{} {}\n", change.origin, change.line, change.text)));
+        shown.extend(
+            commit.changes.iter().map(|change| format!("  {}:{} {}\n", change.origin, change.line, change.text)),
+        );
         true
     })
     .expect("the fixture is whole");

@@ -4,6 +4,7 @@ mod corpus;
 mod documents;
 mod examples;
 mod fixture;
+mod formats;
 mod harness;
 mod modes;
 mod system_world;

@@ -5,7 +5,9 @@
 
 use crate::harness::{STEPS_MAX, files, first_difference, print_answer, programs, read, root};
 use journal::{Disk, MemoryDisk};
-use mnemon::{Base, Engine, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax};
+use mnemon::{
+    Base, Engine, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,7 +63,8 @@ fn the_corpus_prints_the_same_in_a_base() {
 fn halves(text: &str) -> (&str, &str) {
     let parsed = syntax::parse(text);
     let forms = parsed.forms_before_error();
-    let middle = forms.get(forms.len() / 2).map_or(text.len(), |form| form.bang_span.unwrap_or(form.span).start as usize);
+    let middle =
+        forms.get(forms.len() / 2).map_or(text.len(), |form| form.bang_span.unwrap_or(form.span).start as usize);
     text.split_at(middle)
 }
 
@@ -94,11 +97,8 @@ fn the_corpus_prints_the_same_recorded_and_replayed() {
     check_mode("recorded and replayed", |name, _| {
         let world = programs(&corpus(), "", MemoryWorld::default());
         let recorded = world.output();
-        let program = Program {
-            files: vec![format!("{name}.metta")],
-            steps_max: Some(STEPS_MAX),
-            ..Program::default()
-        };
+        let program =
+            Program { files: vec![format!("{name}.metta")], steps_max: Some(STEPS_MAX), ..Program::default() };
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
         let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
@@ -123,7 +123,8 @@ fn the_corpus_prints_the_same_recorded_and_replayed() {
 /// What has to do with a base in the corpus: the folders of the sittings of each program, and the program's file.
 fn recall_programs() -> Vec<(String, Vec<PathBuf>)> {
     let folder = corpus().join("recall");
-    let single = files(&folder, "metta").into_iter().map(|program| (name_of(&program) + ".metta", vec![folder.clone()]));
+    let single =
+        files(&folder, "metta").into_iter().map(|program| (name_of(&program) + ".metta", vec![folder.clone()]));
     let edited = ["1", "2", "3"].map(|sitting| folder.join("edited").join(sitting));
     single.chain([("program.metta".to_owned(), edited.to_vec())]).collect()
 }
