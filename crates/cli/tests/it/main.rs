@@ -8,3 +8,4 @@ mod limits;
 mod messages;
 mod output;
 mod sources;
+mod tutorial;
