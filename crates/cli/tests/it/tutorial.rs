@@ -1,4 +1,4 @@
-//! The tutorial is true: its files are saved and its commands run, in order, in an empty directory.
+//! The tutorial is true, and so is what the README shows: files are saved and commands run, in order, in an empty directory.
 //!
 //! A block marked `metta NAME` is a file. In a block marked `console`, a line that begins with `$ ` is a command, and what
 //! follows is all that it prints, on both outputs. It ends with exit code 0 unless `echo $?` comes next.
@@ -19,8 +19,8 @@ struct Step {
     output: String,
 }
 
-fn document() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorial.md");
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -84,7 +84,12 @@ impl Reader {
     }
 
     fn expect_success(&mut self) {
-        assert_eq!(self.code.take().unwrap_or(0), 0, "a failure is followed by `echo $?`: command {}", self.commands - 1);
+        assert_eq!(
+            self.code.take().unwrap_or(0),
+            0,
+            "a failure is followed by `echo $?`: command {}",
+            self.commands - 1
+        );
     }
 
     /// The exit code of a command and what it printed, in the order in which it did.
@@ -98,15 +103,34 @@ impl Reader {
     }
 }
 
-#[test]
-fn the_tutorial_shows_what_happens() {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+/// Does what the blocks say, in an empty directory; gives how many commands that were.
+fn follow(name: &str, blocks: impl IntoIterator<Item = Block>) -> usize {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("a folder can be made");
     let mut reader = Reader { directory, code: None, commands: 0 };
-    blocks(&document()).into_iter().for_each(|block| reader.read(block));
+    blocks.into_iter().for_each(|block| reader.read(block));
     reader.expect_success();
-    assert!(reader.commands >= COMMANDS_MIN, "{} commands", reader.commands);
+    reader.commands
+}
+
+#[test]
+fn the_tutorial_shows_what_happens() {
+    let commands = follow("tutorial", blocks(&document("docs/tutorial.md")));
+    assert!(commands >= COMMANDS_MIN, "{commands} commands");
+}
+
+/// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
+#[test]
+fn the_readme_shows_what_happens() {
+    let document = document("README.md");
+    let (_, program) = document.split_once("```metta\n").expect("the README shows a program");
+    let content = program.split("```").next().expect("it ends").to_owned();
+    let consoles = document.split("```console\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
+    let consoles = consoles.map(|content| Block::Console(steps(content)));
+    let commands =
+        follow("readme", [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles));
+    assert!(commands > 0, "the README shows no command");
 }
 
 /// A tutorial that shows something else is found out, whichever line it is.

@@ -36,7 +36,7 @@ fn write(to: &Path) -> String {
         let world = programs(&folder().join(sitting), "", MemoryWorld::default()).with_variable("LANG", "C.UTF-8");
         let output = world.output();
         let disk = Directory::create(to.join("base/journal")).expect("the base's folder can be made");
-        let base = Base::on_disk(Arc::new(disk), "/home/somebody/base").expect("the base opens");
+        let base = Base::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
         let mut engine = Engine::remembering(world, Some(base), tape, &program()).expect("the base loads");
         engine.run_program(&program(), &mut Nobody);
         engine.finish().expect("the base closes");
