@@ -1,14 +1,17 @@
 //! What a run has done since its last commit, and how to undo it.
 
+use crate::bundled::number_of_identity;
 use crate::limits::LimitReached;
 use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, Occasion, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
 use crate::runner::Runner;
+use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use space::{Atom, SpaceRef};
+use space::{Atom, Grounded, SpaceRef, replace_leaves};
+use std::sync::Arc;
 
 /// What happened since the last commit, beside the changes that the spaces' log notes.
 #[derive(Default)]
@@ -155,6 +158,48 @@ impl Runner {
         if self.pending.open.is_empty() && self.memory.is_none() {
             self.log.record(false);
             self.pending = Pending { current: self.pending.current, ..Pending::default() };
+        }
+    }
+
+    /// What came out of a transaction that was just undone, with names in place of what it had made: a state or space
+    /// that was never made must not be used, and would be taken for the next one of its number.
+    pub(crate) fn without_undone(&self, results: &Atom) -> Atom {
+        if !self.holds_undone(results) {
+            return results.clone();
+        }
+        replace_leaves(results, |leaf| match leaf {
+            Atom::Grounded(Grounded::Bindings(solution)) => {
+                let known = solution.iter().filter(|(_, value)| !self.holds_undone(value));
+                Atom::Grounded(Grounded::Bindings(Arc::new(known.cloned().collect())))
+            }
+            Atom::Grounded(value) if self.is_undone(value) => Atom::symbol(&leaf.to_string()),
+            leaf => leaf.clone(),
+        })
+    }
+
+    fn holds_undone(&self, atom: &Atom) -> bool {
+        let mut work = vec![atom];
+        while let Some(atom) = work.pop() {
+            match atom {
+                Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
+                Atom::Grounded(value) if self.is_undone(value) => return true,
+                Atom::Expression(expression) => work.extend(expression.children()),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether a value was made by what was just undone: its number is free again.
+    fn is_undone(&self, value: &Grounded) -> bool {
+        match value {
+            Grounded::Space(space) => !space.is_frozen() && space.serial() >= self.spaces.len() as u64,
+            Grounded::State(state) => !state.is_frozen() && state.serial() > self.states,
+            Grounded::Host(value) => match number_of_identity(value.identity()) {
+                Some(generator) => generator >= self.bundled.generators.len(),
+                None => stdlib::split_identity(value.identity()).1.number() as usize >= self.modules.len(),
+            },
+            _ => false,
         }
     }
 

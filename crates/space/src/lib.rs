@@ -36,7 +36,7 @@ pub use handle::{SpaceRef, conjunction};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use relation::Relation;
-pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
+pub use rewrite::{Rewrite, instantiate, make_fresh, replace_leaves, rewrite, substitute, variables};
 pub use space::{Match, Space, Stored};
 pub use term::{SharedTerms, Term, Terms};
 pub use unify::Unifier;

@@ -13,8 +13,8 @@ mod random;
 mod system;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
-pub(crate) use random::generator_of_identity;
 pub use random::{GENERATORS_MAX, generator_atom};
+pub(crate) use random::{generator_of_identity, number_of_identity};
 
 use crate::memory::Event;
 use crate::modules::{ModuleError, ModuleId, TOP};

@@ -61,7 +61,12 @@ impl HostValue for Handle {
 
 /// The generator that has this identity.
 pub(crate) fn generator_of_identity(identity: &str) -> Option<Atom> {
-    identity.strip_prefix("random-generator-")?.parse().ok().map(generator_atom)
+    number_of_identity(identity).map(generator_atom)
+}
+
+/// The number of the generator that has this identity.
+pub(crate) fn number_of_identity(identity: &str) -> Option<usize> {
+    identity.strip_prefix("random-generator-")?.parse().ok()
 }
 
 /// The generator of this number in the runner's table, as an atom.

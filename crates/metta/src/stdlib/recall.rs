@@ -21,7 +21,8 @@ fn close(call: &mut Call<'_>) -> Outcome {
     let is_error = |result: &Atom| result.children().and_then(<[Atom]>::first).is_some_and(names::is_error);
     let keep = !results.iter().any(is_error);
     call.runner.close_transaction(depth as usize, keep);
-    Outcome::one(call.arguments[1].clone())
+    let results = &call.arguments[1];
+    Outcome::one(if keep { results.clone() } else { call.runner.without_undone(results) })
 }
 
 fn epoch(call: &mut Call<'_>) -> Outcome {

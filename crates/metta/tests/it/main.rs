@@ -18,4 +18,5 @@ mod scale;
 mod scopes;
 mod settings;
 mod spaces;
+mod transactions;
 mod types;

@@ -200,3 +200,19 @@ fn removing_any_name_of_the_past_makes_a_program_fail() {
         assert_ne!(text_of(&output), expected, "recall/{program} does not need {name}");
     }
 }
+
+/// An error that held what its transaction had made once put that into a base, which could not be opened again.
+#[test]
+fn what_a_transaction_undid_is_not_kept() {
+    let made = ["(new-state 1)", "(new-space)", "(let () (import! &self undone) (op))"];
+    for made in made {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let kept = format!(
+            "!(case (transaction (let $made {made} (Error $made no))) (((Error $made $why) (add-atom &self (kept $made)))))"
+        );
+        for text in [&*kept, "!(match &self (kept $it) (add-atom &self (found $it)))"] {
+            run_in_base(&disk, MemoryWorld::default().with_source("undone.metta", "(= (op) get-type)"), text);
+        }
+        run_in_base(&disk, MemoryWorld::default(), "!(get-atoms &self)");
+    }
+}
