@@ -393,7 +393,8 @@ impl Runner {
         }
     }
 
-    /// Removes what an edited source stated before and states no longer; gives what it still states.
+    /// Removes what an edited source stated before and states no longer; gives what it still states. Nobody knows what a
+    /// text states that does not parse to its end, so it removes nothing.
     fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
         let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
         for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
@@ -408,7 +409,8 @@ impl Runner {
                     *count -= 1;
                     kept.entry(bytes).or_insert((0, atom)).0 += 1;
                 }
-                None => self.retract(module, id, &atom),
+                None if parsed.first_error().is_none() => self.retract(module, id, &atom),
+                None => {}
             }
         }
         kept

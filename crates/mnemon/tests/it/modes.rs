@@ -216,3 +216,23 @@ fn what_a_transaction_undid_is_not_kept() {
         run_in_base(&disk, MemoryWorld::default(), "!(get-atoms &self)");
     }
 }
+
+/// A bracket that was missing for a moment once removed from a base all that stood behind it.
+#[test]
+fn an_edit_that_does_not_parse_removes_nothing() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let mut seen = Vec::new();
+    for text in ["(a) (b) (c)", "(d) (a) (b (c)", "(d) (a) (c)"] {
+        for file in ["f.metta", "ask.metta"] {
+            let world =
+                MemoryWorld::default().with_source("f.metta", text).with_source("ask.metta", "!(get-atoms &self)");
+            let output = world.output();
+            let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+            let mut engine = Engine::with_base(world, base).expect("the base loads");
+            engine.run_program(&Program { files: vec![file.to_owned()], ..Program::default() }, &mut Nobody);
+            engine.finish().expect("the base closes");
+            seen.extend(output.printed());
+        }
+    }
+    assert_eq!(seen, ["[(a), (b), (c)]", "[(a), (b), (c), (d)]", "[(a), (c), (d)]"]);
+}
