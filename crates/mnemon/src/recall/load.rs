@@ -112,7 +112,7 @@ fn begin_source(
     let next = sources.len();
     match sources.get_mut(SourceId(source)) {
         Some(before) => *before = known,
-        None if source == next => drop(sources.add(known)),
+        None if source == next => sources.add_recorded(known),
         None => return Err(format!("source {source} begins where source {next} is next")),
     }
     Ok(())

@@ -326,10 +326,10 @@ impl Recall {
                 continue;
             }
             source.is_complete = true;
-            let begun = (!source.is_recorded).then(|| begun_record(id, source));
-            let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: id.0 }]).collect();
+            let begun = self.sources.to_record(id);
+            let begun = begun.into_iter().map(|id| begun_record(id, &self.sources));
+            let records: Vec<Record<'_>> = begun.chain([Record::SourceEnded { source: id.0 }]).collect();
             base.append(&[record::note_frame(&records)])?;
-            source.is_recorded = true;
         }
         Ok(())
     }
@@ -473,14 +473,14 @@ fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, s
             continue;
         }
         last = Some(id);
-        if let Some(source) = sources.get_mut(id).filter(|source| !source.is_recorded) {
-            source.is_recorded = true;
-            sink.push(&begun_record(id, source));
+        for id in sources.to_record(id) {
+            sink.push(&begun_record(id, sources));
         }
     }
 }
 
-fn begun_record(id: SourceId, source: &sources::KnownSource) -> Record<'_> {
+fn begun_record(id: SourceId, sources: &Sources) -> Record<'_> {
+    let source = sources.get(id).expect("a source that is to be recorded is known");
     Record::SourceBegun {
         source: id.0,
         module: source.module.number(),

@@ -23,7 +23,11 @@ pub(crate) struct KnownSource {
 
 /// All sources, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Vec<KnownSource>);
+pub(crate) struct Sources {
+    all: Vec<KnownSource>,
+    /// How many of them, from the first on, the base knows by number.
+    numbered: usize,
+}
 
 /// What is known of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,21 +39,21 @@ pub(crate) enum Found {
 
 impl Sources {
     pub(crate) fn len(&self) -> u32 {
-        self.0.len() as u32
+        self.all.len() as u32
     }
 
     pub(crate) fn get(&self, id: SourceId) -> Option<&KnownSource> {
-        self.0.get(id.0 as usize)
+        self.all.get(id.0 as usize)
     }
 
     pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut KnownSource> {
-        self.0.get_mut(id.0 as usize)
+        self.all.get_mut(id.0 as usize)
     }
 
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
     pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> Found {
         let Some(file) = file else { return Found::New };
-        let files = || self.0.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
+        let files = || self.all.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
         if let Some((index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
             let id = SourceId(index as u32);
             let is_unchanged = known.is_complete && known.content == *content;
@@ -80,11 +84,11 @@ impl Sources {
                 lines,
             }),
             Found::Unchanged(id) => {
-                self.0[id.0 as usize].lines = lines;
+                self.all[id.0 as usize].lines = lines;
                 id
             }
             Found::Changed(id) => {
-                let known = &mut self.0[id.0 as usize];
+                let known = &mut self.all[id.0 as usize];
                 known.is_edited = true;
                 known.is_recorded &= known.content == content;
                 (known.content, known.is_complete, known.lines) = (content, false, lines);
@@ -92,6 +96,21 @@ impl Sources {
                 id
             }
         }
+    }
+
+    /// The sources to be recorded as begun before something names this one: it, unless it is, and those before it that
+    /// never were, so that numbers have no gaps. They are recorded from now on.
+    pub(crate) fn to_record(&mut self, id: SourceId) -> Vec<SourceId> {
+        let index = id.0 as usize;
+        let first = self.numbered.min(index);
+        self.numbered = self.numbered.max(index + 1);
+        let Some(known) = self.all.get_mut(first..=index) else { return Vec::new() };
+        let unrecorded = known.iter_mut().zip(first..).filter(|(source, _)| !source.is_recorded);
+        let record = |(source, index): (&mut KnownSource, usize)| {
+            source.is_recorded = true;
+            SourceId(index as u32)
+        };
+        unrecorded.map(record).collect()
     }
 
     /// Makes nothing known of a source whose run was undone.
@@ -102,9 +121,15 @@ impl Sources {
         }
     }
 
-    pub(crate) fn add(&mut self, source: KnownSource) -> SourceId {
-        self.0.push(source);
-        SourceId(self.0.len() as u32 - 1)
+    /// A source that the base has recorded.
+    pub(crate) fn add_recorded(&mut self, source: KnownSource) {
+        self.add(source);
+        self.numbered = self.all.len();
+    }
+
+    fn add(&mut self, source: KnownSource) -> SourceId {
+        self.all.push(source);
+        SourceId(self.all.len() as u32 - 1)
     }
 
     /// The line and column of a place in a source that is being run.

@@ -236,3 +236,24 @@ fn an_edit_that_does_not_parse_removes_nothing() {
     }
     assert_eq!(seen, ["[(a), (b), (c)]", "[(a), (b), (c), (d)]", "[(a), (c), (d)]"]);
 }
+
+/// Sources that changed nothing once left gaps in the numbers of a base's sources, and it could not be opened again.
+#[test]
+fn sources_that_change_nothing_leave_no_gap() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let sit = |texts: &[&str]| {
+        let world = MemoryWorld::default().with_source("nothing.metta", "!(+ 1 2)");
+        let output = world.output();
+        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let mut engine = Engine::with_base(world, base).expect("the base loads");
+        let expressions = texts.iter().map(|text| (*text).to_owned()).collect();
+        let program = Program { files: vec!["nothing.metta".to_owned()], expressions, ..Program::default() };
+        engine.run_program(&program, &mut Nobody);
+        engine.finish().expect("the base closes");
+        output.printed()
+    };
+    sit(&["!(+ 1 2)", "!(+ 1 2)", "(a)", "!(+ 1 2)", "; nothing", "(b)"]);
+    assert_eq!(sit(&["!(get-atoms &self)"]), ["[3]", "[(a), (b)]"]);
+    sit(&["!(+ 1 2)", "", "(c)"]);
+    assert_eq!(sit(&["!(get-atoms &self)"]), ["[3]", "[(a), (b), (c)]"]);
+}
