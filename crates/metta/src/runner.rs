@@ -619,7 +619,7 @@ impl Runner {
         let path = modules::absolute_path(name, &self.module(from).path)?;
         if let Some(&known) = self.names.get(&path) {
             self.check_loaded(known)?;
-            return self.refresh_module(known);
+            return self.refresh_module(known, &path, from);
         }
         if let Some(bundled) = self.bundled_before_files(&path) {
             return Ok(bundled);
@@ -651,17 +651,21 @@ impl Runner {
     }
 
     /// Applies what was edited in the file of a module that another process loaded. A file that is gone changes nothing.
-    fn refresh_module(&mut self, id: ModuleId) -> Result<ModuleId, ModuleError> {
+    /// That process may have had another working directory, so the file is looked for as at the first import.
+    fn refresh_module(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<ModuleId, ModuleError> {
         let module = &mut self.modules[id.0 as usize];
-        if !std::mem::take(&mut module.is_restored) {
+        if !std::mem::take(&mut module.is_restored) || module.file.is_none() {
             return Ok(id);
         }
-        if let Some(file) = module.file.clone()
-            && self.world.has_source(&file)
-        {
-            let text = self.read_source(&file)?;
-            self.run_module(id, &file, &text)?;
-        }
+        let file = match self.find_file(path, from) {
+            Err(ModuleError::NotFound { .. }) => return Ok(id),
+            found => found?,
+        };
+        let text = self.read_source(&file)?;
+        let module = &mut self.modules[id.0 as usize];
+        module.directory = modules::directory_of(&file);
+        module.file = Some(file.clone());
+        self.run_module(id, &file, &text)?;
         Ok(id)
     }
 

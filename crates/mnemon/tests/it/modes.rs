@@ -257,3 +257,24 @@ fn sources_that_change_nothing_leave_no_gap() {
     sit(&["!(+ 1 2)", "", "(c)"]);
     assert_eq!(sit(&["!(get-atoms &self)"]), ["[3]", "[(a), (b), (c)]"]);
 }
+
+/// The file of a module was once looked for in the present working directory, under the path it had in the first one.
+#[test]
+fn an_edited_module_is_found_from_another_working_directory() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let app = "!(import! &self m) !(match &self (x $x) $x)";
+    let sit = |app_path: &str, sources: [(&str, &str); 2]| {
+        let world =
+            sources.into_iter().fold(MemoryWorld::default(), |world, (path, text)| world.with_source(path, text));
+        let world = world.with_source(app_path, app);
+        let output = world.output();
+        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let mut engine = Engine::with_base(world, base).expect("the base loads");
+        engine.run_program(&Program { files: vec![app_path.to_owned()], ..Program::default() }, &mut Nobody);
+        engine.finish().expect("the base closes");
+        output.printed()
+    };
+    let other = ("m.metta", "(x other)");
+    assert_eq!(sit("app/main.metta", [("app/m.metta", "(x 1)"), other]), ["[()]", "[1]"]);
+    assert_eq!(sit("/app/main.metta", [("/app/m.metta", "(x 2)"), ("app/m.metta", "(x other)")]), ["[()]", "[2]"]);
+}
