@@ -650,23 +650,34 @@ impl Runner {
         loaded.map(|()| id)
     }
 
-    /// Applies what was edited in the file of a module that another process loaded. A file that is gone changes nothing.
-    /// That process may have had another working directory, so the file is looked for as at the first import.
+    /// Applies what was edited in the files of a module that another process loaded and of those that it imports: an
+    /// unchanged module is not run again, and so imports nothing.
     fn refresh_module(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<ModuleId, ModuleError> {
+        if self.module(id).is_restored {
+            self.refresh_file(id, path, from)?;
+            for import in self.module(id).imports.clone() {
+                let path = self.module(import).path.clone();
+                self.refresh_file(import, &path, id)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Applies what was edited in the file of one such module. A file that is gone changes nothing. That process may have had another working directory, so the file is looked for as at the first import.
+    fn refresh_file(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<(), ModuleError> {
         let module = &mut self.modules[id.0 as usize];
         if !std::mem::take(&mut module.is_restored) || module.file.is_none() {
-            return Ok(id);
+            return Ok(());
         }
         let file = match self.find_file(path, from) {
-            Err(ModuleError::NotFound { .. }) => return Ok(id),
+            Err(ModuleError::NotFound { .. }) => return Ok(()),
             found => found?,
         };
         let text = self.read_source(&file)?;
         let module = &mut self.modules[id.0 as usize];
         module.directory = modules::directory_of(&file);
         module.file = Some(file.clone());
-        self.run_module(id, &file, &text)?;
-        Ok(id)
+        self.run_module(id, &file, &text)
     }
 
     fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {

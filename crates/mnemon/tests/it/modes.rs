@@ -278,3 +278,23 @@ fn an_edited_module_is_found_from_another_working_directory() {
     assert_eq!(sit("app/main.metta", [("app/m.metta", "(x 1)"), other]), ["[()]", "[1]"]);
     assert_eq!(sit("/app/main.metta", [("/app/m.metta", "(x 2)"), ("app/m.metta", "(x other)")]), ["[()]", "[2]"]);
 }
+
+/// An edit of a module was once seen only if the module that imports it was edited as well.
+#[test]
+fn an_edited_module_is_seen_through_an_unchanged_one() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let mut seen = Vec::new();
+    for below in ["(x 1)", "(x 1) (x 2)", "(x 2)"] {
+        let world = MemoryWorld::default()
+            .with_source("main.metta", "!(import! &self a) !(match &self (x $x) $x)")
+            .with_source("a.metta", "!(println! read) !(import! &self top:b)")
+            .with_source("b.metta", below);
+        let output = world.output();
+        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let mut engine = Engine::with_base(world, base).expect("the base loads");
+        engine.run_program(&Program { files: vec!["main.metta".to_owned()], ..Program::default() }, &mut Nobody);
+        engine.finish().expect("the base closes");
+        seen.extend(output.printed());
+    }
+    assert_eq!(seen, ["read", "[()]", "[1]", "[()]", "[1, 2]", "[()]", "[2]"]);
+}
