@@ -326,7 +326,7 @@ impl Recall {
                 continue;
             }
             source.is_complete = true;
-            let begun = self.sources.to_record(id);
+            let begun = self.sources.begin_recording(id);
             let begun = begun.into_iter().map(|id| begun_record(id, &self.sources));
             let records: Vec<Record<'_>> = begun.chain([Record::SourceEnded { source: id.0 }]).collect();
             base.append(&[record::note_frame(&records)])?;
@@ -473,7 +473,7 @@ fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, s
             continue;
         }
         last = Some(id);
-        for id in sources.to_record(id) {
+        for id in sources.begin_recording(id) {
             sink.push(&begun_record(id, sources));
         }
     }

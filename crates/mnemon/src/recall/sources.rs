@@ -100,7 +100,7 @@ impl Sources {
 
     /// The sources to be recorded as begun before something names this one: it, unless it is, and those before it that
     /// never were, so that numbers have no gaps. They are recorded from now on.
-    pub(crate) fn to_record(&mut self, id: SourceId) -> Vec<SourceId> {
+    pub(crate) fn begin_recording(&mut self, id: SourceId) -> Vec<SourceId> {
         let index = id.0 as usize;
         let first = self.numbered.min(index);
         self.numbered = self.numbered.max(index + 1);
