@@ -115,7 +115,9 @@ fn base_end(error: &BaseError) -> End {
 
 /// Tells why a tape cannot be used.
 pub(crate) fn tape_failed(path: &Path, error: &TapeError) -> End {
-    let names_it = matches!(error, TapeError::Io { .. } | TapeError::Exists { .. });
+    // Damage is told with the file and the place in it.
+    let is_damage = matches!(error, TapeError::Open(_) | TapeError::Read(_)) && error.is_damage();
+    let names_it = is_damage || matches!(error, TapeError::Io { .. } | TapeError::Exists { .. });
     let message = if names_it { error.to_string() } else { format!("{}: {error}", path.display()) };
     render::error(&message, error.help());
     tape_end(error)

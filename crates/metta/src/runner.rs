@@ -429,7 +429,8 @@ impl Runner {
         }
     }
 
-    /// Removes what an edited source stated before and states no longer; gives what it still states.
+    /// Removes what an edited source stated before and states no longer; gives what it still states. Nobody knows what a
+    /// text states that does not parse to its end, so it removes nothing.
     fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
         // What a text states behind its first error is not known, so nothing of what it stated is given up.
         let is_whole = parsed.first_error().is_none();
@@ -655,7 +656,7 @@ impl Runner {
         let path = modules::absolute_path(name, &self.module(from).path)?;
         if let Some(&known) = self.names.get(&path) {
             self.check_loaded(known)?;
-            return self.refresh_module(known);
+            return self.refresh_module(known, &path, from);
         }
         if let Some(bundled) = self.bundled_before_files(&path) {
             return Ok(bundled);
@@ -686,21 +687,36 @@ impl Runner {
         loaded.map(|()| id)
     }
 
-    /// Applies what was edited in the file of a module that another process loaded. A file that is gone changes nothing.
-    fn refresh_module(&mut self, id: ModuleId) -> Result<ModuleId, ModuleError> {
-        let module = &mut self.modules[id.0 as usize];
-        if !std::mem::take(&mut module.is_restored) {
-            return Ok(id);
-        }
-        self.note(None, Undo::Refreshed(id));
-        let module = &self.modules[id.0 as usize];
-        if let Some(file) = module.file.clone()
-            && self.world.has_source(&file)
-        {
-            let text = self.read_source(&file)?;
-            self.run_module(id, &file, &text)?;
+    /// Applies what was edited in the files of a module that another process loaded and of those that it imports: an
+    /// unchanged module is not run again, and so imports nothing.
+    fn refresh_module(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<ModuleId, ModuleError> {
+        if self.module(id).is_restored {
+            self.refresh_file(id, path, from)?;
+            for import in self.module(id).imports.clone() {
+                let path = self.module(import).path.clone();
+                self.refresh_file(import, &path, id)?;
+            }
         }
         Ok(id)
+    }
+
+    /// Applies what was edited in the file of one such module. A file that is gone changes nothing. That process may have
+    /// had another working directory, so the file is looked for as at the first import.
+    fn refresh_file(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<(), ModuleError> {
+        let module = &mut self.modules[id.0 as usize];
+        if !std::mem::take(&mut module.is_restored) || module.file.is_none() {
+            return Ok(());
+        }
+        self.note(None, Undo::Refreshed(id));
+        let file = match self.find_file(path, from) {
+            Err(ModuleError::NotFound { .. }) => return Ok(()),
+            found => found?,
+        };
+        let text = self.read_source(&file)?;
+        let module = &mut self.modules[id.0 as usize];
+        module.directory = modules::directory_of(&file);
+        module.file = Some(file.clone());
+        self.run_module(id, &file, &text)
     }
 
     fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {

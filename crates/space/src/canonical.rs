@@ -23,7 +23,7 @@
 //!         | 0x05 magnitude                                 positive
 //!         | 0x06 | 0x07 u64                                +infinity, NaN with its bits
 //! magnitude := i64 with its sign bit inverted              the exponent of the leading one bit
-//!              bytes                                       the bits after it, left-aligned, no zero byte at the end
+//!              bytes                                       the bits from it on, left-aligned, no zero byte at the end
 //! ```
 //! Integers on disk are big-endian.
 

@@ -108,15 +108,20 @@ fn next_child(frames: &mut Vec<Frame>) -> Result<Atom, (Atom, bool)> {
 
 /// The atom without the evaluator's marks, on itself and on its parts.
 pub(crate) fn unmarked(atom: &Atom) -> Atom {
-    if !has_mark(atom) {
-        return atom.clone();
-    }
+    if has_mark(atom) { replace_leaves(atom, Atom::clone) } else { atom.clone() }
+}
+
+/// The atom with each part that is no expression replaced; it carries no marks of an evaluator.
+fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
     let mut open: Vec<(&Expression, Vec<Atom>)> = Vec::new();
     let mut current = atom;
     loop {
         match current {
             Atom::Expression(expression) => open.push((expression, Vec::with_capacity(expression.len()))),
-            leaf => open.last_mut().expect("a leaf has no mark").1.push(leaf.clone()),
+            leaf => match open.last_mut() {
+                Some((_, siblings)) => siblings.push(replace(leaf)),
+                None => return replace(leaf),
+            },
         }
         loop {
             let (expression, built) = open.last_mut().expect("an expression is open");

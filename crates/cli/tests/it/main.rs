@@ -12,3 +12,4 @@ mod output;
 mod recall;
 mod replay;
 mod sources;
+mod tutorial;

@@ -13,12 +13,13 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("why", "(-> SpaceType Atom Atom)", why),
 ];
 
-/// Keeps what a transaction did, unless one of its results is an error.
+/// Keeps what a transaction did, unless one of its results is an error; they come with their bindings.
 fn close(call: &mut Call<'_>) -> Outcome {
     let (Some(depth), Some(results)) = (number(call, 0), call.children(1)) else {
         return Outcome::failure("_close-transaction expects a number and a tuple of results");
     };
-    let keep = !results.iter().any(names::is_error);
+    let is_error = |result: &Atom| result.children().and_then(<[Atom]>::first).is_some_and(names::is_error);
+    let keep = !results.iter().any(is_error);
     call.runner.close_transaction(depth as usize, keep);
     if keep {
         return Outcome::one(call.arguments[1].clone());
@@ -41,6 +42,9 @@ fn as_of(call: &mut Call<'_>) -> Outcome {
     let (Some(space), Some(epoch)) = (call.space(0), number(call, 1)) else {
         return Outcome::failure("as-of expects a space and the number of a commit as arguments");
     };
+    if let Some(refused) = refuse_past(&space) {
+        return refused;
+    }
     match call.runner.as_of(&space, epoch) {
         Ok(space) => Outcome::one(space),
         Err(message) => Outcome::failure(message),
@@ -52,6 +56,9 @@ fn why(call: &mut Call<'_>) -> Outcome {
     let (Some(space), Some(pattern)) = (call.space(0), call.argument(1)) else {
         return Outcome::failure("why expects a space and an atom as arguments");
     };
+    if let Some(refused) = refuse_past(&space) {
+        return refused;
+    }
     let reasons = match call.runner.why(&space, pattern) {
         Ok(reasons) => reasons,
         Err(message) => return Outcome::failure(message),
@@ -70,6 +77,12 @@ fn number(call: &Call<'_>, position: usize) -> Option<u64> {
         Atom::Grounded(Grounded::Number(Number::Int(number))) => u64::try_from(*number).ok(),
         _ => None,
     }
+}
+
+/// Why a space has no past, if that is so.
+fn refuse_past(space: &SpaceRef) -> Option<Outcome> {
+    let refuse = || Outcome::failure(format!("{} is of the past already: name the space that it was", space.name()));
+    space.is_frozen().then(refuse)
 }
 
 /// Why a space must not be changed, if that is so.

@@ -14,6 +14,7 @@ mod modules;
 mod printing;
 mod regressions;
 mod robustness;
+mod rollback;
 mod scale;
 mod scopes;
 mod settings;

@@ -123,12 +123,11 @@ impl fmt::Display for BaseError {
                  {found:032x}",
                 frame_text(*place)
             ),
-            Self::NoEpoch { epoch: _, last: 0 } => formatter.write_str("there is no commit yet"),
+            Self::NoEpoch { epoch, last: 0 } => {
+                write!(formatter, "there is no commit {epoch}: nothing was committed yet, and 0 is the beginning")
+            }
             Self::NoEpoch { epoch, last } => {
-                write!(
-                    formatter,
-                    "there is no commit {epoch}; commits are numbered up to {last}, and 0 is the beginning"
-                )
+                write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
             }
             Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
         }

@@ -192,7 +192,8 @@ impl Past {
     }
 }
 
-/// Where the copies of atoms come from that are in a space after a commit, in the order of the commits.
+/// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
+/// of the commits.
 pub(super) fn reasons(
     base: &Base,
     runner: &mut Runner,
@@ -200,9 +201,10 @@ pub(super) fn reasons(
     pattern: &Atom,
     last: u64,
 ) -> Result<Vec<Reason>, BaseError> {
-    let serial = space.serial();
+    let imports = space.imports();
+    let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SpaceRef::serial).collect();
     let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
-    let mut found: Vec<(Vec<u8>, Reason)> = Vec::new();
+    let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
     let mut commits = base.commits()?;
     // Records of a commit come before its number is known.
@@ -217,13 +219,15 @@ pub(super) fn reasons(
         committed.each(|record| {
             walk.take(&record);
             let Record::Count { space, copies, atom } = record else { return Ok(()) };
-            if space != serial || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
+            if !serials.contains(&space) || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
                 return Ok(());
             }
             if copies < 0 {
                 // The copies that came last go first.
                 for _ in 0..copies.unsigned_abs() {
-                    if let Some(index) = found.iter().rposition(|(bytes, _)| bytes == atom.bytes) {
+                    if let Some(index) =
+                        found.iter().rposition(|(held, bytes, _)| *held == space && bytes == atom.bytes)
+                    {
                         found.remove(index);
                     }
                 }
@@ -236,11 +240,11 @@ pub(super) fn reasons(
             }
             let (origin, line, column) = walk.place();
             let reason = Reason { atom, epoch: header.epoch, origin, line, column };
-            found.extend(std::iter::repeat_n((bytes, reason), copies as usize));
+            found.extend(std::iter::repeat_n((space, bytes, reason), copies as usize));
             Ok::<(), BaseError>(())
         })?;
     }
-    Ok(found.into_iter().map(|(_, reason)| reason).collect())
+    Ok(found.into_iter().map(|(_, _, reason)| reason).collect())
 }
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.

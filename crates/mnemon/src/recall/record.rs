@@ -46,7 +46,7 @@ pub(crate) struct CommitHeader {
     pub(crate) parts: u32,
     /// How many variables the run had numbered.
     pub(crate) variables: u64,
-    /// The number of the tape's frame that the commit follows, if the run was recorded.
+    /// How many frames the tape had when the commit was made, if the run was recorded.
     pub(crate) tape_frame: Option<u64>,
 }
 
@@ -306,4 +306,63 @@ pub(crate) fn note_frame(records: &[Record<'_>]) -> Vec<u8> {
 pub(crate) fn begin_frame() -> Vec<u8> {
     let header = BeginHeader { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION };
     postcard::to_extend(&header, vec![kind::BEGIN]).expect("a vector takes every header")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATOM: AtomRecord<'_> = AtomRecord { bytes: &[0x10], names: Vec::new() };
+
+    /// One of each, in the order of their numbers.
+    fn records() -> Vec<Record<'static>> {
+        vec![
+            Record::Cause { source: 0, kind: CauseRecord::Retraction, line: 300, column: 1 },
+            Record::Count { space: 1, copies: -1, atom: AtomRecord { bytes: &[0x70, 0, 0, 0, 0], names: vec!["x"] } },
+            Record::State { state: 1, value: ATOM },
+            Record::SpaceMade { serial: 2 },
+            Record::StateMade { serial: 1, value: ATOM, type_atom: ATOM },
+            Record::ModuleMade { serial: 3, path: "p", directory: "", file: Some("f") },
+            Record::ModuleNamed { path: "p", module: 2 },
+            Record::ModuleForgotten { module: 2 },
+            Record::Imported { into: 1, from: 2 },
+            Record::Bound { module: 1, token: "w", is_pattern: true, atom: ATOM },
+            Record::Setting { key: "k", value: ATOM },
+            Record::SourceBegun { source: 0, module: 1, origin: "o", file: None, content: [7; 32] },
+            Record::SourceEnded { source: 0 },
+            Record::Unstated { source: 0, atom: ATOM },
+            Record::WordsImported { into: 1, from: 2 },
+            Record::GeneratorSet { number: 0, generator: Generator::Seeded { seed: 7, drawn: 3 } },
+        ]
+    }
+
+    #[test]
+    fn each_record_has_the_bytes_that_the_document_of_formats_gives_it() {
+        let content = [&[11, 0, 1, 1, b'o', 0][..], &[7; 32]].concat();
+        let expected: [&[u8]; 16] = [
+            &[0, 0, 2, 0xac, 0x02, 1],
+            &[1, 1, 1, 5, 0x70, 0, 0, 0, 0, 1, 1, b'x'],
+            &[2, 1, 1, 0x10, 0],
+            &[3, 2],
+            &[4, 1, 1, 0x10, 0, 1, 0x10, 0],
+            &[5, 3, 1, b'p', 0, 1, 1, b'f'],
+            &[6, 1, b'p', 2],
+            &[7, 2],
+            &[8, 1, 2],
+            &[9, 1, 1, b'w', 1, 1, 0x10, 0],
+            &[10, 1, b'k', 1, 0x10, 0],
+            &content,
+            &[12, 0],
+            &[13, 0, 1, 0x10, 0],
+            &[14, 1, 2],
+            &[15, 0, 1, 7, 3],
+        ];
+        let frame = note_frame(&records());
+        assert_eq!(frame[1..], expected.concat());
+        let mut read = Records::new(&frame[1..]);
+        for record in records() {
+            assert_eq!(read.next(), Ok(Some(record)));
+        }
+        assert_eq!(read.next(), Ok(None));
+    }
 }

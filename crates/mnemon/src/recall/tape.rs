@@ -431,3 +431,38 @@ fn reader(disk: &Arc<dyn Disk>) -> Result<Reader, TapeError> {
         error => TapeError::Read(Box::new(error)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_has_the_bytes_that_the_document_of_formats_gives_it() {
+        let file = FileId(300);
+        let mode = OpenMode { write: true, truncate: true, ..OpenMode::default() };
+        let requests: [(Request<'_>, &[u8]); 14] = [
+            (Request::Print("a".into()), &[0, 1, b'a']),
+            (Request::ReadSource("a".into()), &[1, 1, b'a']),
+            (Request::HasSource("a".into()), &[2, 1, b'a']),
+            (Request::ReadStandardInput, &[3]),
+            (Request::AbsolutePath("a".into()), &[4, 1, b'a']),
+            (Request::Now, &[5]),
+            (Request::Random, &[6]),
+            (Request::Environment("a".into()), &[7, 1, b'a']),
+            (Request::OpenFile("a".into(), mode), &[8, 1, b'a', 0, 1, 0, 0, 1]),
+            (Request::ReadFile(file, 5), &[9, 0xac, 0x02, 5]),
+            (Request::WriteFile(file, b"xy"[..].into()), &[10, 0xac, 0x02, 2, b'x', b'y']),
+            (Request::SeekFile(file, 5), &[11, 0xac, 0x02, 5]),
+            (Request::FileSize(file), &[12, 0xac, 0x02]),
+            (Request::CloseFile(file), &[13, 0xac, 0x02]),
+        ];
+        for (request, expected) in requests {
+            let bytes = frame(kind::EFFECT, &request);
+            assert_eq!(bytes[1..], *expected, "{request}");
+            match TapeFrame::decode(&bytes) {
+                Ok(TapeFrame::Effect(read, [])) => assert_eq!(read, request),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

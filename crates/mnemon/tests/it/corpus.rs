@@ -41,6 +41,9 @@ fn removing_any_name_makes_a_program_fail() {
     for line in table.lines().filter(|line| !line.starts_with('#')) {
         let (name, program) = line.split_once('\t').unwrap_or_else(|| panic!("no tab in {line}"));
         let path = corpus().join(program).with_extension("metta");
+        if program.starts_with("recall/") {
+            continue;
+        }
         let (actual, _) = output_without(&corpus(), &read(&path), &[name]);
         if actual == expected(&path) {
             unneeded.push(format!("{program} does not need {name}"));

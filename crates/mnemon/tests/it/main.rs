@@ -5,6 +5,8 @@ mod corpus;
 mod documents;
 mod edits;
 mod examples;
+mod fixture;
+mod formats;
 mod harm;
 mod harness;
 mod history;

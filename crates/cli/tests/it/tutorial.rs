@@ -1,0 +1,150 @@
+//! The tutorial is true, and so is what the README shows: files are saved and commands run, in order, in an empty directory.
+//!
+//! A block marked `metta NAME` is a file. In a block marked `console`, a line that begins with `$ ` is a command, and what
+//! follows is all that it prints, on both outputs. It ends with exit code 0 unless `echo $?` comes next.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Fewer commands than this, and the document is not read as it is meant.
+const COMMANDS_MIN: usize = 25;
+
+enum Block {
+    File { name: String, content: String },
+    Console(Vec<Step>),
+}
+
+struct Step {
+    command: String,
+    output: String,
+}
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn blocks(document: &str) -> Vec<Block> {
+    document.split("```").skip(1).step_by(2).map(block).collect()
+}
+
+fn block(text: &str) -> Block {
+    let (kind, content) = text.split_once('\n').expect("a block has a first line");
+    match kind.split_once(' ') {
+        Some(("metta", name)) => Block::File { name: name.to_owned(), content: content.to_owned() },
+        None if kind == "console" => Block::Console(steps(content)),
+        _ => panic!("a block of the tutorial is `metta NAME` or `console`, not {kind:?}"),
+    }
+}
+
+fn steps(content: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in content.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => steps.push(Step { command: command.to_owned(), output: String::new() }),
+            (None, Some(step)) => step.output += &format!("{line}\n"),
+            (None, None) => panic!("output before the first command: {line}"),
+        }
+    }
+    steps
+}
+
+/// Somebody at a terminal.
+struct Reader {
+    directory: PathBuf,
+    /// How the last command ended, until it was looked at.
+    code: Option<i32>,
+    commands: usize,
+}
+
+impl Reader {
+    fn read(&mut self, block: Block) {
+        match block {
+            Block::File { name, content } => {
+                std::fs::write(self.directory.join(name), content).expect("a file can be written");
+            }
+            Block::Console(steps) => steps.iter().for_each(|step| self.type_in(step)),
+        }
+    }
+
+    fn type_in(&mut self, Step { command, output }: &Step) {
+        self.commands += 1;
+        if command == "echo $?" {
+            let code = self.code.take().expect("a command comes before");
+            return assert_eq!(format!("{code}\n"), *output, "the exit code before `echo $?`");
+        }
+        self.expect_success();
+        if let Some(directory) = command.strip_prefix("cd ") {
+            self.directory.push(directory);
+            return assert!(self.directory.is_dir() && output.is_empty(), "{command}");
+        }
+        let (code, printed) = self.run(command);
+        assert_eq!(printed, *output, "$ {command}");
+        self.code = Some(code);
+    }
+
+    fn expect_success(&mut self) {
+        assert_eq!(
+            self.code.take().unwrap_or(0),
+            0,
+            "a failure is followed by `echo $?`: command {}",
+            self.commands - 1
+        );
+    }
+
+    /// The exit code of a command and what it printed, in the order in which it did.
+    fn run(&self, command: &str) -> (i32, String) {
+        let binary = Path::new(env!("CARGO_BIN_EXE_mnemon")).parent().expect("it lies in a folder");
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("exec 2>&1\n{command}")).current_dir(&self.directory).env("PATH", path);
+        let ended = shell.output().expect("there is a shell");
+        (ended.status.code().expect("it was not killed"), String::from_utf8(ended.stdout).expect("it prints UTF-8"))
+    }
+}
+
+/// Does what the blocks say, in an empty directory; gives how many commands that were.
+fn follow(name: &str, blocks: impl IntoIterator<Item = Block>) -> usize {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("a folder can be made");
+    let mut reader = Reader { directory, code: None, commands: 0 };
+    blocks.into_iter().for_each(|block| reader.read(block));
+    reader.expect_success();
+    reader.commands
+}
+
+#[test]
+fn the_tutorial_shows_what_happens() {
+    let commands = follow("tutorial", blocks(&document("docs/tutorial.md")));
+    assert!(commands >= COMMANDS_MIN, "{commands} commands");
+}
+
+/// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
+#[test]
+fn the_readme_shows_what_happens() {
+    let document = document("README.md");
+    let (_, program) = document.split_once("```metta\n").expect("the README shows a program");
+    let content = program.split("```").next().expect("it ends").to_owned();
+    let consoles = document.split("```console\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
+    let consoles = consoles.map(|content| Block::Console(steps(content)));
+    let commands =
+        follow("readme", [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles));
+    assert!(commands > 0, "the README shows no command");
+}
+
+/// A tutorial that shows something else is found out, whichever line it is.
+#[test]
+#[should_panic(expected = "$ mnemon run -e '!(+ 1 2)'")]
+fn an_output_that_is_not_printed_fails() {
+    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0 };
+    blocks("```console\n$ mnemon run -e '!(+ 1 2)'\n[4]\n```").into_iter().for_each(|block| reader.read(block));
+}
+
+#[test]
+#[should_panic(expected = "a failure is followed by `echo $?`")]
+fn a_failure_that_is_not_shown_fails() {
+    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0 };
+    blocks("```console\n$ false\n```").into_iter().for_each(|block| reader.read(block));
+    reader.expect_success();
+}
