@@ -694,7 +694,12 @@ impl Memory for Recall {
             Role::Records(tape) => tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(MemoryError::from),
             Role::Replays(follower) => {
                 let mut follower = follower.borrow_mut();
-                if follower.check().is_ok() { follower.finish().map_err(MemoryError::from) } else { Ok(()) }
+                match follower.check() {
+                    Ok(()) => follower.finish().map_err(MemoryError::from),
+                    // It went as far as it was to go, or could.
+                    Err(ReplayEnd::Reached(_) | ReplayEnd::TapeEnds(_)) => Ok(()),
+                    Err(end) => Err(end.into()),
+                }
             }
         };
         finished.and(closed.map_err(MemoryError::from))
