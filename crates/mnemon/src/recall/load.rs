@@ -30,6 +30,7 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(super) fn from_base(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
+        runner.keep_hashes();
         let mut loaded = Self::default();
         loaded.take_all(base, runner)?;
         Ok(loaded)
@@ -60,13 +61,21 @@ impl Loaded {
             }
             note_hash(&record, &mut self.hash);
             if let Record::Count { space, copies, atom } = &record {
-                let hash = canonical::hash_of_bytes(atom.bytes).map_err(|error| committed.damaged(error))?;
-                self.hash.count(*space, hash, *copies);
+                // Spaces that are filled keep their hashes themselves.
+                if self.is_outline {
+                    let hash = canonical::hash_of_bytes(atom.bytes).map_err(|error| committed.damaged(error))?;
+                    self.hash.count(*space, hash, *copies);
+                }
                 touched.insert(*space);
             }
             self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
         })?;
-        self.hash.settle(touched);
+        if self.is_outline {
+            self.hash.settle(touched);
+        } else {
+            let spaces = touched.into_iter().filter_map(|serial| runner.space(serial));
+            spaces.for_each(|space| note_space(&space, &mut self.hash));
+        }
         let Some(header) = &committed.header else { return Ok(()) };
         check_header(header, committed, self.epoch, self.hash.value())?;
         self.epoch = header.epoch;

@@ -17,6 +17,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// The kinds of frames of a tape.
 mod kind {
@@ -277,10 +278,15 @@ impl TapeError {
 
 /// A tape that is being recorded.
 pub struct Tape {
-    journal: Journal,
+    journal: Arc<Journal>,
     frames: u64,
     commits: u64,
+    /// Makes much that was written durable while the run goes on, so that its end need not wait for the disk.
+    sync: Option<JoinHandle<Result<(), SyncError>>>,
 }
+
+/// An answer this long is made durable at once, beside the run.
+const SYNCED_BYTES_MIN: usize = 4 << 20;
 
 impl Tape {
     /// A new tape in a file.
@@ -303,7 +309,7 @@ impl Tape {
     pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
         let options = Options::default().segment_bytes(u64::MAX);
         let (journal, _) = Journal::open(disk, options).map_err(|error| TapeError::Open(Box::new(error)))?;
-        Ok(Self { journal, frames: 0, commits: 0 })
+        Ok(Self { journal: Arc::new(journal), frames: 0, commits: 0, sync: None })
     }
 
     /// How many frames it has.
@@ -332,7 +338,20 @@ impl Tape {
         // As the encoding has an answer that is no error: its variant, the length, the bytes.
         let beginning = postcard::to_extend(&(0_u8, answer.len()), frame(kind::EFFECT, request));
         let beginning = beginning.expect("a vector takes every length");
-        pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None))
+        pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None))?;
+        if answer.len() >= SYNCED_BYTES_MIN && self.sync.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.wait_for_sync()?;
+            let journal = Arc::clone(&self.journal);
+            self.sync = Some(std::thread::spawn(move || journal.sync(Durability::Fsync)));
+        }
+        Ok(())
+    }
+
+    /// Waits for what is being made durable.
+    fn wait_for_sync(&mut self) -> Result<(), TapeError> {
+        let Some(sync) = self.sync.take() else { return Ok(()) };
+        let synced = sync.join().expect("no panic while a journal is synced");
+        synced.map_err(|error| TapeError::Sync(Box::new(error)))
     }
 
     pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), TapeError> {
@@ -358,7 +377,9 @@ impl Tape {
     pub(crate) fn finish(mut self) -> Result<(), TapeError> {
         let end = TapeEnd { commits: self.commits };
         self.append(frame(kind::END, &end), Durability::None)?;
-        self.journal.close().map_err(|error| TapeError::Sync(Box::new(error)))
+        self.wait_for_sync()?;
+        let journal = Arc::into_inner(self.journal).expect("only a sync shares the journal");
+        journal.close().map_err(|error| TapeError::Sync(Box::new(error)))
     }
 }
 
