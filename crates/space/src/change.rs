@@ -8,7 +8,7 @@ use crate::atom::Atom;
 use crate::grounded::StateRef;
 use crate::handle::SpaceRef;
 use rustc_hash::FxHashSet;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How many changes are kept as a sample where they are only counted.
@@ -73,7 +73,7 @@ pub struct Changes {
     pub added: u64,
     /// How many were removed.
     pub removed: u64,
-    /// The spaces that changed, each once.
+    /// The spaces that changed.
     pub spaces: Vec<SpaceRef>,
 }
 
@@ -100,6 +100,10 @@ pub struct ChangeLog(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     keeps: AtomicU8,
+    /// Whether changes are only counted and the sample is full: then a change is an addition and needs no lock.
+    is_sampled: AtomicBool,
+    added: AtomicU64,
+    removed: AtomicU64,
     noted: Mutex<Noted>,
 }
 
@@ -143,8 +147,9 @@ impl ChangeLog {
     pub fn mark(&self) -> ChangeMark {
         let mut noted = self.noted();
         noted.set.clear();
-        let Changes { changes, sample, added, removed, .. } = &noted.kept;
-        ChangeMark { changes: changes.len(), sample: sample.len(), added: *added, removed: *removed }
+        let Changes { changes, sample, .. } = &noted.kept;
+        let [added, removed] = self.counts(|count| count.load(Ordering::Relaxed));
+        ChangeMark { changes: changes.len(), sample: sample.len(), added, removed }
     }
 
     /// Takes out what is kept, and begins anew.
@@ -152,7 +157,9 @@ impl ChangeLog {
         let taken = {
             let mut noted = self.noted();
             noted.set.clear();
-            std::mem::take(&mut noted.kept)
+            self.0.is_sampled.store(false, Ordering::Relaxed);
+            let [added, removed] = self.counts(|count| count.swap(0, Ordering::Relaxed));
+            Changes { added, removed, ..std::mem::take(&mut noted.kept) }
         };
         for space in &taken.spaces {
             space.note_change(false);
@@ -165,8 +172,9 @@ impl ChangeLog {
         let undone = {
             let mut noted = self.noted();
             noted.set.clear();
+            self.0.added.store(mark.added, Ordering::Relaxed);
+            self.0.removed.store(mark.removed, Ordering::Relaxed);
             let kept = &mut noted.kept;
-            (kept.added, kept.removed) = (mark.added, mark.removed);
             kept.sample.truncate(mark.sample);
             let from = mark.changes.min(kept.changes.len());
             kept.changes.split_off(from)
@@ -199,33 +207,36 @@ impl ChangeLog {
     }
 
     pub(crate) fn note_added(&self, space: &SpaceRef, atom: &Atom) {
-        self.note_atom(
-            space,
-            |noted| &mut noted.added,
-            || ChangeKind::Added { space: space.clone(), atom: atom.clone() },
-        );
+        self.0.added.fetch_add(1, Ordering::Relaxed);
+        self.note_atom(space, || ChangeKind::Added { space: space.clone(), atom: atom.clone() });
     }
 
     pub(crate) fn note_removed(&self, space: &SpaceRef, atom: Atom, number: u64) {
-        self.note_atom(
-            space,
-            |noted| &mut noted.removed,
-            || ChangeKind::Removed { space: space.clone(), atom, number },
-        );
+        self.0.removed.fetch_add(1, Ordering::Relaxed);
+        self.note_atom(space, || ChangeKind::Removed { space: space.clone(), atom, number });
     }
 
-    fn note_atom(&self, space: &SpaceRef, count: fn(&mut Changes) -> &mut u64, kind: impl FnOnce() -> ChangeKind) {
+    fn note_atom(&self, space: &SpaceRef, kind: impl FnOnce() -> ChangeKind) {
+        let is_known = space.note_change(true);
+        if is_known && self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == Keeps::Counts {
+            return;
+        }
         let mut noted = self.noted();
         let Noted { kept, cause, .. } = &mut *noted;
-        *count(kept) += 1;
-        if !space.note_change(true) {
+        if !is_known {
             kept.spaces.push(space.clone());
         }
         if self.keeps() == Keeps::Changes {
             kept.changes.push(Change { kind: kind(), cause: *cause });
         } else if kept.sample.len() < SAMPLE_MAX {
             kept.sample.push(Change { kind: kind(), cause: *cause });
+        } else {
+            self.0.is_sampled.store(true, Ordering::Relaxed);
         }
+    }
+
+    fn counts(&self, read: impl Fn(&AtomicU64) -> u64) -> [u64; 2] {
+        [read(&self.0.added), read(&self.0.removed)]
     }
 
     pub(crate) fn note_set(&self, state: &StateRef, before: Atom) {

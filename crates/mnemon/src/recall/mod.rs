@@ -389,15 +389,15 @@ impl Recall {
         (digest, writer)
     }
 
-    fn keep(&mut self, commit: &Commit, writer: CommitWriter) -> Result<(), BaseError> {
+    fn keep(&mut self, commit: &Commit, writer: CommitWriter) -> Result<(), MemoryError> {
         let Some(base) = &self.base else { return Ok(()) };
         let tape_frame = match &self.tape {
-            Role::Records(tape) => tape.borrow().as_ref().map(Tape::frames),
+            Role::Records(tape) => tape.borrow_mut().as_mut().map(Tape::frames).transpose()?,
             _ => None,
         };
         let hash = self.hash.value().to_le_bytes();
         let header = CommitHeader { epoch: self.epoch, hash, parts: 0, variables: commit.variables, tape_frame };
-        base.append(writer.finish(header))
+        Ok(base.append(writer.finish(header))?)
     }
 
     /// Notes the sources that have ended and are not recorded as such.

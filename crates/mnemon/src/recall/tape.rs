@@ -281,12 +281,17 @@ pub struct Tape {
     journal: Arc<Journal>,
     frames: u64,
     commits: u64,
-    /// Makes much that was written durable while the run goes on, so that its end need not wait for the disk.
-    sync: Option<JoinHandle<Result<(), SyncError>>>,
+    /// A long answer that is being written, and made durable, while the run goes on; gives how many frames it takes.
+    writing: Option<JoinHandle<Result<u64, TapeError>>>,
+    /// The frames that come after it.
+    waiting: Vec<Vec<u8>>,
 }
 
-/// An answer this long is made durable at once, beside the run.
-const SYNCED_BYTES_MIN: usize = 4 << 20;
+/// An answer this long is written beside the run.
+const LONG_BYTES_MIN: usize = 4 << 20;
+
+/// How many frames may wait for it.
+const WAITING_MAX: usize = 1024;
 
 impl Tape {
     /// A new tape in a file.
@@ -309,12 +314,16 @@ impl Tape {
     pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
         let options = Options::default().segment_bytes(u64::MAX);
         let (journal, _) = Journal::open(disk, options).map_err(|error| TapeError::Open(Box::new(error)))?;
-        Ok(Self { journal: Arc::new(journal), frames: 0, commits: 0, sync: None })
+        Ok(Self { journal: Arc::new(journal), frames: 0, commits: 0, writing: None, waiting: Vec::new() })
     }
 
     /// How many frames it has.
-    pub(crate) fn frames(&self) -> u64 {
-        self.frames
+    ///
+    /// # Errors
+    /// They could not be written.
+    pub(crate) fn frames(&mut self) -> Result<u64, TapeError> {
+        self.settle()?;
+        Ok(self.frames)
     }
 
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
@@ -338,20 +347,32 @@ impl Tape {
         // As the encoding has an answer that is no error: its variant, the length, the bytes.
         let beginning = postcard::to_extend(&(0_u8, answer.len()), frame(kind::EFFECT, request));
         let beginning = beginning.expect("a vector takes every length");
-        pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None))?;
-        if answer.len() >= SYNCED_BYTES_MIN && self.sync.as_ref().is_none_or(JoinHandle::is_finished) {
-            self.wait_for_sync()?;
-            let journal = Arc::clone(&self.journal);
-            self.sync = Some(std::thread::spawn(move || journal.sync(Durability::Fsync)));
+        if answer.len() < LONG_BYTES_MIN {
+            return pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None));
         }
+        self.settle()?;
+        let (journal, answer) = (Arc::clone(&self.journal), answer.to_vec());
+        self.writing = Some(std::thread::spawn(move || {
+            let mut frames = 0;
+            pieces::cut_two(&beginning, &answer, |frame| {
+                frames += 1;
+                journal.append(frame, Durability::None).map(drop)
+            })
+            .map_err(|error| TapeError::Append(Box::new(error)))?;
+            journal.sync(Durability::Fsync).map_err(|error| TapeError::Sync(Box::new(error)))?;
+            Ok(frames)
+        }));
         Ok(())
     }
 
-    /// Waits for what is being made durable.
-    fn wait_for_sync(&mut self) -> Result<(), TapeError> {
-        let Some(sync) = self.sync.take() else { return Ok(()) };
-        let synced = sync.join().expect("no panic while a journal is synced");
-        synced.map_err(|error| TapeError::Sync(Box::new(error)))
+    /// Waits for a long answer to be written, and writes what comes after it.
+    fn settle(&mut self) -> Result<(), TapeError> {
+        let Some(writing) = self.writing.take() else { return Ok(()) };
+        self.frames += writing.join().expect("no panic while a tape is written")?;
+        for frame in std::mem::take(&mut self.waiting) {
+            self.append_frame(&frame, Durability::None)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), TapeError> {
@@ -368,6 +389,12 @@ impl Tape {
     }
 
     fn append_frame(&mut self, frame: &[u8], durability: Durability) -> Result<(), TapeError> {
+        let is_busy = self.writing.as_ref().is_some_and(|writing| !writing.is_finished());
+        if is_busy && self.waiting.len() < WAITING_MAX && durability == Durability::None {
+            self.waiting.push(frame.to_vec());
+            return Ok(());
+        }
+        self.settle()?;
         self.journal.append(frame, durability).map_err(|error| TapeError::Append(Box::new(error)))?;
         self.frames += 1;
         Ok(())
@@ -377,8 +404,8 @@ impl Tape {
     pub(crate) fn finish(mut self) -> Result<(), TapeError> {
         let end = TapeEnd { commits: self.commits };
         self.append(frame(kind::END, &end), Durability::None)?;
-        self.wait_for_sync()?;
-        let journal = Arc::into_inner(self.journal).expect("only a sync shares the journal");
+        self.settle()?;
+        let journal = Arc::into_inner(self.journal).expect("nothing writes beside the run any more");
         journal.close().map_err(|error| TapeError::Sync(Box::new(error)))
     }
 }
