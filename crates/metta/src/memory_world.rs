@@ -149,8 +149,8 @@ impl World for MemoryWorld {
         self.output.outside().traced.push(line.to_owned());
     }
 
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        self.output.file(path).ok_or_else(|| WorldError::NotFound { path: path.to_owned() })
+    fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
+        self.output.file(path).map(Arc::new).ok_or_else(|| WorldError::NotFound { path: path.to_owned() })
     }
 
     fn has_source(&mut self, path: &str) -> bool {

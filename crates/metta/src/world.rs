@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// The most bytes one [`World::read_file`] may ask for.
 pub const READ_BYTES_MAX: u64 = 1 << 20;
@@ -21,11 +22,11 @@ pub trait World {
     /// Prints a line for the person who watches (the standard error), which is no part of the output.
     fn trace(&mut self, line: &str);
 
-    /// Reads a source file.
+    /// Reads a source file. Its bytes are shared: a world that records writes them while they are read.
     ///
     /// # Errors
     /// When there is none of that name, or it cannot be read.
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError>;
+    fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError>;
 
     /// Whether there is a source file of that name.
     fn has_source(&mut self, path: &str) -> bool;

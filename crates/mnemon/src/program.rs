@@ -4,6 +4,7 @@ use metta::syntax::{self, Diagnostic, LineIndex};
 use metta::{FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
 use serde::{Deserialize, Serialize};
 use space::Atom;
+use std::sync::Arc;
 
 /// What to run, and how to print the answers. It says everything that a run depends on beside the world.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub enum ProgramEnd {
     /// The world failed: the output can take no more, the tape has ended.
     World(WorldError),
     /// The run cannot be remembered, or is not the one that is replayed.
-    Memory(std::sync::Arc<dyn std::error::Error + Send + Sync>),
+    Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// Hears what there is to tell a person about a run, beside its output.
@@ -69,7 +70,7 @@ impl ProgramSource {
     /// Reads a file, or the standard input for `-`.
     pub(crate) fn read(world: &mut dyn World, file: &str, reporter: &mut dyn Reporter) -> Result<Self, ProgramEnd> {
         let is_input = file == "-";
-        let read = if is_input { world.read_standard_input() } else { world.read_source(file) };
+        let read = if is_input { world.read_standard_input().map(Arc::new) } else { world.read_source(file) };
         let bytes =
             read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
         let origin = if is_input { "standard input" } else { file };

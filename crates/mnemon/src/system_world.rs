@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The world of a command line program. Lines are written when they are complete.
@@ -61,8 +62,8 @@ impl World for SystemWorld {
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        found(path, std::fs::read(path), unreadable)
+    fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
+        found(path, std::fs::read(path), unreadable).map(Arc::new)
     }
 
     fn has_source(&mut self, path: &str) -> bool {

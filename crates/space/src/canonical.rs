@@ -302,15 +302,19 @@ pub fn hash_of_bytes(bytes: &[u8]) -> Result<u128, DecodeError> {
 
 /// The content hash of an atom that holds no others.
 pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
-    /// As long as most names are.
+    /// As long as most names and texts are.
     const SHORT: usize = 125;
-    if let Atom::Symbol(symbol) = leaf
-        && let name = symbol.as_str().as_bytes()
+    let tagged = match leaf {
+        Atom::Symbol(symbol) => Some((tag::SYMBOL, symbol.as_str().as_bytes())),
+        Atom::Grounded(Grounded::Text(text)) => Some((tag::TEXT, text.as_bytes())),
+        _ => None,
+    };
+    if let Some((tag, name)) = tagged
         && name.len() <= SHORT
         && memchr::memchr(0x00, name).is_none()
     {
         let mut short = [0; SHORT + 3];
-        short[0] = tag::SYMBOL;
+        short[0] = tag;
         short[1..=name.len()].copy_from_slice(name);
         short[name.len() + 2] = 0x01;
         return XxHash3_128::oneshot(&short[..name.len() + 3]);

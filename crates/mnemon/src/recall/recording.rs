@@ -5,6 +5,7 @@ use metta::{FileId, OpenMode, World, WorldError};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Writes down what is asked of another world, and what it answers.
 pub(super) struct RecordingWorld {
@@ -31,9 +32,21 @@ impl RecordingWorld {
         request: &Request<'_>,
         answer: Result<Vec<u8>, WorldError>,
     ) -> Result<Vec<u8>, WorldError> {
+        let shared = self.note_shared(request, answer.map(Arc::new))?;
+        Ok(Arc::try_unwrap(shared).unwrap_or_else(|shared| shared.to_vec()))
+    }
+
+    fn note_shared(
+        &mut self,
+        request: &Request<'_>,
+        answer: Result<Arc<Vec<u8>>, WorldError>,
+    ) -> Result<Arc<Vec<u8>>, WorldError> {
         let bytes = match answer {
             Ok(bytes) => bytes,
-            Err(error) => return self.note(request, Err(error)),
+            Err(error) => {
+                self.note::<()>(request, Err(error.clone()))?;
+                return Err(error);
+            }
         };
         self.write(|tape| tape.effect_of_bytes(request, &bytes))?;
         Ok(bytes)
@@ -56,9 +69,9 @@ impl World for RecordingWorld {
         self.inner.trace(line);
     }
 
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
+    fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
         let answer = self.inner.read_source(path);
-        self.note_bytes(&Request::ReadSource(path.into()), answer)
+        self.note_shared(&Request::ReadSource(path.into()), answer)
     }
 
     fn has_source(&mut self, path: &str) -> bool {

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The tape that a run follows.
 pub(super) struct Follower {
@@ -284,8 +285,9 @@ impl World for ReplayingWorld {
         self.output.trace(line);
     }
 
-    fn read_source(&mut self, path: &str) -> Result<Vec<u8>, WorldError> {
-        self.ask::<serde_bytes::ByteBuf>(&Request::ReadSource(path.into())).map(serde_bytes::ByteBuf::into_vec)
+    fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
+        let answer = self.ask::<serde_bytes::ByteBuf>(&Request::ReadSource(path.into()));
+        answer.map(|bytes| Arc::new(bytes.into_vec()))
     }
 
     fn has_source(&mut self, path: &str) -> bool {

@@ -343,7 +343,7 @@ impl Tape {
     }
 
     /// Writes a request that was answered with bytes, which may be many and are not copied.
-    pub(crate) fn effect_of_bytes(&mut self, request: &Request<'_>, answer: &[u8]) -> Result<(), TapeError> {
+    pub(crate) fn effect_of_bytes(&mut self, request: &Request<'_>, answer: &Arc<Vec<u8>>) -> Result<(), TapeError> {
         // As the encoding has an answer that is no error: its variant, the length, the bytes.
         let beginning = postcard::to_extend(&(0_u8, answer.len()), frame(kind::EFFECT, request));
         let beginning = beginning.expect("a vector takes every length");
@@ -351,7 +351,7 @@ impl Tape {
             return pieces::cut_two(&beginning, answer, |frame| self.append_frame(frame, Durability::None));
         }
         self.settle()?;
-        let (journal, answer) = (Arc::clone(&self.journal), answer.to_vec());
+        let (journal, answer) = (Arc::clone(&self.journal), Arc::clone(answer));
         self.writing = Some(std::thread::spawn(move || {
             let mut frames = 0;
             pieces::cut_two(&beginning, &answer, |frame| {
