@@ -30,7 +30,6 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(super) fn from_base(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
-        runner.keep_hashes();
         let mut loaded = Self::default();
         loaded.take_all(base, runner)?;
         Ok(loaded)
@@ -45,6 +44,9 @@ impl Loaded {
 
     /// Applies all commits; when it fails, `epoch` is the last that is sound.
     pub(super) fn take_all(&mut self, base: &Base, runner: &mut Runner) -> Result<(), BaseError> {
+        if !self.is_outline {
+            runner.keep_hashes();
+        }
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
             self.apply(&committed, runner)?;
