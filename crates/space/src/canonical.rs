@@ -616,15 +616,20 @@ impl<V: FnMut(u32) -> Variable> Reader<'_, V> {
     fn escaped(&mut self, invert: u8) -> Result<Vec<u8>, DecodeError> {
         let mut found = Vec::new();
         loop {
+            let rest = &self.bytes[self.offset..];
+            let stop = memchr::memchr(invert, rest).ok_or(DecodeError::Truncated { offset: self.bytes.len() })?;
+            found.extend_from_slice(&rest[..stop]);
+            self.offset += stop + 1;
             match self.byte()? ^ invert {
-                0x00 => match self.byte()? ^ invert {
-                    0xFF => found.push(0x00),
-                    0x01 => return Ok(found),
-                    tag => return Err(DecodeError::UnknownTag { tag, offset: self.offset - 1 }),
-                },
-                byte => found.push(byte),
+                0xFF => found.push(invert),
+                0x01 => break,
+                tag => return Err(DecodeError::UnknownTag { tag, offset: self.offset - 1 }),
             }
         }
+        if invert != 0 {
+            found.iter_mut().for_each(|byte| *byte ^= invert);
+        }
+        Ok(found)
     }
 
     fn text(&mut self) -> Result<String, DecodeError> {
