@@ -220,6 +220,9 @@ pub trait Memory {
     /// What is known of it cannot be read, or the run is not the one that is remembered.
     fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError>;
 
+    /// Whether a file, by its absolute path, is one that a module was read from before. Where nothing is kept, any is.
+    fn is_source_of(&self, module: ModuleId, file: &str) -> bool;
+
     /// How many sources have begun since the last commit.
     fn sources_begun(&self) -> usize;
 

@@ -712,6 +712,11 @@ impl Runner {
             Err(ModuleError::NotFound { .. }) => return Ok(()),
             found => found?,
         };
+        let absolute = self.world.absolute_path(&file).map_err(world_error)?;
+        // Another file of the same name, seen from another directory, is no edit of it.
+        if self.memory.as_ref().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
+            return Ok(());
+        }
         let text = self.read_source(&file)?;
         let module = &mut self.modules[id.0 as usize];
         module.directory = modules::directory_of(&file);

@@ -32,8 +32,8 @@ use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, Occasion, Reason, Runner,
-    SourceId, SourceText, World,
+    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, ModuleId, Occasion, Reason,
+    Runner, SourceId, SourceText, World,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -628,6 +628,11 @@ impl Memory for Recall {
         self.check()?;
         let begun = self.begin(runner, source);
         self.noting_failure(begun)
+    }
+
+    fn is_source_of(&self, module: ModuleId, file: &str) -> bool {
+        let Some(base) = &self.base else { return true };
+        self.sources.has_file(module, &base.name_of(file))
     }
 
     fn sources_begun(&self) -> usize {

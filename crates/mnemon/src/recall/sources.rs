@@ -66,6 +66,11 @@ impl Sources {
         self.known.get_mut(id.0 as usize)
     }
 
+    /// Whether a module was read from a file of this name.
+    pub(crate) fn has_file(&self, module: ModuleId, file: &str) -> bool {
+        self.known.iter().any(|known| known.module == module && known.file.as_deref() == Some(file))
+    }
+
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
     pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> Found {
         let Some(file) = file else { return Found::New };

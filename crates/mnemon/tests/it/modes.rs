@@ -279,6 +279,29 @@ fn an_edited_module_is_found_from_another_working_directory() {
     assert_eq!(sit("/app/main.metta", [("/app/m.metta", "(x 2)"), ("app/m.metta", "(x other)")]), ["[()]", "[2]"]);
 }
 
+/// A file that only has a module's name, seen from another directory, was once taken for the module's edited file.
+#[test]
+fn another_file_of_a_modules_name_is_no_edit_of_it() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let app = "!(import! &self m) !(match &self (x $x) $x)";
+    let sit = |program: Program| {
+        let world = MemoryWorld::default()
+            .with_source("app/main.metta", app)
+            .with_source("app/m.metta", "(x 1)")
+            .with_source("m.metta", "(x other)");
+        let output = world.output();
+        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let mut engine = Engine::with_base(world, base).expect("the base loads");
+        engine.run_program(&program, &mut Nobody);
+        engine.finish().expect("the base closes");
+        output.printed()
+    };
+    let file = Program { files: vec!["app/main.metta".to_owned()], ..Program::default() };
+    assert_eq!(sit(file), ["[()]", "[1]"]);
+    let expression = Program { expressions: vec![app.to_owned()], ..Program::default() };
+    assert_eq!(sit(expression), ["[()]", "[1]"]);
+}
+
 /// An edit of a module was once seen only if the module that imports it was edited as well.
 #[test]
 fn an_edited_module_is_seen_through_an_unchanged_one() {
