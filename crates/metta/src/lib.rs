@@ -30,7 +30,8 @@ mod world;
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
 pub use memory::{
-    Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, Occasion, Reason, SourceId, SourceText,
+    Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, NO_HISTORY, Occasion, Reason, SourceId,
+    SourceText,
 };
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};

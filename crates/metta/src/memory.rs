@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Why a memory could not do its part. The run ends, since what follows could not be remembered.
 pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
 
+/// What is said of the past of a run that keeps none.
+pub const NO_HISTORY: &str = "no history is kept of this run; name a knowledge base with --kb DIR";
+
 /// A source of a run, as numbered by the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);

@@ -2,7 +2,7 @@
 
 use crate::bundled::generator_number;
 use crate::limits::LimitReached;
-use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, Occasion, Reason, SourceId};
+use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, NO_HISTORY, Occasion, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
@@ -353,5 +353,5 @@ fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
 }
 
 fn nothing_kept() -> String {
-    "no history is kept of this run; name a knowledge base with --kb DIR".to_owned()
+    NO_HISTORY.to_owned()
 }

@@ -32,8 +32,8 @@ use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, ModuleId, Occasion, Reason,
-    Runner, SourceId, SourceText, World,
+    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, ModuleId, NO_HISTORY, Occasion,
+    Reason, Runner, SourceId, SourceText, World,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -538,19 +538,21 @@ fn plain(atom: &Atom) -> Atom {
 
 /// Hands out an atom as records have it.
 fn named<T>(atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
-    let mut bytes = Vec::with_capacity(64);
+    named_in(&mut Vec::with_capacity(64), atom, take)
+}
+
+/// Hands out an atom as records have it, its bytes in place of what was there.
+fn named_in<T>(bytes: &mut Vec<u8>, atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
+    bytes.clear();
     let mut names: Vec<&str> = Vec::new();
-    canonical::encode_naming(atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
-    take(AtomRecord { bytes: &bytes, names })
+    canonical::encode_naming(atom, bytes, |variable: &Variable| names.push(variable.name().as_str()));
+    take(AtomRecord { bytes, names })
 }
 
 fn push_count(space: &SpaceRef, copies: i64, atom: &Atom, sink: &mut Sink<'_>) {
     // The one record that a commit may hold millions of: its bytes are written to one place again and again.
     let mut bytes = std::mem::take(&mut sink.scratch);
-    bytes.clear();
-    let mut names: Vec<&str> = Vec::new();
-    canonical::encode_naming(atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
-    sink.push(&Record::Count { space: space.serial(), copies, atom: AtomRecord { bytes: &bytes, names } });
+    named_in(&mut bytes, atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
     sink.scratch = bytes;
 }
 
@@ -723,7 +725,7 @@ impl Memory for Recall {
     }
 
     fn as_of(&mut self, runner: &mut Runner, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, MemoryError> {
-        let base = self.base.as_ref().ok_or("no history is kept of this run; name a knowledge base with --kb DIR")?;
+        let base = self.base.as_ref().ok_or(NO_HISTORY)?;
         if epoch > self.epoch {
             return Err(BaseError::NoEpoch { epoch, last: self.epoch }.into());
         }
@@ -732,7 +734,7 @@ impl Memory for Recall {
     }
 
     fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
-        let base = self.base.as_ref().ok_or("no history is kept of this run; name a knowledge base with --kb DIR")?;
+        let base = self.base.as_ref().ok_or(NO_HISTORY)?;
         Ok(past::reasons(base, runner, space, pattern, self.epoch)?)
     }
 }

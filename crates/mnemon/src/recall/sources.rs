@@ -107,13 +107,7 @@ impl Sources {
                 lines,
             }),
             Found::Unchanged(id) => {
-                let known = &mut self.known[id.0 as usize];
-                known.lines = lines;
-                if known.file != file {
-                    // It was moved. When it is edited, it is to be known by its new name.
-                    (known.file, known.is_recorded, known.is_complete, known.is_edited) = (file, false, false, true);
-                    source.origin.clone_into(&mut known.origin);
-                }
+                self.known[id.0 as usize].lines = lines;
                 id
             }
             Found::Moved(id) => {
