@@ -1,0 +1,361 @@
+//! Chunks: the memory of a heap, in pieces of 64 cells that are linked into lists.
+//!
+//! A chunk is in the list of one lane of one region, or in the free list. Lists are joined, never walked, when memory is
+//! given back: the cost of that does not depend on how much it is.
+//!
+//! Taking memory, in this order:
+//!
+//! 1. The first chunks of the free list, if they lie one behind the other and are enough. A single chunk always is. If
+//!    they lie behind the last chunk of the lane, the lane just grows and nothing is left unused.
+//! 2. For a long run: the next chunks of the free list, as far as a search pays.
+//! 3. New chunks at the end, while limits allow. For a long run the free list is put in order first, if as many chunks were
+//!    taken since the last time as there are, so that this costs a constant share of what was taken.
+//! 4. Before a long run is refused, the free list is put in order in any case.
+
+use crate::limit::{Full, Limit};
+use crate::reference::Ref;
+use crate::region::{Lane, Place};
+
+/// Cells of a chunk.
+pub(crate) const CHUNK_CELLS: u32 = 64;
+/// Bytes of a chunk; a cell has eight.
+pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
+/// Words of a chunk; a cell has two.
+const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
+/// The chunks that 29 bits of payload can address.
+const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
+/// The chunks that a number's 28 bits can address.
+pub(crate) const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
+/// The least that is asked of the system.
+const GROWTH_MIN: u32 = 16;
+/// Ends a list.
+const NONE: u32 = u32::MAX;
+/// The order of a chunk while the free list is put in order.
+const LOOSE: u32 = u32::MAX;
+/// Steps of a search in the free list, for each chunk that is wanted.
+const SEARCH_STEPS: u32 = 4;
+
+/// What is known of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The chunk behind this one in its list.
+    next: u32,
+    /// The first chunk of the lane that holds this one, which stands for the lane.
+    owner: u32,
+    /// How many chunks precede this one in its lane.
+    order: u32,
+    /// What the cells hold.
+    kind: Kind,
+}
+
+/// What the cells of a lane hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Expressions,
+    Variables,
+    Numbers,
+}
+
+/// The cells of a lane from some place on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    owner: u32,
+    order: u32,
+    cursor: u32,
+}
+
+/// Chunks that lie one behind the other.
+struct Run {
+    start: u32,
+    count: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    /// All cells, two words each.
+    pub(crate) words: Vec<Ref>,
+    links: Vec<Link>,
+    free: u32,
+    free_count: u32,
+    /// The most chunks there may be.
+    limit: u32,
+    live_peak: u32,
+    taken_since_order: u32,
+    failures: u64,
+}
+
+impl Chunks {
+    pub(crate) fn new() -> Chunks {
+        Chunks {
+            words: Vec::new(),
+            links: Vec::new(),
+            free: NONE,
+            free_count: 0,
+            limit: CHUNKS_MAX,
+            live_peak: 0,
+            taken_since_order: 0,
+            failures: 0,
+        }
+    }
+
+    pub(crate) fn set_limit(&mut self, bytes: Option<usize>) {
+        let chunks = bytes.map_or(CHUNKS_MAX as usize, |bytes| bytes / CHUNK_BYTES);
+        self.limit = chunks.min(CHUNKS_MAX as usize) as u32;
+    }
+
+    /// All chunks, free ones included.
+    pub(crate) fn count(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    pub(crate) fn free_count(&self) -> u32 {
+        self.free_count
+    }
+
+    pub(crate) fn live_count(&self) -> u32 {
+        self.count() - self.free_count
+    }
+
+    pub(crate) fn live_peak(&self) -> u32 {
+        self.live_peak
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    pub(crate) fn link_bytes(&self) -> usize {
+        self.links.capacity() * size_of::<Link>()
+    }
+
+    /// Notes a failure.
+    #[cold]
+    pub(crate) fn refuse(&mut self, limit: Limit, chunks: u32) -> Full {
+        self.failures += 1;
+        Full::new(limit, chunks)
+    }
+
+    /// Takes `cells` for a lane whose last chunk has not that many left.
+    pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+        let run = self.run(lane, cells)?;
+        let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.end) };
+        if last == NONE {
+            lane.first = run.start;
+        } else {
+            self.links[last as usize].next = run.start;
+        }
+        self.adopt(&run, lane.first, order, kind);
+        if last == NONE || run.start != last + 1 {
+            self.leave(lane);
+            lane.cursor = run.start * CHUNK_CELLS;
+        }
+        lane.end = (run.start + run.count) * CHUNK_CELLS;
+        let at = lane.cursor;
+        lane.cursor += cells;
+        Ok(at)
+    }
+
+    /// The last chunk of a lane that ends here, and the order of the one behind it.
+    fn last(&self, end: u32) -> (u32, u32) {
+        let last = end / CHUNK_CELLS - 1;
+        (last, self.links[last as usize].order + 1)
+    }
+
+    /// Links a run in itself, as the end of a lane.
+    fn adopt(&mut self, run: &Run, owner: u32, order: u32, kind: Kind) {
+        for at in 0..run.count {
+            let chunk = run.start + at;
+            let next = if at + 1 == run.count { NONE } else { chunk + 1 };
+            self.links[chunk as usize] = Link { next, owner, order: order + at, kind };
+        }
+        self.taken_since_order = self.taken_since_order.saturating_add(run.count);
+        self.live_peak = self.live_peak.max(self.live_count());
+    }
+
+    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
+    fn leave(&mut self, lane: &Lane) {
+        self.words[lane.cursor as usize * 2..lane.end as usize * 2].fill(Ref::from_bits(0));
+    }
+
+    /// Chunks for `cells`, or for those that do not fit into the last chunk of the lane if the run lies behind it.
+    fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
+        let behind = if lane.is_empty() { NONE } else { lane.end / CHUNK_CELLS };
+        let longer = (cells - lane.room()).div_ceil(CHUNK_CELLS);
+        let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
+        if self.live_count() + wanted.longer > self.limit {
+            return Err(self.full());
+        }
+        let budget = wanted.anew.saturating_mul(SEARCH_STEPS);
+        if let Some(run) = self.search(&wanted, budget) {
+            return Ok(run);
+        }
+        if wanted.anew > 1 && self.taken_since_order > self.count() {
+            self.put_in_order();
+            if let Some(run) = self.search(&wanted, u32::MAX) {
+                return Ok(run);
+            }
+        }
+        self.grow(&wanted)
+    }
+
+    fn full(&mut self) -> Full {
+        let limit = if self.limit == CHUNKS_MAX { Limit::Addresses } else { Limit::Bytes };
+        self.refuse(limit, self.limit)
+    }
+
+    /// The first run of the free list that is long enough, taken out. Gives up after so many steps.
+    fn search(&mut self, wanted: &Wanted, mut budget: u32) -> Option<Run> {
+        let (mut before, mut start) = (NONE, self.free);
+        while start != NONE && budget > 0 {
+            let count = wanted.count(start);
+            let (found, last) = self.stretch(start, count);
+            if found == count && self.live_count() + count <= self.limit {
+                self.unlink(before, last, count);
+                return Some(Run { start, count });
+            }
+            budget = budget.saturating_sub(found);
+            (before, start) = (last, self.links[last as usize].next);
+        }
+        None
+    }
+
+    /// How many chunks of the free list lie one behind the other from here, up to `most`, and the last of them.
+    fn stretch(&self, start: u32, most: u32) -> (u32, u32) {
+        let (mut count, mut last) = (1, start);
+        while count < most && self.links[last as usize].next == last + 1 {
+            (count, last) = (count + 1, last + 1);
+        }
+        (count, last)
+    }
+
+    /// Takes what lies behind `before` up to `last` out of the free list.
+    fn unlink(&mut self, before: u32, last: u32, count: u32) {
+        let next = self.links[last as usize].next;
+        match before {
+            NONE => self.free = next,
+            before => self.links[before as usize].next = next,
+        }
+        self.free_count -= count;
+    }
+
+    /// New chunks at the end.
+    fn grow(&mut self, wanted: &Wanted) -> Result<Run, Full> {
+        let start = self.count();
+        let count = wanted.count(start);
+        if self.limit.saturating_sub(start) < count {
+            return self.last_resort(wanted);
+        }
+        if !self.make_room(start + count) {
+            return Err(self.refuse(Limit::Memory, start));
+        }
+        let unused = Link { next: NONE, owner: NONE, order: LOOSE, kind: Kind::Numbers };
+        self.links.resize((start + count) as usize, unused);
+        self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
+        Ok(Run { start, count })
+    }
+
+    /// There may be no more chunks; perhaps enough free ones lie together.
+    fn last_resort(&mut self, wanted: &Wanted) -> Result<Run, Full> {
+        self.put_in_order();
+        match self.search(wanted, u32::MAX) {
+            Some(run) => Ok(run),
+            None => Err(self.full()),
+        }
+    }
+
+    /// Makes sure of storage for so many chunks: twice what there was, within the limit, or else as much as is needed.
+    fn make_room(&mut self, chunks: u32) -> bool {
+        let room = (self.words.capacity() / CHUNK_WORDS).min(self.links.capacity());
+        if chunks as usize <= room {
+            return true;
+        }
+        let roomy = (room as u32 * 2).max(GROWTH_MIN).min(self.limit).max(chunks);
+        self.reserve(roomy) || self.reserve(chunks)
+    }
+
+    fn reserve(&mut self, chunks: u32) -> bool {
+        let (words, links) = (chunks as usize * CHUNK_WORDS, chunks as usize);
+        self.words.try_reserve_exact(words - self.words.len()).is_ok()
+            && self.links.try_reserve_exact(links - self.links.len()).is_ok()
+    }
+
+    /// Sorts the free list by address: what lies together is found together.
+    fn put_in_order(&mut self) {
+        let mut chunk = self.free;
+        while chunk != NONE {
+            let link = &mut self.links[chunk as usize];
+            link.order = LOOSE;
+            chunk = link.next;
+        }
+        self.free = NONE;
+        for chunk in (0..self.count()).rev() {
+            let link = &mut self.links[chunk as usize];
+            if link.order == LOOSE {
+                link.next = self.free;
+                self.free = chunk;
+            }
+        }
+        self.taken_since_order = 0;
+    }
+
+    /// Frees the chunks of a lane behind a place of it.
+    #[cold]
+    pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
+        let (last, behind) = self.last(lane.end);
+        let (first, kept) = if place.end == 0 {
+            (lane.first, 0)
+        } else {
+            let (end, kept) = self.last(place.end);
+            (std::mem::replace(&mut self.links[end as usize].next, NONE), kept)
+        };
+        debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
+        self.links[last as usize].next = self.free;
+        self.free = first;
+        self.free_count += behind - kept;
+        (lane.cursor, lane.end) = (place.cursor, place.end);
+    }
+
+    /// The cells of a lane from a place of it on.
+    #[inline]
+    pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
+        let owner = if lane.is_empty() { NONE } else { lane.first };
+        let order = if place.end == 0 { 0 } else { self.links[(place.end / CHUNK_CELLS - 1) as usize].order };
+        Part { owner, order, cursor: place.cursor }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
+        let link = &self.links[(cell / CHUNK_CELLS) as usize];
+        let later = link.order > part.order || link.order == part.order && cell >= part.cursor;
+        link.owner == part.owner && later
+    }
+
+    /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place,
+    /// and the end of the next chunk. Nowhere if the lane ends, or if what was walked over was left behind its end.
+    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
+        let link = &self.links[(end / CHUNK_CELLS - 1) as usize];
+        let next = self.links.get(link.next as usize)?;
+        let start = link.next * CHUNK_CELLS;
+        let goes_on = next.owner == link.owner && next.order == link.order + 1;
+        (goes_on && (at == end || start == end)).then(|| (if at == end { start } else { at }, start + CHUNK_CELLS))
+    }
+
+    /// Whether a chunk is the first of a lane of a kind, or was before it was freed.
+    pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
+        let link = &self.links[chunk as usize];
+        link.owner == chunk && link.kind == kind
+    }
+}
+
+/// How many chunks are wanted: fewer if they lie behind the last one.
+struct Wanted {
+    behind: u32,
+    longer: u32,
+    anew: u32,
+}
+
+impl Wanted {
+    fn count(&self, start: u32) -> u32 {
+        if start == self.behind { self.longer } else { self.anew }
+    }
+}

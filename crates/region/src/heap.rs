@@ -1,0 +1,401 @@
+//! The heap: what can be made in a region, read and changed.
+//!
+//! An expression is a header and its children, one word each, and lies on whole cells:
+//!
+//! ```text
+//!   length 3     │ header child │ child child │
+//!   length 2     │ header child │ child zero  │
+//!   length 9,000 │ prefix zero  │ header child │ child child │ …
+//! ```
+//!
+//! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
+//! stands in front, in a prefix of tag 1. So all words of the expression lane are references or zeros, and whoever walks
+//! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
+//! lower and its upper half.
+
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind, NUMBER_CHUNKS_MAX};
+use crate::copy::Scratch;
+use crate::limit::{Full, LENGTH_MAX, Limit};
+use crate::reference::{Ref, tag};
+use crate::region::{Lane, Mark, Place, Region};
+use crate::statistics::Statistics;
+
+const ZERO: Ref = Ref::from_bits(0);
+const NOTE_BITS: u32 = 16;
+/// In place of a length: it stands in the prefix.
+const LONG: usize = (1 << (29 - NOTE_BITS)) - 1;
+const LONG_PREFIX_CELLS: usize = 1;
+
+/// Memory in chunks of 64 cells, which regions take and give back.
+#[derive(Debug)]
+pub struct Heap {
+    pub(crate) chunks: Chunks,
+    pub(crate) scratch: Scratch,
+    /// Cells handed out, without those in the last chunks of lanes: see [`Place::pending`].
+    handed_out: u64,
+}
+
+impl Default for Heap {
+    fn default() -> Heap {
+        Heap::new()
+    }
+}
+
+impl Heap {
+    /// A heap that grows as far as references reach: 4 GiB of cells.
+    pub fn new() -> Heap {
+        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0 }
+    }
+
+    /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
+    pub fn with_limit(bytes: usize) -> Heap {
+        let mut heap = Heap::new();
+        heap.set_limit(Some(bytes));
+        heap
+    }
+
+    /// Sets how many bytes of cells there may be, counted in whole chunks of 512 bytes, storage kept ahead included.
+    ///
+    /// A limit below what there is refuses growth and, as soon as regions hold that much, everything else. Tables beside the
+    /// cells are not counted, see [`Statistics::bytes_beside`].
+    pub fn set_limit(&mut self, bytes: Option<usize>) {
+        self.chunks.set_limit(bytes);
+    }
+
+    /// A region with nothing in it. Takes no memory.
+    pub fn open(&mut self) -> Region {
+        Region::EMPTY
+    }
+
+    /// Gives back all memory of a region. References into it mean nothing from now on. O(1).
+    pub fn close(&mut self, mut region: Region) {
+        self.rewind(&mut region, Mark::START);
+    }
+
+    /// Where a region stands.
+    #[inline]
+    pub fn mark(&self, region: &Region) -> Mark {
+        Mark {
+            expressions: region.expressions.place(),
+            variables: region.variables.place(),
+            numbers: region.numbers.place(),
+        }
+    }
+
+    /// Gives back what a region made after a mark. O(1), whatever that is.
+    ///
+    /// Later marks mean nothing from now on. Older cells stay as they are: a binding that one of them was given since is the
+    /// owner's to undo.
+    #[inline]
+    pub fn rewind(&mut self, region: &mut Region, mark: Mark) {
+        self.rewind_lane(&mut region.expressions, mark.expressions);
+        self.rewind_lane(&mut region.variables, mark.variables);
+        self.rewind_lane(&mut region.numbers, mark.numbers);
+    }
+
+    #[inline]
+    fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
+        if lane.end == place.end {
+            debug_assert!(place.cursor <= lane.cursor, "a mark is no older than the last rewind of its region");
+            self.handed_out += u64::from(lane.cursor - place.cursor);
+            lane.cursor = place.cursor;
+        } else {
+            self.handed_out = (self.handed_out + lane.place().pending()).wrapping_sub(place.pending());
+            self.chunks.release(lane, place);
+        }
+    }
+
+    /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
+    #[inline]
+    pub fn precedes(&self, reference: Ref, region: &Region, mark: Mark) -> bool {
+        let (lane, place) = match reference.tag() {
+            tag::EXPRESSION | tag::MARKED => (&region.expressions, mark.expressions),
+            tag::VARIABLE => (&region.variables, mark.variables),
+            tag::NUMBER => (&region.numbers, mark.numbers),
+            _ => return true,
+        };
+        !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
+    }
+
+    /// Takes cells for a lane whose last chunk has too few.
+    #[cold]
+    fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
+        let before = lane.place();
+        let at = self.chunks.extend(lane, kind, cells as u32)?;
+        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place().pending());
+        Ok(at)
+    }
+}
+
+/// Expressions.
+impl Heap {
+    /// Makes an expression of these children.
+    #[inline]
+    pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
+        let at = self.place(region, children.len())?;
+        let first = at as usize * 2 + 1;
+        self.chunks.words[first..first + children.len()].copy_from_slice(children);
+        Ok(Ref::new(tag::EXPRESSION, at))
+    }
+
+    /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
+    #[inline]
+    pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
+        let at = self.place(region, length)?;
+        let first = at as usize * 2 + 1;
+        self.chunks.words[first..first + length].fill(ZERO);
+        Ok(Ref::new(tag::EXPRESSION, at))
+    }
+
+    /// A place for an expression: its header is written, and zero where the last cell has a word too many.
+    #[inline]
+    pub(crate) fn place(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        let cells = cells_of(length);
+        let at = match region.expressions.bump(cells) {
+            Some(at) => at,
+            None => return self.place_elsewhere(region, length),
+        };
+        self.write_header(at, cells, length);
+        Ok(at)
+    }
+
+    /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
+    #[cold]
+    fn place_elsewhere(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        if length > LENGTH_MAX {
+            let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
+            return Err(self.chunks.refuse(Limit::Length, chunks));
+        }
+        let cells = cells_of(length);
+        if length < LONG {
+            let at = self.extend(&mut region.expressions, Kind::Expressions, cells)?;
+            self.write_header(at, cells, length);
+            return Ok(at);
+        }
+        let prefix = self.extend(&mut region.expressions, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
+        self.chunks.words[prefix as usize * 2] = Ref::new(tag::IMMEDIATE_1, length as u32);
+        self.chunks.words[prefix as usize * 2 + 1] = ZERO;
+        let at = prefix + LONG_PREFIX_CELLS as u32;
+        self.write_header(at, cells, LONG);
+        Ok(at)
+    }
+
+    #[inline]
+    fn write_header(&mut self, at: u32, cells: usize, length: usize) {
+        let first = at as usize * 2;
+        self.chunks.words[first + cells * 2 - 1] = ZERO;
+        self.chunks.words[first] = Ref::new(tag::IMMEDIATE_0, (length as u32) << NOTE_BITS);
+    }
+
+    /// How many children an expression has.
+    #[inline]
+    pub fn length(&self, expression: Ref) -> usize {
+        debug_assert!(expression.is_expression());
+        self.length_at(expression.payload())
+    }
+
+    #[inline]
+    pub(crate) fn length_at(&self, at: u32) -> usize {
+        let length = (self.chunks.words[at as usize * 2].payload() >> NOTE_BITS) as usize;
+        if length == LONG { self.prefix(at) } else { length }
+    }
+
+    #[cold]
+    fn prefix(&self, at: u32) -> usize {
+        self.chunks.words[at as usize * 2 - 2].payload() as usize
+    }
+
+    /// A child of an expression. The index must be below its length; no check is made in a release build.
+    #[inline]
+    pub fn child(&self, expression: Ref, index: usize) -> Ref {
+        debug_assert!(index < self.length(expression), "an expression has no child {index}");
+        self.chunks.words[expression.payload() as usize * 2 + 1 + index]
+    }
+
+    /// The children of an expression.
+    #[inline]
+    pub fn children(&self, expression: Ref) -> &[Ref] {
+        let first = expression.payload() as usize * 2 + 1;
+        &self.chunks.words[first..first + self.length(expression)]
+    }
+
+    /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
+    #[inline]
+    pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {
+        debug_assert!(index < self.length(expression), "an expression has no child {index}");
+        self.chunks.words[expression.payload() as usize * 2 + 1 + index] = child;
+    }
+
+    /// The owner's note on an expression; 0 if there is none.
+    #[inline]
+    pub fn note(&self, expression: Ref) -> u16 {
+        debug_assert!(expression.is_expression());
+        self.chunks.words[expression.payload() as usize * 2].payload() as u16
+    }
+
+    /// Writes the owner's note on an expression.
+    #[inline]
+    pub fn set_note(&mut self, expression: Ref, note: u16) {
+        debug_assert!(expression.is_expression());
+        let header = &mut self.chunks.words[expression.payload() as usize * 2];
+        let length = header.payload() >> NOTE_BITS << NOTE_BITS;
+        *header = Ref::new(tag::IMMEDIATE_0, length | u32::from(note));
+    }
+
+    /// Takes the notes off all expressions: for an owner whose numbers have run out.
+    ///
+    /// Walks over all expressions, those in free memory included: what lies there is written over anyway.
+    pub fn clear_notes(&mut self) {
+        for chunk in 0..self.chunks.count() {
+            if self.chunks.starts(chunk, Kind::Expressions) {
+                self.clear_notes_from(chunk * CHUNK_CELLS);
+            }
+        }
+    }
+
+    /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
+    fn clear_notes_from(&mut self, start: u32) {
+        let (mut at, mut end) = (start, start + CHUNK_CELLS);
+        loop {
+            while at < end {
+                let header = &mut self.chunks.words[at as usize * 2];
+                if header.tag() == tag::IMMEDIATE_1 {
+                    at += LONG_PREFIX_CELLS as u32;
+                    continue;
+                }
+                *header = Ref::new(tag::IMMEDIATE_0, header.payload() >> NOTE_BITS << NOTE_BITS);
+                at = at.saturating_add(cells_of(self.length_at(at)) as u32);
+            }
+            match self.chunks.follow(at, end) {
+                Some(next) => (at, end) = next,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Variables and numbers.
+impl Heap {
+    /// Makes an unbound variable with the owner's label.
+    #[inline]
+    pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
+        let at = match region.variables.bump(1) {
+            Some(at) => at,
+            None => self.extend(&mut region.variables, Kind::Variables, 1)?,
+        };
+        let variable = Ref::new(tag::VARIABLE, at);
+        self.write_cell(at, [variable, Ref::from_bits(label)]);
+        Ok(variable)
+    }
+
+    #[inline]
+    pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
+        let first = at as usize * 2;
+        self.chunks.words[first..first + 2].copy_from_slice(&words);
+    }
+
+    /// The owner's label of a variable.
+    #[inline]
+    pub fn label(&self, variable: Ref) -> u32 {
+        debug_assert!(variable.is_variable());
+        self.chunks.words[variable.payload() as usize * 2 + 1].bits()
+    }
+
+    /// Binds a variable. Chains of variables must end: a variable may not be bound to one that leads back to it.
+    #[inline]
+    pub fn bind(&mut self, variable: Ref, value: Ref) {
+        debug_assert!(variable.is_variable());
+        debug_assert!(self.walk(value) != variable, "a chain of variables must end");
+        self.chunks.words[variable.payload() as usize * 2] = value;
+    }
+
+    /// Writes a binding that is not yet what it will be.
+    #[inline]
+    pub(crate) fn write_binding(&mut self, variable: Ref, value: Ref) {
+        self.chunks.words[variable.payload() as usize * 2] = value;
+    }
+
+    /// Makes a variable unbound.
+    #[inline]
+    pub fn unbind(&mut self, variable: Ref) {
+        debug_assert!(variable.is_variable());
+        self.chunks.words[variable.payload() as usize * 2] = variable;
+    }
+
+    /// What a variable is bound to, if it is bound.
+    #[inline]
+    pub fn binding(&self, variable: Ref) -> Option<Ref> {
+        debug_assert!(variable.is_variable());
+        let value = self.chunks.words[variable.payload() as usize * 2];
+        (value != variable).then_some(value)
+    }
+
+    /// Follows bindings to an unbound variable or to what is no variable.
+    #[inline]
+    pub fn walk(&self, mut reference: Ref) -> Ref {
+        while reference.is_variable() {
+            let value = self.chunks.words[reference.payload() as usize * 2];
+            if value == reference {
+                break;
+            }
+            reference = value;
+        }
+        reference
+    }
+
+    /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
+    #[inline]
+    pub fn number(&mut self, region: &mut Region, kind: u32, bits: u64) -> Result<Ref, Full> {
+        debug_assert!(kind <= 1);
+        let at = match region.numbers.bump(1) {
+            Some(at) => at,
+            None => self.extend_numbers(region)?,
+        };
+        self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
+        Ok(Ref::new(tag::NUMBER, at << 1 | kind))
+    }
+
+    #[cold]
+    fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
+        let before = region.numbers.place();
+        let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
+        if region.numbers.end <= NUMBER_CHUNKS_MAX * CHUNK_CELLS {
+            return Ok(at);
+        }
+        self.rewind_lane(&mut region.numbers, before);
+        Err(self.chunks.refuse(Limit::NumberAddresses, NUMBER_CHUNKS_MAX))
+    }
+
+    /// The bits of a number.
+    #[inline]
+    pub fn number_bits(&self, number: Ref) -> u64 {
+        debug_assert!(number.is_number());
+        let first = number.cell() as usize * 2;
+        let halves = &self.chunks.words[first..first + 2];
+        u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
+    }
+}
+
+impl Heap {
+    /// What the heap has done and holds.
+    pub fn statistics(&self) -> Statistics {
+        let chunks = &self.chunks;
+        Statistics {
+            cells_handed_out: self.handed_out,
+            cells_copied: self.scratch.cells_copied,
+            chunks: chunks.count() as usize,
+            chunks_free: chunks.free_count() as usize,
+            bytes_live: chunks.live_count() as usize * CHUNK_BYTES,
+            bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
+            bytes_held: chunks.words.capacity() * size_of::<Ref>(),
+            bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
+            limit_failures: chunks.failures(),
+        }
+    }
+}
+
+/// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
+#[inline]
+pub(crate) fn cells_of(length: usize) -> usize {
+    length / 2 + 1
+}

@@ -1,0 +1,4 @@
+//! Tests of region memory.
+#![forbid(unsafe_code)]
+
+mod basics;
