@@ -11,6 +11,7 @@
 mod bundled;
 pub mod interpreter;
 mod limits;
+mod machine;
 mod memory;
 mod memory_world;
 mod modules;
@@ -39,6 +40,6 @@ pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
 pub use random::Generator;
 pub use reader::read_atom;
 pub use restore::RestoreError;
-pub use runner::{FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
+pub use runner::{Evaluator, FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -22,13 +22,15 @@ pub struct Limits {
     pub steps_max: Option<u64>,
     /// The most frames its stack may have.
     pub depth_max: usize,
+    /// The most bytes its heap may take, under the machine; `None` for no limit.
+    pub heap_bytes_max: Option<usize>,
     /// Set by the host to end the evaluation.
     pub interrupt: Interrupt,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, interrupt: Interrupt::default() }
+        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, heap_bytes_max: None, interrupt: Interrupt::default() }
     }
 }
 
@@ -65,6 +67,8 @@ pub enum LimitReached {
     Steps(u64),
     /// Its stack grew as deep as it may, in frames.
     Depth(usize),
+    /// Its heap grew as large as it may, in bytes.
+    Heap(u64),
     /// Its time was up.
     Time,
     /// Someone ended it.
@@ -77,6 +81,9 @@ impl LimitReached {
         let message = match self {
             Self::Steps(steps) => {
                 Atom::expression([Atom::symbol("StepLimit"), Atom::from(Number::from(steps as usize))])
+            }
+            Self::Heap(bytes) => {
+                Atom::expression([Atom::symbol("HeapLimit"), Atom::from(Number::from(bytes as usize))])
             }
             Self::Depth(_) => Atom::symbol(names::STACK_OVERFLOW),
             Self::Time => Atom::symbol("TimeLimit"),
@@ -130,6 +137,29 @@ impl Watch {
         }
         self.steps += 1;
         form.taken += 1;
+        self.noticed(form)
+    }
+
+    /// How many steps may be taken before limits must be looked at again; at least one.
+    pub(crate) fn steps_until_look(&self, form: &FormSteps) -> u32 {
+        let to_look = STEPS_BETWEEN_LOOKS - form.taken % STEPS_BETWEEN_LOOKS;
+        let to_limit = self.limits.steps_max.map_or(u64::MAX, |most| most.saturating_sub(self.steps).max(1));
+        let to_cancellation = form.cancelled.map_or(u64::MAX, |(steps, _)| steps.saturating_sub(form.taken).max(1));
+        to_look.min(to_limit).min(to_cancellation) as u32
+    }
+
+    /// Counts that many steps, which [`Watch::steps_until_look`] allowed; says which limit they reach.
+    pub(crate) fn advance(&mut self, steps: u64, form: &mut FormSteps) -> Option<LimitReached> {
+        self.steps += steps;
+        form.taken += steps;
+        if self.limits.steps_max.is_some_and(|most| self.steps >= most) {
+            return Some(LimitReached::Steps(self.steps));
+        }
+        self.noticed(form)
+    }
+
+    /// Whether the form is to end here.
+    fn noticed(&self, form: &mut FormSteps) -> Option<LimitReached> {
         if let Some((steps, reason)) = form.cancelled
             && form.taken >= steps
         {

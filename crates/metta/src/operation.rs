@@ -162,6 +162,11 @@ impl Operation {
         }
     }
 
+    /// Its name in the library.
+    pub(crate) fn static_name(&self) -> &'static str {
+        self.name
+    }
+
     /// Calls it.
     pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SpaceRef) -> Outcome {
         (self.native)(&mut Call { runner, head, arguments, home: self.home, context })

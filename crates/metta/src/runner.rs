@@ -7,6 +7,7 @@
 use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
+use crate::machine::{self, Machine};
 use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
@@ -102,6 +103,20 @@ pub struct Statistics {
     pub depth_max: usize,
     /// Atoms added as plain forms.
     pub atoms_added: u64,
+    /// Calls of functions by the machine.
+    pub calls: u64,
+    /// Expressions that the machine has left to the interpreter.
+    pub interpreted: u64,
+}
+
+/// What evaluates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evaluator {
+    /// Rules compiled to code, on region memory.
+    #[default]
+    Machine,
+    /// The reference interpreter: slow, obvious.
+    Interpreter,
 }
 
 /// Takes each answer as it comes, with the world to print it on.
@@ -119,6 +134,8 @@ pub struct Runner {
     pub(crate) operations: FxHashMap<String, Atom>,
     base_tokens: Arc<Tokenizer>,
     pub(crate) names: FxHashMap<String, ModuleId>,
+    pub(crate) machine: Option<Box<Machine>>,
+    evaluator: Evaluator,
     settings: FxHashMap<String, Atom>,
     depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
@@ -178,6 +195,8 @@ impl Runner {
             operations: FxHashMap::default(),
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
+            machine: None,
+            evaluator: Evaluator::default(),
             settings: FxHashMap::default(),
             depth_set: None,
             running: Vec::new(),
@@ -232,6 +251,22 @@ impl Runner {
         &mut self.limits
     }
 
+    /// Says what evaluates from now on.
+    pub fn set_evaluator(&mut self, evaluator: Evaluator) {
+        self.evaluator = evaluator;
+    }
+
+    /// The space of the library.
+    pub(crate) fn library_space(&self) -> SpaceRef {
+        self.modules[0].space.clone()
+    }
+
+    /// Counts what the machine did.
+    pub(crate) fn count_machine(&mut self, calls: u64, interpreted: u64) {
+        self.statistics.calls += calls;
+        self.statistics.interpreted += interpreted;
+    }
+
     /// The world the runner acts in.
     pub fn world(&mut self) -> &mut dyn World {
         &mut *self.world
@@ -273,7 +308,8 @@ impl Runner {
 
     fn make_space(&mut self, name: String) -> SpaceRef {
         let serial = self.spaces.len() as u64;
-        let space = SpaceRef::watched(serial, name, Arc::clone(&self.terms), self.log.clone());
+        let space =
+            SpaceRef::counting(serial, name, Arc::clone(&self.terms), self.log.clone(), machine::classify);
         if self.keeps_hashes {
             space.keep_hash();
         }
@@ -500,7 +536,11 @@ impl Runner {
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
             }
         }
-        let evaluate = if is_minimal { interpreter::evaluate_minimal } else { interpreter::evaluate };
+        let evaluate = match self.evaluator {
+            _ if is_minimal => interpreter::evaluate_minimal,
+            Evaluator::Machine if self.depth_set.is_none() => machine::evaluate,
+            Evaluator::Machine | Evaluator::Interpreter => interpreter::evaluate,
+        };
         let answer = evaluate(self, &space, atom);
         self.statistics.evaluations += 1;
         self.statistics.steps += answer.steps;

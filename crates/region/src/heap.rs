@@ -301,6 +301,13 @@ impl Heap {
         self.chunks.words[variable.payload() as usize * 2 + 1].bits()
     }
 
+    /// Gives a variable another label.
+    #[inline]
+    pub fn set_label(&mut self, variable: Ref, label: u32) {
+        debug_assert!(variable.is_variable());
+        self.chunks.words[variable.payload() as usize * 2 + 1] = Ref::from_bits(label);
+    }
+
     /// Binds a variable. Chains of variables must end: a variable may not be bound to one that leads back to it.
     #[inline]
     pub fn bind(&mut self, variable: Ref, value: Ref) {

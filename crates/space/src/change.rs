@@ -181,8 +181,14 @@ impl ChangeLog {
         };
         for change in undone.into_iter().rev() {
             match change.kind {
-                ChangeKind::Added { space, atom } => space.write(|space| drop(space.take(&atom))),
-                ChangeKind::Removed { space, atom, number } => space.write(|space| space.restore(&atom, number)),
+                ChangeKind::Added { space, atom } => {
+                    space.write(|space| drop(space.take(&atom)));
+                    space.count_change(&atom);
+                }
+                ChangeKind::Removed { space, atom, number } => {
+                    space.write(|space| space.restore(&atom, number));
+                    space.count_change(&atom);
+                }
                 ChangeKind::Set { state, before } => drop(state.replace(before)),
             }
         }

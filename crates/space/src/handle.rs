@@ -10,17 +10,31 @@ use crate::rewrite::variables;
 use crate::solve::solve;
 use crate::space::{Match, Space};
 use crate::term::SharedTerms;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// How many classes of changes a space counts.
+pub const CLASSES: usize = 4;
+
+/// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
+pub type Classify = fn(&Atom) -> usize;
 
 /// A shared space.
 #[derive(Clone)]
 pub struct SpaceRef(Arc<Cell>);
 
+/// What the handles of a space share.
+struct Content {
+    space: RwLock<Space>,
+    /// How often it changed, by classes that its owner tells apart: what was derived from it may still be right.
+    changes: [AtomicU64; CLASSES],
+    classify: Classify,
+}
+
 struct Cell {
     serial: u64,
     name: String,
-    content: Arc<RwLock<Space>>,
+    content: Arc<Content>,
     imports: RwLock<Vec<SpaceRef>>,
     log: ChangeLog,
     /// Whether the log knows that it has changed.
@@ -36,7 +50,19 @@ impl SpaceRef {
 
     /// An empty space whose changes are noted in this log while that records.
     pub fn watched(serial: u64, name: impl Into<String>, terms: SharedTerms, log: ChangeLog) -> Self {
-        let content = Arc::new(RwLock::new(Space::new(terms)));
+        Self::counting(serial, name, terms, log, |_| 0)
+    }
+
+    /// The same, with changes counted by class.
+    pub fn counting(
+        serial: u64,
+        name: impl Into<String>,
+        terms: SharedTerms,
+        log: ChangeLog,
+        classify: Classify,
+    ) -> Self {
+        let space = RwLock::new(Space::new(terms));
+        let content = Arc::new(Content { space, changes: Default::default(), classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
         Self(Arc::new(Cell {
             serial,
@@ -110,6 +136,7 @@ impl SpaceRef {
     pub fn add(&self, atom: &Atom) {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         self.write(|space| space.add(atom));
+        self.count_change(atom);
         if self.0.log.is_on() {
             self.0.log.note_added(self, atom);
         }
@@ -119,6 +146,7 @@ impl SpaceRef {
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
+        self.count_change(&atom);
         if self.0.log.is_on() {
             self.0.log.note_removed(self, atom, number);
         }
@@ -127,7 +155,21 @@ impl SpaceRef {
 
     /// Changes the space itself, unnoted.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
-        change(&mut self.0.content.write().expect("no panic while a space is locked"))
+        change(&mut self.0.content.space.write().expect("no panic while a space is locked"))
+    }
+
+    /// Counts the adding or removing of an atom.
+    pub(crate) fn count_change(&self, atom: &Atom) {
+        self.count_class((self.0.content.classify)(atom));
+    }
+
+    fn count_class(&self, class: usize) {
+        self.0.content.changes[class].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it was changed so far, by class; a changed import counts as the last class.
+    pub fn changes(&self) -> [u64; CLASSES] {
+        std::array::from_fn(|class| self.0.content.changes[class].load(Ordering::Relaxed))
     }
 
     /// How many atoms it holds itself, copies counted.
@@ -147,7 +189,7 @@ impl SpaceRef {
 
     /// Reads the space itself, without its imports.
     pub fn read<T>(&self, read: impl FnOnce(&Space) -> T) -> T {
-        read(&self.0.content.read().expect("no panic while a space is locked"))
+        read(&self.0.content.space.read().expect("no panic while a space is locked"))
     }
 
     /// The spaces it imports.
@@ -161,6 +203,7 @@ impl SpaceRef {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         if !self.is_same(other) && !imports.iter().any(|known| known.is_same(other)) {
             imports.push(other.clone());
+            self.count_class(CLASSES - 1);
         }
     }
 
@@ -168,13 +211,15 @@ impl SpaceRef {
     pub fn forget_import(&self, other: &SpaceRef) {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         imports.retain(|known| !known.is_same(other));
+        self.count_class(CLASSES - 1);
     }
 
     /// Drops its atoms and imports, so that spaces that hold each other can be freed.
     pub fn clear(&self) {
         let imports = std::mem::take(&mut *self.0.imports.write().expect("no panic while imports are locked"));
         drop(imports);
-        let mut content = self.0.content.write().expect("no panic while a space is locked");
+        self.count_class(CLASSES - 1);
+        let mut content = self.0.content.space.write().expect("no panic while a space is locked");
         let empty = content.emptied();
         let old = std::mem::replace(&mut *content, empty);
         drop(content);
@@ -250,7 +295,7 @@ impl Cell {
     /// Moves the atoms that only this cell keeps alive, and its imports, to a list.
     fn drain_into(&mut self, work: &mut Vec<Atom>) {
         if let Some(content) = Arc::get_mut(&mut self.content) {
-            work.extend(content.get_mut().unwrap_or_else(PoisonError::into_inner).drain_open());
+            work.extend(content.space.get_mut().unwrap_or_else(PoisonError::into_inner).drain_open());
         }
         let imports = self.imports.get_mut().unwrap_or_else(PoisonError::into_inner);
         work.extend(imports.drain(..).map(Atom::from));

@@ -32,7 +32,7 @@ pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equival
 pub use bindings::{Bindings, Solution};
 pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};
 pub use grounded::{Grounded, HostValue, StateRef};
-pub use handle::{SpaceRef, conjunction};
+pub use handle::{CLASSES, Classify, SpaceRef, conjunction};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use relation::Relation;

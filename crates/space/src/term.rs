@@ -22,6 +22,18 @@ use std::sync::{Arc, RwLock};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Term(u32);
 
+impl Term {
+    /// The term of a number that a dictionary has given out.
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// A dictionary shared by the spaces of one knowledge base.
 pub type SharedTerms = Arc<RwLock<Terms>>;
 

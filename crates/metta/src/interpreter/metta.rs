@@ -210,7 +210,7 @@ impl Evaluation<'_> {
     }
 
     /// Step 6.
-    fn metta_call(&mut self, mut call: Call, target: Target) -> Option<Work> {
+    pub(super) fn metta_call(&mut self, mut call: Call, target: Target) -> Option<Work> {
         if is_error(&call.atom) {
             return Some(Work::Return(call.atom));
         }

@@ -46,7 +46,7 @@ const INSTRUCTIONS: [&str; 12] = [
 ];
 
 /// Whether an atom is an instruction, well formed or not.
-pub(super) fn is_instruction(atom: &Atom) -> bool {
+pub(crate) fn is_instruction(atom: &Atom) -> bool {
     atom.head().and_then(Atom::as_symbol).is_some_and(|name| INSTRUCTIONS.contains(&name))
 }
 

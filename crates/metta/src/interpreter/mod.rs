@@ -32,6 +32,8 @@ use space::{Atom, Grounded, Solution, SpaceRef, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
+pub(crate) use minimal::is_instruction;
+
 /// What an evaluation came to.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -58,6 +60,42 @@ pub fn evaluate_minimal(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> A
     Evaluation::new(runner, space.clone()).run(Work::Minimal(atom.clone()))
 }
 
+/// A part of an evaluation that is done here for the machine.
+pub(crate) enum Task {
+    /// Evaluate an atom to a type.
+    Metta(Atom, Atom),
+    /// Make a call whose arguments are evaluated, its result of a type.
+    Call(Atom, Atom),
+}
+
+/// What a part of an evaluation came to: each result with what it binds of the variables that were there before.
+pub(crate) struct Found {
+    pub(crate) results: Vec<(Solution, Atom)>,
+    pub(crate) limit: Option<LimitReached>,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) steps: u64,
+    pub(crate) depth_max: usize,
+}
+
+/// Does a part of an evaluation.
+pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task) -> Found {
+    let mut evaluation = Evaluation::new(runner, space.clone());
+    let work = match task {
+        Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
+        Task::Call(atom, type_atom) => Work::Call(atom, Target { type_atom, space: space.clone() }),
+    };
+    let answer = evaluation.run_to_end(work);
+    let collected = std::mem::take(&mut evaluation.barriers[0].results);
+    let results = collected.into_iter().filter(|found| !found.atom.is_symbol(names::EMPTY));
+    Found {
+        results: results.map(|Collected { solution, atom, .. }| (solution, atom)).collect(),
+        limit: answer.limit,
+        stop: answer.stop,
+        steps: answer.steps,
+        depth_max: answer.depth_max,
+    }
+}
+
 /// One step to take.
 #[derive(Clone)]
 enum Work {
@@ -65,6 +103,8 @@ enum Work {
     Metta(Atom, Target),
     /// Evaluate what a call was reduced to: whatever it comes to is not what was asked about.
     Reduct(Atom, Target),
+    /// Make a call whose arguments are evaluated.
+    Call(Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
     Minimal(Atom),
     /// Hand a result to the frame on top.
@@ -152,6 +192,12 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
+        let answer = self.run_to_end(work);
+        Answer { results: self.results_so_far(), ..answer }
+    }
+
+    /// Runs until nothing is left; the results are in the first barrier.
+    fn run_to_end(&mut self, work: Work) -> Answer {
         self.raise_barrier(BarrierKind::Top);
         let mut watch = Watch::begin(&self.runner.limits);
         let mut next = Some(work);
@@ -173,7 +219,7 @@ impl<'r> Evaluation<'r> {
             Some(Stop::Limit(inside)) => (Some(inside), None),
             stop => (limit, stop),
         };
-        Answer { results: self.results_so_far(), limit, stop, steps: watch.steps(), depth_max: self.depth_max }
+        Answer { results: Vec::new(), limit, stop, steps: watch.steps(), depth_max: self.depth_max }
     }
 
     fn step(&mut self, work: Work) -> Option<Work> {
@@ -183,6 +229,10 @@ impl<'r> Evaluation<'r> {
                 Some(Work::Same(atom)) => Some(Work::Return(atom)),
                 next => next,
             },
+            Work::Call(atom, target) => {
+                self.raise_barrier(BarrierKind::Expression);
+                self.metta_call(frame::Call { atom, changed: true, is_reduct: false }, target)
+            }
             Work::Minimal(atom) => self.minimal(atom),
             Work::Return(atom) => self.receive(atom, false),
             Work::Same(atom) => self.receive(atom, true),
@@ -412,7 +462,7 @@ impl Roots {
 
     fn add_work(&mut self, work: &Work) {
         match work {
-            Work::Metta(atom, target) | Work::Reduct(atom, target) => {
+            Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, target) => {
                 self.add(atom);
                 self.add(&target.type_atom);
             }

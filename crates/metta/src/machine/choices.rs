@@ -1,0 +1,512 @@
+//! Choices: the alternatives that are still to be tried, and the collecting of results.
+//!
+//! 1. A choice keeps what the machine must return to: a frame, how much was bound, how much memory was in use.
+//! 2. The number of choices tells whether an expression may have further results: its frame remembers how many there were
+//!    when it began. Only if there are more when it comes to a result is that result *gathered*: a collector is put below
+//!    the expression's own choices, the result is kept with what it bound outside, and the next alternative is tried.
+//! 3. When nothing is left above a collector, errors are dropped if anything else was found, and the evaluation goes on
+//!    with each of the results in turn.
+//! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
+//!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
+
+use super::code::{HEADER, Key, Pc, Slot};
+use super::run::{NONE, Trying, raw};
+use super::values::{EMPTY, FOREIGN, TERM, is_small};
+use super::{Halt, Machine, Running};
+use region::{Mark, Ref, tag};
+
+/// A choice.
+pub(super) struct Choice {
+    /// The frame it goes on in.
+    pub(super) base: usize,
+    /// The end of the part of the stack that it needs.
+    pub(super) top: usize,
+    pub(super) trail: usize,
+    pub(super) heap: Mark,
+    pub(super) foreign: usize,
+    pub(super) kind: ChoiceKind,
+}
+
+pub(super) enum ChoiceKind {
+    /// Further rules of a call.
+    Rules { group: u32, list: u32, next: u32 },
+    /// Further results for a site of the frame.
+    Results { results: std::vec::IntoIter<Gathered>, site: u32 },
+    /// The children of a list from here on, each a result for a site of the frame.
+    Children { list: Ref, next: usize, site: u32 },
+    /// Alternatives of code: so many jumps, from here on.
+    Jumps { next: Pc, left: u32 },
+    /// The end of an expression's alternatives.
+    Collector(Box<Collector>),
+}
+
+/// The results of an expression, while its alternatives are tried.
+pub(super) struct Collector {
+    pub(super) purpose: Purpose,
+    pub(super) site: u32,
+    pub(super) results: Vec<Gathered>,
+    /// The floor as it was before.
+    floor: Floor,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The evaluation goes on with each.
+    Expression,
+    /// They become a list.
+    List,
+    /// The evaluation goes on with each, errors included, or with `Empty`.
+    Subjects,
+}
+
+/// A result with what it binds outside of the expression.
+pub(super) struct Gathered {
+    pub(super) value: Ref,
+    pub(super) bound: Vec<(Ref, Ref)>,
+}
+
+/// The memory that choices below this number of choices may not give back.
+#[derive(Clone, Copy)]
+pub(super) struct Floor {
+    pub(super) choices: usize,
+    pub(super) heap: Mark,
+    pub(super) foreign: usize,
+}
+
+impl Machine {
+    /// Undoes bindings.
+    #[inline]
+    pub(super) fn undo_to(&mut self, length: usize) {
+        while self.trail.len() > length {
+            let variable = self.trail.pop().expect("the trail is longer");
+            self.values.heap.unbind(variable);
+        }
+    }
+
+    /// Binds a variable.
+    #[inline]
+    pub(super) fn bind(&mut self, variable: Ref, value: Ref) {
+        self.trail.push(variable);
+        self.values.heap.bind(variable, value);
+    }
+
+    pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
+        let heap = self.values.heap.mark(&self.values.region);
+        let choice = Choice { base, top, trail: self.trail.len(), heap, foreign: self.values.foreign.len(), kind };
+        self.push_made(choice);
+    }
+
+    fn push_made(&mut self, mut choice: Choice) {
+        choice.top = choice.top.max(self.protected);
+        self.protected = choice.top;
+        self.choices.push(choice);
+    }
+
+    /// Takes the last choice away.
+    fn pop_choice(&mut self) -> Choice {
+        let choice = self.choices.pop().expect("there is a choice");
+        self.protected = self.choices.last().map_or(0, |choice| choice.top);
+        self.floor.choices = self.floor.choices.min(self.choices.len());
+        choice
+    }
+
+    /// Returns to what was when the last choice was made.
+    fn restore(&mut self) {
+        let last = self.choices.len() - 1;
+        let choice = &self.choices[last];
+        let (base, trail, heap, foreign) = (choice.base, choice.trail, choice.heap, choice.foreign);
+        self.undo_to(trail);
+        let (heap, foreign) = if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
+        self.values.heap.rewind(&mut self.values.region, heap);
+        self.values.foreign.truncate(foreign);
+        self.base = base;
+    }
+
+    /// The end of the frame at hand as far as a site needs it.
+    fn frame_end(&self, base: usize, site: u32) -> usize {
+        base + HEADER + usize::from(self.site(site).at)
+    }
+
+    /// Keeps all memory that is in use now.
+    fn raise_floor(&mut self) {
+        let heap = self.values.heap.mark(&self.values.region);
+        self.floor = Floor { choices: self.choices.len(), heap, foreign: self.values.foreign.len() };
+    }
+}
+
+impl Running<'_> {
+    /// Tries the next alternative.
+    pub(super) fn fail(&mut self) -> Result<(), Halt> {
+        loop {
+            if self.m.choices.is_empty() {
+                return Err(Halt::Complete);
+            }
+            self.m.restore();
+            let last = self.m.choices.last_mut().expect("there is a choice");
+            match &mut last.kind {
+                ChoiceKind::Rules { group, list, next } => {
+                    let (group, list, next) = (*group, *list, *next);
+                    self.m.pop_choice();
+                    return self.try_rule(group, list, next, true);
+                }
+                ChoiceKind::Results { results, site } => {
+                    let (site, gathered) = (*site, results.next().expect("a choice with nothing left is removed"));
+                    if results.len() == 0 {
+                        self.m.pop_choice();
+                    }
+                    return self.deliver(site, gathered);
+                }
+                ChoiceKind::Children { list, next, site } => {
+                    let (list, index, site) = (*list, *next, *site);
+                    *next += 1;
+                    if index + 1 == self.m.values.heap.length(list) {
+                        self.m.pop_choice();
+                    }
+                    let child = self.m.values.heap.child(list, index);
+                    return self.deliver_child(site, child);
+                }
+                ChoiceKind::Jumps { next, left } => {
+                    self.m.pc = *next;
+                    *next += 1;
+                    *left -= 1;
+                    if *left == 0 {
+                        self.m.pop_choice();
+                    }
+                    return Ok(());
+                }
+                ChoiceKind::Collector(_) => {
+                    if self.complete()? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, site: u32, gathered: Gathered) -> Result<(), Halt> {
+        for (variable, value) in gathered.bound {
+            self.bind_or_unify(variable, value)?;
+        }
+        let Some(value) = Some(gathered.value).filter(|_| site != NONE) else { return self.give(gathered.value) };
+        self.resume(site, value)
+    }
+
+    /// Binds a variable that an alternative has bound, again.
+    fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
+        let variable = self.m.values.heap.walk(variable);
+        if variable.tag() == tag::VARIABLE && variable != self.m.values.heap.walk(value) {
+            self.m.bind(variable, value);
+        }
+        Ok(())
+    }
+
+    /// Goes on with each of these results of the frame at hand; a `site` of `NONE` returns from the frame.
+    pub(super) fn deliver_all(&mut self, mut results: Vec<Gathered>, site: u32) -> Result<(), Halt> {
+        match results.len() {
+            0 => self.fail(),
+            1 => self.deliver(site, results.pop().expect("there is one")),
+            _ => {
+                let mut results = results.into_iter();
+                let first = results.next().expect("there are several");
+                let base = self.m.base;
+                let top = if site == NONE { base + HEADER } else { self.m.frame_end(base, site) };
+                self.m.push_choice(base, top, ChoiceKind::Results { results, site });
+                self.deliver(site, first)
+            }
+        }
+    }
+
+    /// Keeps a result of an expression that has further alternatives, and tries the next one.
+    pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
+        let level = level as usize;
+        if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
+            let oldest = &self.m.choices[level];
+            let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
+            let base = base as usize;
+            let below = level.checked_sub(1).map_or(0, |below| self.m.choices[below].top);
+            let top = self.m.frame_end(base, site).max(below);
+            let floor = self.m.floor;
+            let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), floor };
+            let kind = ChoiceKind::Collector(Box::new(collector));
+            self.m.choices.insert(level, Choice { base, top, trail, heap, foreign, kind });
+            if self.m.floor.choices > level {
+                self.m.floor.choices += 1;
+            }
+        }
+        self.keep(value, level)?;
+        self.fail()
+    }
+
+    /// Adds a result to a collector.
+    fn keep(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
+        let Choice { trail, heap, .. } = self.m.choices[level];
+        let mut bound = Vec::new();
+        for place in trail..self.m.trail.len() {
+            let variable = self.m.trail[place];
+            if self.m.values.heap.precedes(variable, &self.m.values.region, heap) {
+                let value = self.m.values.heap.walk(variable);
+                bound.push((variable, self.resolve(value)?));
+            }
+        }
+        let value = self.resolve(value)?;
+        if !(bound.is_empty() && is_lasting(value)) {
+            self.m.raise_floor();
+        }
+        let ChoiceKind::Collector(collector) = &mut self.m.choices[level].kind else { unreachable!("it is a collector") };
+        collector.results.push(Gathered { value, bound });
+        Ok(())
+    }
+
+    /// Completes the collector on top; says whether the evaluation goes on from it.
+    fn complete(&mut self) -> Result<bool, Halt> {
+        let choice = self.m.choices.pop().expect("a collector is on top");
+        self.m.protected = self.m.choices.last().map_or(0, |choice| choice.top);
+        let ChoiceKind::Collector(collector) = choice.kind else { unreachable!("it is a collector") };
+        let Collector { purpose, site, mut results, floor } = *collector;
+        self.m.floor = floor;
+        self.m.floor.choices = self.m.floor.choices.min(self.m.choices.len());
+        self.drop_needless_errors(&mut results);
+        match purpose {
+            Purpose::List => {
+                let values: Vec<Ref> = results.iter().map(|gathered| gathered.value).collect();
+                let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
+                self.resume_raw(site, list);
+            }
+            Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
+            Purpose::Expression if results.is_empty() => return Ok(false),
+            Purpose::Subjects | Purpose::Expression => self.deliver_all(results, site)?,
+        }
+        Ok(true)
+    }
+
+    /// Errors count only if nothing else was found; that a limit was reached always counts.
+    fn drop_needless_errors(&mut self, results: &mut Vec<Gathered>) {
+        if results.iter().any(|gathered| !self.m.is_error(gathered.value)) {
+            results.retain(|gathered| !self.m.is_error(gathered.value) || self.m.is_overflow(gathered.value));
+        }
+    }
+
+    /// Goes on at a site with a value, whatever it is.
+    fn resume_raw(&mut self, site: u32, value: Ref) {
+        let (pc, dst) = (self.m.site(site).pc, self.m.site(site).dst);
+        self.m.set_slot(dst, value);
+        self.m.pc = pc;
+    }
+
+    /// The alternatives that follow as jumps.
+    pub(super) fn fork(&mut self, count: u32, at: Slot) -> Result<(), Halt> {
+        if count == 0 {
+            return self.fail();
+        }
+        let next = self.m.pc + 1;
+        if count > 1 {
+            let base = self.m.base;
+            let top = base + HEADER + usize::from(at);
+            self.m.push_choice(base, top, ChoiceKind::Jumps { next, left: count - 1 });
+        }
+        Ok(())
+    }
+
+    /// Each child of a list is an alternative.
+    pub(super) fn superpose(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+        let mut list = self.m.read(slot);
+        if list.tag() == TERM {
+            list = self.m.values.open_term(list)?;
+        }
+        debug_assert!(list.is_expression(), "the compiler guards it");
+        let length = self.m.values.heap.length(list);
+        if length == 0 {
+            return self.fail();
+        }
+        if length > 1 {
+            let base = self.m.base;
+            let top = self.m.frame_end(base, site);
+            self.m.push_choice(base, top, ChoiceKind::Children { list, next: 1, site });
+        }
+        let first = self.m.values.heap.child(list, 0);
+        self.deliver_child(site, first)
+    }
+
+    fn deliver_child(&mut self, site: u32, child: Ref) -> Result<(), Halt> {
+        self.resume_raw(site, child);
+        Ok(())
+    }
+
+    /// Begins to collect results.
+    pub(super) fn collect(&mut self, slot: Slot, site: u32, subjects: bool) -> Result<(), Halt> {
+        let level = raw(self.m.choices.len());
+        self.m.set_slot(slot, level);
+        let purpose = if subjects { Purpose::Subjects } else { Purpose::List };
+        let collector = Collector { purpose, site, results: Vec::new(), floor: self.m.floor };
+        let base = self.m.base;
+        let top = self.m.frame_end(base, site);
+        self.m.push_choice(base, top, ChoiceKind::Collector(Box::new(collector)));
+        Ok(())
+    }
+
+    /// A result of what is being collected.
+    pub(super) fn collected(&mut self, begun: Slot, slot: Slot) -> Result<(), Halt> {
+        let level = self.m.slot(begun).payload() as usize;
+        let value = self.m.read(slot);
+        if value == EMPTY {
+            return self.fail();
+        }
+        let is_last = self.m.choices.len() == level + 1;
+        let ChoiceKind::Collector(collector) = &self.m.choices[level].kind else { unreachable!("it is a collector") };
+        if is_last && collector.results.is_empty() && collector.purpose == Purpose::Subjects {
+            // The only one: what it has bound stays bound.
+            let site = collector.site;
+            self.m.pop_choice();
+            self.resume_raw(site, value);
+            return Ok(());
+        }
+        self.keep(value, level)?;
+        self.fail()
+    }
+
+    /// Tries the rules of a group on the arguments of the frame at hand.
+    #[inline]
+    pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
+        let list = self.list_for(group);
+        self.try_rule(group, list, 0, false)
+    }
+
+    /// The rules of a group that the switch leaves.
+    #[inline]
+    fn list_for(&self, group: u32) -> u32 {
+        let Some(switch) = &self.m.code.groups[group as usize].switch else { return 0 };
+        let argument = self.m.read(switch.argument);
+        match self.m.switch_key(argument) {
+            None => 0,
+            Some(key) => switch.cases.get(&key).copied().unwrap_or(switch.otherwise),
+        }
+    }
+
+    /// Tries the first rule of a list from this place on that may match.
+    #[inline]
+    fn try_rule(&mut self, group: u32, list: u32, from: u32, matched: bool) -> Result<(), Halt> {
+        let trying = Trying {
+            group,
+            list,
+            next: NONE,
+            trail: self.m.trail.len(),
+            heap: self.m.values.heap.mark(&self.m.values.region),
+            foreign: self.m.values.foreign.len(),
+            matched,
+        };
+        self.m.trying = trying;
+        let Some((place, pc)) = self.m.candidate(group, list, from) else { return self.no_rule() };
+        self.m.trying.next = self.m.candidate(group, list, place + 1).map_or(NONE, |(place, _)| place);
+        self.m.pc = pc;
+        Ok(())
+    }
+
+    /// The head of the rule that is being tried does not match.
+    pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
+        let Trying { group, list, next, trail, matched, .. } = self.m.trying;
+        self.m.undo_to(trail);
+        if next == NONE { self.no_rule() } else { self.try_rule(group, list, next, matched) }
+    }
+
+    /// No rule is left: the call stands for itself, unless a rule has matched before.
+    fn no_rule(&mut self) -> Result<(), Halt> {
+        if self.m.trying.matched {
+            return self.fail();
+        }
+        let function = self.m.code.groups[self.m.trying.group as usize].function;
+        self.give_unreduced(function)
+    }
+
+    /// The head of a rule has matched.
+    #[inline]
+    pub(super) fn commit(&mut self) {
+        let Trying { group, list, next, trail, heap, foreign, .. } = self.m.trying;
+        if next != NONE {
+            let function = self.m.code.groups[group as usize].function;
+            let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            let kind = ChoiceKind::Rules { group, list, next };
+            self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
+        }
+    }
+}
+
+/// Whether a value lives outside of the heap, or is as old as the code.
+fn is_lasting(value: Ref) -> bool {
+    is_small(value) || value.is_immediate() && (value.tag() != FOREIGN || value.payload() & 1 == 0)
+}
+
+impl Machine {
+    /// The first rule of a list from a place on that the arguments do not rule out, and where its code begins.
+    #[inline]
+    fn candidate(&self, group: u32, list: u32, from: u32) -> Option<(u32, Pc)> {
+        let group = &self.code.groups[group as usize];
+        let list = &group.lists[list as usize];
+        let mut place = from as usize;
+        while let Some(&rule) = list.get(place) {
+            let rule = &group.rules[rule as usize];
+            let fits = rule.keys.iter().enumerate().all(|(slot, key)| self.may_match(slot as Slot, *key));
+            if fits {
+                return Some((place as u32, rule.pc));
+            }
+            place += 1;
+        }
+        None
+    }
+
+    #[inline]
+    fn may_match(&self, slot: Slot, key: Key) -> bool {
+        if key == Key::Any {
+            return true;
+        }
+        let value = self.read(slot);
+        match key {
+            Key::Any => true,
+            Key::Leaf(leaf) => value == leaf || self.may_equal(value, leaf),
+            Key::Shape(length, head) => match value.tag() {
+                tag::EXPRESSION | tag::MARKED => {
+                    let children = self.values.heap.children(value);
+                    children.len() == length as usize
+                        && head.is_none_or(|head| {
+                            let first = children[0];
+                            first == head || first.tag() == tag::VARIABLE || self.may_equal(first, head)
+                        })
+                }
+                TERM => self.values.term_shape(value, length, head),
+                tag::VARIABLE => true,
+                FOREIGN => self.values.space_of(value).is_some(),
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether two values that are not the same word may be equal all the same, or become so.
+    #[inline]
+    fn may_equal(&self, value: Ref, leaf: Ref) -> bool {
+        match value.tag() {
+            tag::VARIABLE => true,
+            FOREIGN | tag::NUMBER => leaf.tag() == FOREIGN || leaf.tag() == tag::NUMBER || is_small(leaf),
+            tag::EXPRESSION | tag::MARKED | TERM => false,
+            _ => leaf.tag() == FOREIGN && is_small(value) || leaf.tag() == tag::NUMBER && is_small(value),
+        }
+    }
+
+    /// What the switch looks a value up by; `None` if it may be anything.
+    #[inline]
+    fn switch_key(&self, value: Ref) -> Option<u64> {
+        match value.tag() {
+            tag::EXPRESSION | tag::MARKED => {
+                let children = self.values.heap.children(value);
+                let head = children.first().copied().filter(|head| head.is_immediate())?;
+                Some(shape_key(children.len() as u32, head))
+            }
+            tag::VARIABLE | tag::NUMBER | TERM | FOREIGN if value.payload() & 1 == 1 || value.tag() != FOREIGN => None,
+            _ => Some(u64::from(value.bits())),
+        }
+    }
+}
+
+/// The key of a shape in a switch.
+pub(super) fn shape_key(length: u32, head: Ref) -> u64 {
+    u64::from(length) << 33 | 1 << 32 | u64::from(head.bits())
+}
+

@@ -1,0 +1,595 @@
+//! From rules to code.
+//!
+//! 1. The rules of a function are what a query for them finds, in its order, variable-headed ones included.
+//! 2. The head of a rule becomes matching instructions; the variables of its pattern are slots.
+//! 3. The body becomes code that leaves its value in a slot or, in tail position, returns it. An expression is compiled by
+//!    its head: special forms and arithmetic in place, functions as calls, what has no rules as construction of data.
+//! 4. Where the meaning depends on what a slot holds (a number, say), a guard comes first; what does not meet it is evaluated
+//!    as it stands, without code.
+//! 5. Code after a call that may have changed types begins with a look at their number, for the same reason.
+//! 6. What goes beyond this is evaluated as it stands.
+
+mod body;
+mod forms;
+mod head;
+
+use super::code::{
+    ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,
+};
+use super::choices::shape_key;
+use super::values::is_small;
+use super::{Halt, Running};
+use crate::names;
+use region::{Ref, tag};
+use rustc_hash::FxHashMap;
+use space::{Atom, Symbol, Variable, variables};
+
+/// Expressions nested deeper than this are not compiled.
+const DEPTH_MAX: usize = 100;
+/// Nor are functions that need more slots than this, or have more rules with bodies.
+const SLOTS_MAX: usize = 4_000;
+/// Rules of a group beyond which the switch is used.
+const SWITCH_FROM: usize = 4;
+
+/// A place in code that is not known yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Label(u32);
+
+/// Where the address of a label is to be put.
+enum Fix {
+    /// Into the instruction.
+    Instruction(usize),
+    /// Into the other address of a conditional jump.
+    Then(usize),
+    /// Into the error exit of a site.
+    Error(u32),
+    /// Into the two exits of a shape.
+    ShapeOr(u32),
+}
+
+/// What is known of the value of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fact {
+    /// A number.
+    Number,
+    /// A truth value.
+    Bool,
+    /// It is its own result.
+    Settled,
+}
+
+/// Where a value is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dest {
+    /// It is the result of the frame.
+    Tail,
+    /// In this slot.
+    Slot(Slot),
+}
+
+/// Where errors go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Errors {
+    Escape,
+    To(Label),
+}
+
+/// What is known at a place in the code.
+#[derive(Clone, Default)]
+struct State {
+    variables: FxHashMap<Variable, Slot>,
+    facts: FxHashMap<Slot, Fact>,
+    /// The slots that hold values.
+    live: Vec<Slot>,
+    /// Whether something was called since types were looked at.
+    is_stale: bool,
+}
+
+/// Code that is written behind the rest.
+enum Later {
+    /// An expression evaluated as it stands.
+    Plain { label: Label, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// A conditional whose condition came to no truth value.
+    Stuck { label: Label, condition: Slot, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// The error of a part of an expression becomes the result of the expression.
+    Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
+    /// An error that is collected like any other result.
+    Caught { label: Label, begun: Slot, value: Slot },
+}
+
+/// Writes the code of a function.
+pub(super) struct Compiler<'c, 'r> {
+    run: &'c mut Running<'r>,
+    labels: Vec<Option<Pc>>,
+    fixes: Vec<(Fix, Label)>,
+    later: Vec<Later>,
+    /// Where the expressions that are being compiled end, and whether code elsewhere leads there.
+    joins: Vec<(Label, bool)>,
+    state: State,
+    errors: Errors,
+    next: usize,
+    most: usize,
+    depth: usize,
+    /// The rule being compiled, whole: to see where else a variable occurs.
+    whole: Atom,
+    is_too_large: bool,
+    /// Whether it is a form of the program, whose variables keep their names.
+    is_form: bool,
+    function: u32,
+}
+
+/// Something that is not compiled.
+pub(super) struct TooLarge;
+
+impl Running<'_> {
+    /// Compiles a function as rules stand now.
+    pub(super) fn compile(&mut self, function: u32) -> Result<(), Halt> {
+        let found = &self.m.code.functions[function as usize];
+        let (head, count, type_id) = (found.head, found.arguments, found.type_id);
+        let rules = self.rules_of(head, count);
+        let (kind, slots) = match rules {
+            Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), usize::from(count)),
+            Some(rules) => self.compile_rules(function, count, type_id, &rules),
+            None => (Kind::Interpreted, usize::from(count)),
+        };
+        let version = self.m.version;
+        let found = &mut self.m.code.functions[function as usize];
+        (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
+        Ok(())
+    }
+
+    /// Without rules a call is data, unless it is an instruction or a name of the library that is missing.
+    fn kind_without_rules(&mut self, head: Ref, count: Slot) -> Kind {
+        let name = self.m.values.symbol_of(head).clone();
+        let call = Atom::expression(vec![Atom::Symbol(name); usize::from(count) + 1]);
+        let is_known = crate::interpreter::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some();
+        if is_known { Kind::Interpreted } else { Kind::Constructor }
+    }
+
+    /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine.
+    pub(super) fn rules_of(&mut self, head: Ref, count: Slot) -> Option<Vec<(Vec<Atom>, Atom)>> {
+        if head.tag() != super::values::SYMBOL {
+            return None;
+        }
+        let head = Atom::Symbol(self.m.values.symbol_of(head).clone());
+        let source = &mut self.runner.variables;
+        let asked: Vec<Variable> = (0..count).map(|_| source.fresh(&Symbol::new("a"))).collect();
+        let arguments = asked.iter().map(|variable| Atom::Variable(variable.clone()));
+        let call = Atom::expression(std::iter::once(head).chain(arguments).collect::<Vec<_>>());
+        if crate::interpreter::is_instruction(&call) {
+            return None;
+        }
+        let body = source.fresh(names::asked());
+        let rule = Atom::expression([names::equal(), call, Atom::Variable(body.clone())]);
+        let found = self.space.query(&rule, source);
+        let value = |solution: &space::Solution, variable: &Variable| {
+            let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
+            bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
+        };
+        let rules = found.iter().map(|solution| {
+            let arguments = asked.iter().map(|variable| value(solution, variable)).collect();
+            (arguments, value(solution, &body))
+        });
+        Some(rules.collect())
+    }
+
+    fn compile_rules(
+        &mut self,
+        function: u32,
+        count: Slot,
+        type_id: TypeId,
+        rules: &[(Vec<Atom>, Atom)],
+    ) -> (Kind, usize) {
+        let mut compiled = Vec::new();
+        let mut slots = usize::from(count);
+        let is_single = rules.len() == 1;
+        let mut is_plain = false;
+        for (arguments, body) in rules {
+            let whole = Atom::expression(arguments.iter().chain([body]).cloned().collect::<Vec<_>>());
+            let mut compiler = Compiler::new(self, usize::from(count), whole);
+            compiler.function = function;
+            let Ok((pc, is_irrefutable)) = compiler.rule(arguments, body, type_id, !is_single) else {
+                return (Kind::Interpreted, usize::from(count));
+            };
+            slots = slots.max(compiler.most);
+            is_plain = is_irrefutable;
+            let keys = arguments.iter().map(|argument| self.key_of(argument)).collect();
+            compiled.push(RuleCode { pc, keys });
+        }
+        if is_single && is_plain {
+            return (Kind::Rule(compiled[0].pc), slots);
+        }
+        let group = self.group(function, compiled, usize::from(count));
+        self.m.code.groups.push(group);
+        (Kind::Group((self.m.code.groups.len() - 1) as u32), slots)
+    }
+
+    fn key_of(&mut self, pattern: &Atom) -> Key {
+        match pattern {
+            Atom::Variable(_) => Key::Any,
+            Atom::Expression(expression) => {
+                let head = expression.children().first().and_then(|head| self.m.values.constant_leaf(head));
+                Key::Shape(expression.len() as u32, head)
+            }
+            leaf => self.m.values.constant_leaf(leaf).map_or(Key::Any, Key::Leaf),
+        }
+    }
+
+    /// The rules as a group, with a switch if that pays.
+    fn group(&self, function: u32, rules: Vec<RuleCode>, count: usize) -> Group {
+        let all: Box<[u32]> = (0..rules.len() as u32).collect();
+        let known = |argument: usize| rules.iter().filter(|rule| rule.keys[argument] != Key::Any).count();
+        let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
+        let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
+        let Some(argument) = best else {
+            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None };
+        };
+        let mut lists = vec![all];
+        let mut cases = FxHashMap::default();
+        let key_of = |rule: &RuleCode| switch_key(rule.keys[argument]);
+        let list_for = |key: Option<u64>| -> Box<[u32]> {
+            let fits = |rule: &RuleCode| match key_of(rule) {
+                Looked::Up(own) => Some(own) == key,
+                Looked::Anything => true,
+            };
+            (0..rules.len() as u32).filter(|&rule| fits(&rules[rule as usize])).collect()
+        };
+        for rule in &rules {
+            if let Looked::Up(key) = key_of(rule) {
+                cases.entry(key).or_insert_with(|| {
+                    lists.push(list_for(Some(key)));
+                    (lists.len() - 1) as u32
+                });
+            }
+        }
+        lists.push(list_for(None));
+        let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
+        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch) }
+    }
+
+    /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
+    pub(super) fn compile_form(&mut self, atom: &Atom) -> Result<Option<Pc>, Halt> {
+        if !matches!(atom, Atom::Expression(_)) {
+            return Ok(None);
+        }
+        let mut compiler = Compiler::new(self, 0, atom.clone());
+        compiler.is_form = true;
+        match compiler.rule(&[], atom, 0, false) {
+            Ok((pc, _)) => {
+                let most = compiler.most;
+                self.m.ensure(most + HEADER)?;
+                Ok(Some(pc))
+            }
+            Err(TooLarge) => Ok(None),
+        }
+    }
+}
+
+/// How the switch sees a rule.
+enum Looked {
+    Up(u64),
+    Anything,
+}
+
+fn switch_key(key: Key) -> Looked {
+    match key {
+        Key::Leaf(leaf) if is_small(leaf) || leaf.tag() != super::values::FOREIGN => Looked::Up(u64::from(leaf.bits())),
+        Key::Leaf(super::values::TRUE) => Looked::Up(u64::from(super::values::TRUE.bits())),
+        Key::Leaf(super::values::FALSE) => Looked::Up(u64::from(super::values::FALSE.bits())),
+        Key::Shape(length, Some(head)) => Looked::Up(shape_key(length, head)),
+        _ => Looked::Anything,
+    }
+}
+
+impl<'c, 'r> Compiler<'c, 'r> {
+    fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
+        Self {
+            run,
+            labels: Vec::new(),
+            fixes: Vec::new(),
+            later: Vec::new(),
+            joins: Vec::new(),
+            state: State::default(),
+            errors: Errors::Escape,
+            next: slots,
+            most: slots,
+            depth: 0,
+            whole,
+            is_too_large: false,
+            is_form: false,
+            function: 0,
+        }
+    }
+
+    /// Compiles a rule: where its code begins, and whether its head matches everything.
+    fn rule(
+        &mut self,
+        arguments: &[Atom],
+        body: &Atom,
+        type_id: TypeId,
+        is_one_of_many: bool,
+    ) -> Result<(Pc, bool), TooLarge> {
+        let pc = self.here();
+        let is_irrefutable = self.head(arguments);
+        if is_one_of_many || !is_irrefutable {
+            self.emit(Instruction::Commit);
+        }
+        match body {
+            Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
+                let function = self.function;
+                self.emit(Instruction::Unreduced { function });
+            }
+            _ if body.head().is_some_and(|head| head.is_symbol("function")) => return Err(TooLarge),
+            _ => self.value(body, type_id, Dest::Tail),
+        }
+        while let Some(later) = self.later.pop() {
+            self.write_later(later);
+        }
+        self.patch();
+        if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok((pc, is_irrefutable)) }
+    }
+
+    fn here(&self) -> Pc {
+        self.run.m.code.instructions.len() as Pc
+    }
+
+    fn emit(&mut self, instruction: Instruction) -> usize {
+        self.run.m.code.instructions.push(instruction);
+        self.run.m.code.instructions.len() - 1
+    }
+
+    fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label((self.labels.len() - 1) as u32)
+    }
+
+    fn place(&mut self, label: Label) {
+        self.labels[label.0 as usize] = Some(self.here());
+    }
+
+    /// An instruction whose `or` or `to` is a label.
+    fn emit_to(&mut self, instruction: Instruction, label: Label) {
+        let at = self.emit(instruction);
+        self.fixes.push((Fix::Instruction(at), label));
+    }
+
+    fn patch(&mut self) {
+        for (fix, label) in std::mem::take(&mut self.fixes) {
+            let to = self.labels[label.0 as usize].expect("every label is placed");
+            let code = &mut self.run.m.code;
+            match fix {
+                Fix::Instruction(at) => set_target(&mut code.instructions[at], to),
+                Fix::Then(at) => set_then(&mut code.instructions[at], to),
+                Fix::Error(site) => code.sites[site as usize].error = to,
+                Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
+            }
+        }
+    }
+
+    /// A new slot.
+    fn slot(&mut self) -> Slot {
+        self.slots(1)
+    }
+
+    /// So many new slots in a row.
+    fn slots(&mut self, count: usize) -> Slot {
+        let first = self.next;
+        self.next += count;
+        self.most = self.most.max(self.next);
+        if self.next > SLOTS_MAX {
+            self.is_too_large = true;
+            self.next = first;
+            return 0;
+        }
+        first as Slot
+    }
+
+    fn mark_live(&mut self, slot: Slot) {
+        if !self.state.live.contains(&slot) {
+            self.state.live.push(slot);
+        }
+    }
+
+    fn know(&mut self, slot: Slot, fact: Fact) {
+        self.state.facts.insert(slot, fact);
+    }
+
+    /// A site for what is emitted next, its result in a slot; frames begin behind all slots used so far, or at `at`.
+    fn site(&mut self, dst: Slot, at: Option<Slot>) -> u32 {
+        let at = at.unwrap_or(self.next as Slot);
+        self.most = self.most.max(usize::from(at) + HEADER);
+        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live: self.state.live.clone().into() };
+        self.run.m.code.sites.push(site);
+        let index = (self.run.m.code.sites.len() - 1) as u32;
+        if let Errors::To(label) = self.errors {
+            self.fixes.push((Fix::Error(index), label));
+        }
+        index
+    }
+
+    /// The template of an atom as it stands; its variables get slots if they have none.
+    fn template(&mut self, atom: &Atom) -> u32 {
+        self.make_variables(atom);
+        let mut parts = Vec::new();
+        self.parts(atom, &mut parts);
+        self.add_template(parts)
+    }
+
+    fn add_template(&mut self, parts: Vec<Part>) -> u32 {
+        self.run.m.code.templates.push(parts.into());
+        (self.run.m.code.templates.len() - 1) as u32
+    }
+
+    fn parts(&mut self, atom: &Atom, parts: &mut Vec<Part>) {
+        enum Visit<'a> {
+            Atom(&'a Atom),
+            Close(u32),
+        }
+        let mut work = vec![Visit::Atom(atom)];
+        while let Some(visit) = work.pop() {
+            match visit {
+                Visit::Close(count) => parts.push(Part::Expression(count)),
+                Visit::Atom(Atom::Expression(expression)) => {
+                    work.push(Visit::Close(expression.len() as u32));
+                    work.extend(expression.children().iter().rev().map(Visit::Atom));
+                }
+                Visit::Atom(Atom::Variable(variable)) => parts.push(Part::Slot(self.state.variables[variable])),
+                Visit::Atom(leaf) => {
+                    let leaf = self.run.m.values.constant_leaf(leaf).expect("it is a leaf");
+                    parts.push(Part::Leaf(leaf));
+                }
+            }
+        }
+    }
+
+    /// Makes the variables of an atom that have no slot yet.
+    fn make_variables(&mut self, atom: &Atom) {
+        for variable in variables(atom) {
+            if !self.state.variables.contains_key(&variable) {
+                self.make_variable(&variable);
+            }
+        }
+    }
+
+    fn make_variable(&mut self, variable: &Variable) -> Slot {
+        let dst = self.slot();
+        let name = self.run.m.values.symbol(variable.name());
+        if self.is_form {
+            let form = self.run.m.values.form_variable(variable);
+            self.emit(Instruction::FormVariable { dst, index: form });
+        } else {
+            self.emit(Instruction::Variable { dst, name });
+        }
+        self.state.variables.insert(variable.clone(), dst);
+        self.mark_live(dst);
+        dst
+    }
+
+    /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
+    fn make_shared(&mut self, atom: &Atom) {
+        for variable in variables(atom) {
+            if !self.state.variables.contains_key(&variable)
+                && occurrences(&self.whole, &variable) > occurrences(atom, &variable)
+            {
+                self.make_variable(&variable);
+            }
+        }
+    }
+
+    fn write_later(&mut self, later: Later) {
+        match later {
+            Later::Plain { label, atom, type_id, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.plain(&atom, type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Stuck { label, condition, atom, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.stuck(&atom, condition, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Barrier { label, begun, value, site } => {
+                self.place(label);
+                self.emit(Instruction::Take { dst: value });
+                self.emit(Instruction::End { begun, value, site });
+            }
+            Later::Caught { label, begun, value } => {
+                self.place(label);
+                self.emit(Instruction::Take { dst: value });
+                self.emit(Instruction::Collected { begun, slot: value });
+            }
+        }
+    }
+
+    /// Evaluates an expression as it stands.
+    fn plain(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let template = self.template(atom);
+        let slot = self.slot();
+        self.emit(Instruction::Build { dst: slot, template });
+        self.mark_live(slot);
+        self.evaluate_slot(slot, type_id, dest);
+    }
+
+    fn evaluate_slot(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailEvaluate { slot, type_id });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, None);
+                self.emit(Instruction::Evaluate { slot, type_id, site, begun: false });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    /// The conditional with its condition evaluated: data.
+    fn stuck(&mut self, atom: &Atom, condition: Slot, dest: Dest) {
+        let children = atom.children().expect("a conditional is an expression");
+        for child in &children[2..] {
+            self.make_variables(child);
+        }
+        let mut parts = Vec::new();
+        self.parts(&children[0], &mut parts);
+        parts.push(Part::Slot(condition));
+        for child in &children[2..] {
+            self.parts(child, &mut parts);
+        }
+        parts.push(Part::Expression(children.len() as u32));
+        let template = self.add_template(parts);
+        let slot = match dest {
+            Dest::Slot(slot) => slot,
+            Dest::Tail => self.slot(),
+        };
+        self.emit(Instruction::Build { dst: slot, template });
+        if dest == Dest::Tail {
+            self.emit(Instruction::Return { slot });
+        }
+    }
+}
+
+/// How often a variable occurs in an atom.
+fn occurrences(atom: &Atom, variable: &Variable) -> usize {
+    let mut work = vec![atom];
+    let mut count = 0;
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Variable(found) => count += usize::from(found == variable),
+            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Puts an address into an instruction.
+fn set_target(instruction: &mut Instruction, target: Pc) {
+    match instruction {
+        Instruction::Jump { to } => *to = target,
+        Instruction::MatchLeaf { or, .. }
+        | Instruction::MatchShape { or, .. }
+        | Instruction::MatchSame { or, .. }
+        | Instruction::CompareJump { or, .. }
+        | Instruction::CompareJumpWith { or, .. }
+        | Instruction::If { or, .. }
+        | Instruction::Guard { or, .. }
+        | Instruction::GuardSame { or, .. }
+        | Instruction::Fresh { or, .. } => *or = target,
+        other => unreachable!("{other:?} goes nowhere"),
+    }
+}
+
+/// Puts the address for a comparison that holds into an instruction.
+fn set_then(instruction: &mut Instruction, target: Pc) {
+    match instruction {
+        Instruction::CompareJump { then, .. } | Instruction::CompareJumpWith { then, .. } => *then = target,
+        other => unreachable!("{other:?} has one address"),
+    }
+}

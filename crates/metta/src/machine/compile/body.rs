@@ -1,0 +1,511 @@
+//! Bodies: values, calls and construction of data.
+
+use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Label, Later};
+use crate::machine::code::{Guard, HEADER, Instruction, Part, Slot, TypeId};
+use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::values::{EMPTY, SYMBOL};
+use crate::names;
+use crate::operation::Operation;
+use region::{Ref, tag};
+use space::{Atom, Variable};
+
+impl Compiler<'_, '_> {
+    /// Evaluates an atom to a type.
+    pub(super) fn value(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        if type_id == self.run.m.atom_type {
+            return self.raw(atom, dest);
+        }
+        match atom {
+            Atom::Variable(variable) => self.variable_value(variable, type_id, dest, false),
+            Atom::Expression(expression) if !expression.is_empty() => {
+                self.depth += 1;
+                self.is_too_large |= self.depth > DEPTH_MAX;
+                match dest {
+                    _ if self.is_too_large => {}
+                    Dest::Tail => self.expression(atom, type_id, dest),
+                    Dest::Slot(dst) => self.joined(atom, type_id, dst),
+                }
+                self.depth -= 1;
+            }
+            leaf => self.leaf(leaf, type_id, dest),
+        }
+    }
+
+    /// An atom as it stands.
+    pub(super) fn raw(&mut self, atom: &Atom, dest: Dest) {
+        if let Atom::Variable(variable) = atom {
+            let slot = self.slot_of(variable);
+            return self.finish(slot, dest);
+        }
+        if let Some(leaf) = self.run.m.values.constant_leaf(atom) {
+            return self.load(leaf, dest);
+        }
+        let template = self.template(atom);
+        let dst = self.target(dest);
+        self.emit(Instruction::Build { dst, template });
+        self.finish(dst, dest);
+    }
+
+    /// The slot that a destination names, or a new one.
+    pub(super) fn target(&mut self, dest: Dest) -> Slot {
+        match dest {
+            Dest::Slot(slot) => slot,
+            Dest::Tail => self.slot(),
+        }
+    }
+
+    /// What is in a slot is the value.
+    pub(super) fn finish(&mut self, slot: Slot, dest: Dest) {
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::Return { slot });
+            }
+            Dest::Slot(dst) => {
+                if dst != slot {
+                    self.emit(Instruction::Move { dst, src: slot });
+                    if let Some(&fact) = self.state.facts.get(&slot) {
+                        self.know(dst, fact);
+                    }
+                }
+                self.mark_live(dst);
+            }
+        }
+    }
+
+    fn load(&mut self, value: Ref, dest: Dest) {
+        if value == EMPTY {
+            self.emit(Instruction::Fail);
+            return;
+        }
+        let dst = self.target(dest);
+        self.emit(Instruction::Load { dst, value });
+        self.finish(dst, dest);
+    }
+
+    pub(super) fn slot_of(&mut self, variable: &Variable) -> Slot {
+        match self.state.variables.get(variable) {
+            Some(&slot) => slot,
+            None => self.make_variable(variable),
+        }
+    }
+
+    fn leaf(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        if atom.children().is_some() {
+            let template = self.add_template(vec![Part::Expression(0)]);
+            let dst = self.target(dest);
+            self.emit(Instruction::Build { dst, template });
+            return self.finish(dst, dest);
+        }
+        let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+        if leaf == EMPTY || self.run.leaf_has_type(atom, leaf, type_id) {
+            self.load(leaf, dest);
+        } else {
+            self.plain(atom, type_id, dest);
+        }
+    }
+
+    fn variable_value(&mut self, variable: &Variable, type_id: TypeId, dest: Dest, is_argument: bool) {
+        let slot = self.slot_of(variable);
+        if self.is_settled(slot, type_id) {
+            return self.finish(slot, dest);
+        }
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailEvaluate { slot, type_id });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, None);
+                self.emit(Instruction::Value { slot, dst, type_id, site, is_argument });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
+        match self.state.facts.get(&slot) {
+            Some(Fact::Settled) => type_id == 0,
+            Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
+            Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
+            None => false,
+        }
+    }
+
+    /// The slot of an evaluated child: a variable's own slot, if its value is its own result.
+    pub(super) fn operand(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
+        if let Atom::Variable(variable) = atom {
+            let slot = self.slot_of(variable);
+            if self.is_settled(slot, type_id) {
+                return slot;
+            }
+        }
+        let dst = self.slot();
+        self.value(atom, type_id, Dest::Slot(dst));
+        dst
+    }
+
+    /// An argument of a typed function: what is an error as it stands is passed on.
+    pub(super) fn argument(&mut self, atom: &Atom, type_id: TypeId, dst: Slot) {
+        match atom {
+            Atom::Variable(variable) => self.variable_value(variable, type_id, Dest::Slot(dst), true),
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => {
+                self.emit(Instruction::Load { dst, value: EMPTY });
+                self.mark_live(dst);
+            }
+            Atom::Expression(_) if names::is_error(atom) => self.raw(atom, Dest::Slot(dst)),
+            _ => self.value(atom, type_id, Dest::Slot(dst)),
+        }
+    }
+
+    fn expression(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        if names::is_error(atom) {
+            return self.plain(atom, type_id, dest);
+        }
+        let children = atom.children().expect("it is an expression");
+        let arity = children.len() - 1;
+        if self.state.is_stale {
+            let shapes = self.run.m.shapes;
+            self.or_plain(Instruction::Fresh { shapes, or: 0 }, atom, type_id, dest);
+            self.state.is_stale = false;
+        }
+        match &children[0] {
+            Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arity) => {
+                self.special(name.as_str(), atom, type_id, dest);
+            }
+            head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, dest),
+            head @ Atom::Symbol(_) => {
+                let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                match self.run.head_kind(head, arity) {
+                    HeadKind::Untyped => self.tuple(head, atom, type_id, dest),
+                    HeadKind::Raw { result } => {
+                        let raw = Signature { formals: vec![Formal::Raw; arity], result: Some(result) };
+                        self.typed(head, &raw, atom, type_id, dest);
+                    }
+                    HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
+                    HeadKind::Other => self.plain(atom, type_id, dest),
+                }
+            }
+            _ => self.plain(atom, type_id, dest),
+        }
+    }
+
+    /// An instruction that goes elsewhere when the code does not apply: there the expression is evaluated as it stands.
+    pub(super) fn or_plain(&mut self, instruction: Instruction, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let label = self.label();
+        let join = self.join(dest);
+        self.emit_to(instruction, label);
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.later.push(Later::Plain { label, atom: atom.clone(), type_id, dest, state, join, errors });
+    }
+
+    /// Where the code goes on behind the expression that is being compiled.
+    pub(super) fn join(&mut self, dest: Dest) -> Option<Label> {
+        match dest {
+            Dest::Tail => None,
+            Dest::Slot(_) => {
+                let (join, is_used) = self.joins.last_mut().expect("an expression is being compiled");
+                *is_used = true;
+                Some(*join)
+            }
+        }
+    }
+
+    /// Compiles an expression whose value goes to a slot: whatever path leads there, the same is known behind it.
+    fn joined(&mut self, atom: &Atom, type_id: TypeId, dst: Slot) {
+        self.make_shared(atom);
+        let before = self.state.clone();
+        let join = self.label();
+        self.joins.push((join, false));
+        self.expression(atom, type_id, Dest::Slot(dst));
+        let (_, is_used) = self.joins.pop().expect("it was pushed");
+        self.place(join);
+        if is_used {
+            self.state = before;
+            self.state.is_stale = true;
+        }
+        self.mark_live(dst);
+    }
+
+    /// A head without types: all children are evaluated.
+    fn tuple(&mut self, head: Ref, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let children = atom.children().expect("it is an expression");
+        let count = (children.len() - 1) as Slot;
+        let has_rules = self.run.has_rules(head, count);
+        let function = self.run.m.code.function(head, count, type_id);
+        if has_rules {
+            let formals = vec![0; usize::from(count)];
+            self.call(function, &children[1..], &formals, dest);
+        } else {
+            self.construct(function, head, &children[1..], dest);
+        }
+    }
+
+    /// A call whose arguments are evaluated to these types.
+    fn call(&mut self, function: u32, arguments: &[Atom], types: &[TypeId], dest: Dest) {
+        let block = self.slots(HEADER + arguments.len());
+        let begins = dest != Dest::Tail && arguments.iter().any(|argument| self.may_branch(argument));
+        let outer = self.errors;
+        let label = begins.then(|| self.begin_barrier(block + 2));
+        for (index, (argument, &type_id)) in arguments.iter().zip(types).enumerate() {
+            let dst = block + (HEADER + index) as Slot;
+            self.value(argument, type_id, Dest::Slot(dst));
+        }
+        self.errors = outer;
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailCall { function, at: block });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, Some(block));
+                self.emit(Instruction::Call { function, site, begun: begins });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+                self.end_barrier(label, block + 2, site);
+            }
+        }
+    }
+
+    /// Begins an expression whose alternatives are collected together; its errors go to the label.
+    pub(super) fn begin_barrier(&mut self, slot: Slot) -> Label {
+        self.emit(Instruction::Begin { slot });
+        let label = self.label();
+        self.errors = Errors::To(label);
+        label
+    }
+
+    pub(super) fn end_barrier(&mut self, label: Option<Label>, begun: Slot, site: u32) {
+        if let Some(label) = label {
+            let value = self.slot();
+            self.later.push(Later::Barrier { label, begun, value, site });
+        }
+    }
+
+    /// Whether the evaluation of an atom may have several results or an effect.
+    pub(super) fn may_branch(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Variable(variable) => {
+                self.state.variables.get(variable).is_some_and(|&slot| !self.state.facts.contains_key(&slot))
+            }
+            Atom::Expression(expression) => !expression.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Data: an expression whose head has neither rules nor types.
+    fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
+        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
+        let begins = dest != Dest::Tail && branching.count() > 1;
+        let outer = self.errors;
+        let begun = if begins { self.slot() } else { 0 };
+        let label = begins.then(|| self.begin_barrier(begun));
+        let (parts, same) = self.construction(head, arguments);
+        let template = self.add_template(parts);
+        let dst = if begins { self.slot() } else { self.target(dest) };
+        let site = self.site(dst, None);
+        self.emit(Instruction::Construct { template, function, site, same });
+        self.errors = outer;
+        if !begins {
+            return self.finish(dst, dest);
+        }
+        let target = self.target(dest);
+        let site = self.site(target, None);
+        self.emit(Instruction::End { begun, value: dst, site });
+        self.end_barrier(label, begun, site);
+        self.state.is_stale = true;
+        self.finish(target, dest);
+    }
+
+    /// The parts of an expression whose children are evaluated here, and whether it is what it was then.
+    fn construction(&mut self, head: Ref, arguments: &[Atom]) -> (Vec<Part>, bool) {
+        let mut parts = vec![Part::Leaf(head)];
+        let mut same = true;
+        for argument in arguments {
+            same &= self.is_same(argument);
+            parts.push(match self.run.m.values.constant_leaf(argument) {
+                Some(EMPTY) => {
+                    self.emit(Instruction::Fail);
+                    Part::Leaf(EMPTY)
+                }
+                Some(leaf) => Part::Leaf(leaf),
+                None => Part::Slot(self.operand(argument, 0)),
+            });
+        }
+        parts.push(Part::Expression(arguments.len() as u32 + 1));
+        (parts, same)
+    }
+
+    /// Whether an atom evaluates to itself, whatever its variables hold.
+    fn is_same(&mut self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Variable(_) => true,
+            Atom::Expression(expression) if !expression.is_empty() => {
+                let children = expression.children();
+                let Atom::Symbol(_) = &children[0] else { return false };
+                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+                let arity = children.len() - 1;
+                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
+                    && !self.run.has_rules(head, arity as Slot)
+                    && children[1..].iter().all(|child| self.is_same(child))
+            }
+            _ => true,
+        }
+    }
+
+    /// A head with one function type.
+    fn typed(&mut self, head: Ref, signature: &Signature, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let result = signature.result.unwrap_or(type_id);
+        let children = atom.children().expect("it is an expression");
+        let mut guards = Vec::new();
+        let applies = head.tag() == SYMBOL
+            && self.run.agrees_statically(result, type_id)
+            && self.arguments_agree(&signature.formals, &children[1..], &mut guards);
+        if !applies {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard(&guards, atom, type_id, dest);
+        let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
+        self.typed_call(function, &signature.formals, &children[1..], dest);
+    }
+
+    fn typed_call(&mut self, function: u32, formals: &[Formal], arguments: &[Atom], dest: Dest) {
+        let block = self.slots(HEADER + arguments.len());
+        let is_open = |compiler: &Self, (formal, argument): (&Formal, &Atom)| {
+            matches!(formal, Formal::Typed(_)) && compiler.may_branch(argument)
+        };
+        let begins = dest != Dest::Tail && formals.iter().zip(arguments).any(|pair| is_open(self, pair));
+        let outer = self.errors;
+        let label = begins.then(|| self.begin_barrier(block + 2));
+        self.typed_arguments(formals, arguments, block + HEADER as Slot);
+        self.errors = outer;
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailCall { function, at: block });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, Some(block));
+                self.emit(Instruction::Call { function, site, begun: begins });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+                self.end_barrier(label, block + 2, site);
+            }
+        }
+    }
+
+    /// Puts arguments into slots in a row, each as its type says.
+    pub(super) fn typed_arguments(&mut self, formals: &[Formal], arguments: &[Atom], first: Slot) {
+        for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
+            let dst = first + index as Slot;
+            match formal {
+                Formal::Typed(type_id) => self.argument(argument, *type_id, dst),
+                Formal::Raw | Formal::Expression => self.raw(argument, Dest::Slot(dst)),
+            }
+        }
+    }
+
+    /// Emits guards: where one does not hold, the whole expression is evaluated as it stands.
+    pub(super) fn guard(&mut self, guards: &[(Slot, Guard)], atom: &Atom, type_id: TypeId, dest: Dest) {
+        for &(slot, guard) in guards {
+            if !self.holds(slot, guard) {
+                self.or_plain(Instruction::Guard { slot, guard, or: 0 }, atom, type_id, dest);
+                match guard {
+                    Guard::Number => self.know(slot, Fact::Number),
+                    Guard::Bool => self.know(slot, Fact::Bool),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn holds(&self, slot: Slot, guard: Guard) -> bool {
+        let fact = self.state.facts.get(&slot);
+        match guard {
+            Guard::Number => fact == Some(&Fact::Number),
+            Guard::Bool => fact == Some(&Fact::Bool),
+            Guard::Plain => fact.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether arguments agree with what a function type says, if the guards hold.
+    pub(super) fn arguments_agree(
+        &mut self,
+        formals: &[Formal],
+        arguments: &[Atom],
+        guards: &mut Vec<(Slot, Guard)>,
+    ) -> bool {
+        formals.iter().zip(arguments).all(|(formal, argument)| match formal {
+            Formal::Raw => true,
+            Formal::Expression => self.is_raw_expression(argument, guards),
+            Formal::Typed(type_id) => self.agrees(argument, *type_id, false, guards),
+        })
+    }
+
+    fn is_raw_expression(&mut self, argument: &Atom, guards: &mut Vec<(Slot, Guard)>) -> bool {
+        match argument {
+            Atom::Expression(_) => true,
+            Atom::Variable(variable) => {
+                let Some(&slot) = self.state.variables.get(variable) else { return false };
+                guards.push((slot, Guard::Expression));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the types of an atom as it stands agree with an expected one, if the guards hold.
+    pub(super) fn agrees(
+        &mut self,
+        atom: &Atom,
+        type_id: TypeId,
+        is_nested: bool,
+        guards: &mut Vec<(Slot, Guard)>,
+    ) -> bool {
+        if is_nested && (type_id == 0 || type_id == self.run.m.atom_type) {
+            return true;
+        }
+        match atom {
+            Atom::Variable(variable) => {
+                let Some(&slot) = self.state.variables.get(variable) else { return true };
+                guards.push((slot, self.guard_for(type_id)));
+                true
+            }
+            Atom::Expression(expression) if !expression.is_empty() => self.call_agrees(atom, type_id, guards),
+            leaf => match self.run.m.values.constant_leaf(leaf) {
+                Some(known) => self.run.leaf_has_type(leaf, known, type_id),
+                None => type_id == 0,
+            },
+        }
+    }
+
+    fn guard_for(&self, type_id: TypeId) -> Guard {
+        match type_id {
+            0 => Guard::Plain,
+            number if number == self.run.m.number_type => Guard::Number,
+            bool if bool == self.run.m.bool_type => Guard::Bool,
+            other => Guard::Type(other),
+        }
+    }
+
+    fn call_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<(Slot, Guard)>) -> bool {
+        let children = call.children().expect("a call is an expression");
+        let arity = children.len() - 1;
+        let Some(head) = self.run.m.values.constant_leaf(&children[0]) else { return false };
+        if head.tag() == tag::VARIABLE {
+            return false;
+        }
+        match self.run.head_kind(head, arity) {
+            HeadKind::Untyped => true,
+            HeadKind::Raw { result } => self.run.agrees_statically(result, type_id),
+            HeadKind::Typed(signature) => {
+                let result = signature.result.unwrap_or(type_id);
+                self.run.agrees_statically(result, type_id)
+                    && signature.formals.iter().zip(&children[1..]).all(|(formal, child)| match formal {
+                        Formal::Raw => true,
+                        Formal::Expression => matches!(child, Atom::Expression(_)),
+                        Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
+                    })
+            }
+            HeadKind::Other => false,
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Special forms, arithmetic, and native functions in place.
+
+use super::head::Or;
+use super::{Compiler, Dest, Errors, Fact, Later};
+use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Slot, TypeId};
+use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::values::is_small;
+use crate::names;
+use crate::operation::Operation;
+use region::Ref;
+use space::Atom;
+
+/// The arithmetic operation of a name.
+fn arithmetic_of(name: &str) -> Option<Arithmetic> {
+    Some(match name {
+        "+" => Arithmetic::Add,
+        "-" => Arithmetic::Subtract,
+        "*" => Arithmetic::Multiply,
+        "/" => Arithmetic::Divide,
+        "%" => Arithmetic::Remainder,
+        _ => return None,
+    })
+}
+
+/// The comparison of a name.
+fn comparison_of(name: &str) -> Option<Comparison> {
+    Some(match name {
+        "<" => Comparison::Less,
+        ">" => Comparison::Greater,
+        "<=" => Comparison::LessOrEqual,
+        ">=" => Comparison::GreaterOrEqual,
+        "==" => Comparison::Equal,
+        _ => return None,
+    })
+}
+
+fn logic_of(name: &str) -> Option<Logic> {
+    Some(match name {
+        "and" => Logic::And,
+        "or" => Logic::Or,
+        "xor" => Logic::Xor,
+        "not" => Logic::Not,
+        _ => return None,
+    })
+}
+
+/// The name of the native function that an atom is.
+pub(super) fn operation_name(atom: &Atom) -> Option<&'static str> {
+    Operation::of(atom).map(Operation::static_name)
+}
+
+impl Compiler<'_, '_> {
+    pub(super) fn special(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let arguments = &atom.children().expect("a form is an expression")[1..];
+        match (name, arguments) {
+            ("if", [condition, then, otherwise]) => self.conditional(atom, [condition, then, otherwise], type_id, dest),
+            ("let", [pattern, value, body]) => self.binding(atom, [pattern, value, body], type_id, dest),
+            ("case", [subject, branches]) => self.case(atom, subject, branches, type_id, dest),
+            ("collapse", [goal]) => self.collapse(goal, dest),
+            ("empty", []) => {
+                self.emit(Instruction::Fail);
+            }
+            _ => self.plain(atom, type_id, dest),
+        }
+    }
+
+    fn conditional(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
+        let [condition, then, otherwise] = parts;
+        let mut guards = Vec::new();
+        let bool_type = self.run.m.bool_type;
+        if !self.agrees(condition, bool_type, false, &mut guards) {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard(&guards, atom, type_id, dest);
+        let fused = self.fuse(condition);
+        let slot = self.operand(condition, bool_type);
+        let (otherwise_label, stuck) = (self.label(), self.label());
+        self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
+        self.emit_to(Instruction::Jump { to: 0 }, stuck);
+        if let Some(at) = fused {
+            let then_label = self.label();
+            self.place(then_label);
+            self.fixes.push((super::Fix::Instruction(at), otherwise_label));
+            self.fixes.push((super::Fix::Then(at), then_label));
+        }
+        let join = self.join(dest);
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), dest, state, join, errors });
+        let before = self.state.clone();
+        self.value(then, type_id, dest);
+        if let Some(join) = join {
+            self.emit_to(Instruction::Jump { to: 0 }, join);
+        }
+        self.place(otherwise_label);
+        self.state = before;
+        self.value(otherwise, type_id, dest);
+    }
+
+    /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
+    fn fuse(&mut self, condition: &Atom) -> Option<usize> {
+        let [head, left, right] = condition.children()? else { return None };
+        let comparison = comparison_of(operation_name(head)?)?;
+        let left = self.number_slot(left)?;
+        if let Some(constant) = self.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant)) {
+            // The constant is loaded for the instruction behind.
+            return Some(self.emit(Instruction::CompareJumpWith { comparison, left, right: constant, then: 0, or: 0 }));
+        }
+        let right = self.number_slot(right)?;
+        Some(self.emit(Instruction::CompareJump { comparison, left, right, then: 0, or: 0 }))
+    }
+
+    /// The slot of a variable that holds a number.
+    fn number_slot(&self, atom: &Atom) -> Option<Slot> {
+        let Atom::Variable(variable) = atom else { return None };
+        let slot = *self.state.variables.get(variable)?;
+        (self.state.facts.get(&slot) == Some(&Fact::Number)).then_some(slot)
+    }
+
+    fn binding(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
+        let [pattern, value, body] = parts;
+        let mut guards = Vec::new();
+        if names::is_error(value) || !self.agrees(value, 0, false, &mut guards) {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard(&guards, atom, type_id, dest);
+        let slot = self.slot();
+        self.argument(value, 0, slot);
+        if matches!(pattern, Atom::Expression(_)) {
+            // A space stands for a query: the interpreter knows how.
+            self.rebind_if_space(slot, [pattern, body], type_id, dest);
+        }
+        let fail = self.fail_label();
+        self.pattern(slot, pattern, Or::To(fail));
+        self.value(body, 0, dest);
+    }
+
+    fn rebind_if_space(&mut self, slot: Slot, parts: [&Atom; 2], type_id: TypeId, dest: Dest) {
+        let value = self.stand_in(slot);
+        let [pattern, body] = parts;
+        let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
+        self.or_plain(Instruction::Guard { slot, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
+    }
+
+    /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
+    fn stand_in(&mut self, slot: Slot) -> Atom {
+        let variable = space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(slot));
+        self.state.variables.insert(variable.clone(), slot);
+        Atom::Variable(variable)
+    }
+
+    /// A label at an instruction that fails.
+    fn fail_label(&mut self) -> super::Label {
+        let label = self.label();
+        self.labels[label.0 as usize] = Some(crate::machine::code::FAIL);
+        label
+    }
+
+    fn case(&mut self, atom: &Atom, subject: &Atom, branches: &Atom, type_id: TypeId, dest: Dest) {
+        let pairs: Option<Vec<[&Atom; 2]>> = branches.children().and_then(|branches| {
+            branches.iter().map(|branch| branch.children().and_then(|pair| <&[Atom; 2]>::try_from(pair).ok()).map(|[a, b]| [a, b])).collect()
+        });
+        let Some(pairs) = pairs else { return self.plain(atom, type_id, dest) };
+        let found = self.slot();
+        self.collected(subject, found, true);
+        let marks = self.slot();
+        self.emit(Instruction::Remember { slot: marks });
+        let join = self.join(dest);
+        let before = self.state.clone();
+        for [pattern, body] in pairs {
+            self.state = before.clone();
+            let next = self.label();
+            if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
+                self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
+            } else {
+                if matches!(pattern, Atom::Expression(_)) {
+                    let subject = self.stand_in(found);
+                    let rest = Atom::expression([Atom::symbol("case"), subject, branches.clone()]);
+                    self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
+                }
+                self.pattern(found, pattern, Or::To(next));
+            }
+            self.value(body, 0, dest);
+            if let Some(join) = join {
+                self.emit_to(Instruction::Jump { to: 0 }, join);
+            }
+            self.place(next);
+            self.emit(Instruction::Undo { slot: marks });
+        }
+        self.emit(Instruction::Fail);
+        self.state = before;
+        self.state.is_stale = true;
+    }
+
+    fn collapse(&mut self, goal: &Atom, dest: Dest) {
+        let dst = self.target(dest);
+        self.collected(goal, dst, false);
+        self.finish(dst, dest);
+    }
+
+    /// All results of a goal: as a list, or as the subjects of a `case`.
+    fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
+        let (begun, value) = (self.slot(), self.slot());
+        self.make_shared(goal);
+        let at = self.next as Slot;
+        let outer = self.errors;
+        let label = self.label();
+        let place = self.emit(Instruction::Fail);
+        self.errors = Errors::To(label);
+        let state = self.state.clone();
+        self.value(goal, 0, Dest::Slot(value));
+        self.emit(Instruction::Collected { begun, slot: value });
+        self.later.push(Later::Caught { label, begun, value });
+        self.state = state;
+        self.errors = outer;
+        let site = self.site(dst, Some(at));
+        self.run.m.code.sites[site as usize].pc = self.here();
+        self.run.m.code.instructions[place] = Instruction::Collect { slot: begun, site, subjects };
+        self.mark_live(dst);
+        self.state.is_stale = true;
+    }
+
+    /// A native function.
+    pub(super) fn operation(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let children = atom.children().expect("a call is an expression");
+        let Some(name) = operation_name(&children[0]) else { return self.plain(atom, type_id, dest) };
+        let arguments = &children[1..];
+        if let ("let*", [pairs, body]) = (name, arguments) {
+            return self.bindings(atom, pairs, body, type_id, dest);
+        }
+        if let ("==", [left, right]) = (name, arguments) {
+            return self.equality(atom, left, right, type_id, dest);
+        }
+        let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+        let kind = match self.run.head_kind(head, arguments.len()) {
+            HeadKind::Raw { result } => Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) },
+            HeadKind::Typed(signature) => signature,
+            HeadKind::Untyped | HeadKind::Other => match self.run.parametric(name, arguments.len()) {
+                Some(signature) => signature,
+                None => return self.plain(atom, type_id, dest),
+            },
+        };
+        let result = kind.result.unwrap_or(type_id);
+        let mut guards = Vec::new();
+        if !self.run.agrees_statically(result, type_id)
+            || !self.arguments_agree(&kind.formals, arguments, &mut guards)
+        {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard(&guards, atom, type_id, dest);
+        match arguments {
+            [left, right] if arithmetic_of(name).is_some() => {
+                self.arithmetic(arithmetic_of(name).expect("it is one"), left, right, dest);
+            }
+            [left, right] if comparison_of(name).is_some() => {
+                let number = self.run.m.number_type;
+                self.comparison(comparison_of(name).expect("it is one"), left, right, number, dest);
+            }
+            [only] if name == "not" => self.logic(Logic::Not, only, only, dest),
+            [left, right] if logic_of(name).is_some() => {
+                self.logic(logic_of(name).expect("it is one"), left, right, dest);
+            }
+            [list] if name == "superpose" => self.superpose(list, dest),
+            _ => self.native(head, &kind, arguments, dest),
+        }
+    }
+
+    /// Begins a native function in place, if its alternatives are to be collected together.
+    fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
+        if dest == Dest::Tail || branching.count() < 2 {
+            return write(self, dest);
+        }
+        self.within_barrier(dest, write);
+    }
+
+    fn within_barrier(&mut self, dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+        let Dest::Slot(target) = dest else { return write(self, dest) };
+        let begun = self.slot();
+        let outer = self.errors;
+        let label = self.begin_barrier(begun);
+        let value = self.slot();
+        write(self, Dest::Slot(value));
+        self.errors = outer;
+        let site = self.site(target, None);
+        self.emit(Instruction::End { begun, value, site });
+        self.end_barrier(Some(label), begun, site);
+        self.mark_live(target);
+        self.state.is_stale = true;
+    }
+
+    fn arithmetic(&mut self, operation: Arithmetic, left: &Atom, right: &Atom, dest: Dest) {
+        self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
+            let number = compiler.run.m.number_type;
+            let first = compiler.operand(left, number);
+            let constant = compiler.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant));
+            let second = if constant.is_none() { compiler.operand(right, number) } else { 0 };
+            let is_number = |compiler: &Self, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number);
+            let is_known = is_number(compiler, first) && (constant.is_some() || is_number(compiler, second));
+            let dst = compiler.target(dest);
+            let site = compiler.site(dst, None);
+            compiler.emit(match constant {
+                Some(right) => Instruction::ArithmeticWith { operation, left: first, right, site },
+                None => Instruction::Arithmetic { operation, left: first, right: second, site },
+            });
+            if is_known {
+                compiler.know(dst, Fact::Number);
+            }
+            compiler.finish(dst, dest);
+        });
+    }
+
+    fn comparison(&mut self, comparison: Comparison, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
+        self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
+            let left = compiler.operand(left, type_id);
+            let right = compiler.operand(right, type_id);
+            let dst = compiler.target(dest);
+            let site = compiler.site(dst, None);
+            compiler.emit(Instruction::Compare { comparison, left, right, site });
+            compiler.finish(dst, dest);
+        });
+    }
+
+    fn logic(&mut self, operation: Logic, left: &Atom, right: &Atom, dest: Dest) {
+        let arguments = if operation == Logic::Not { vec![left.clone()] } else { vec![left.clone(), right.clone()] };
+        self.around(&arguments, dest, |compiler, dest| {
+            let bool_type = compiler.run.m.bool_type;
+            let first = compiler.operand(left, bool_type);
+            let second = if operation == Logic::Not { first } else { compiler.operand(right, bool_type) };
+            let dst = compiler.target(dest);
+            let site = compiler.site(dst, None);
+            compiler.emit(Instruction::Logic { operation, left: first, right: second, site });
+            compiler.finish(dst, dest);
+        });
+    }
+
+    /// `==` takes two values of one type.
+    fn equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
+        let bool_type = self.run.m.bool_type;
+        if !self.run.agrees_statically(bool_type, type_id) {
+            return self.plain(atom, type_id, dest);
+        }
+        let mut guards = Vec::new();
+        let number = self.run.m.number_type;
+        let is_known = self.agrees(left, number, true, &mut guards) && self.agrees(right, number, true, &mut guards);
+        let are_leaves = left.children().is_none() && right.children().is_none();
+        if are_leaves && !self.are_numbers(&guards, left, right) {
+            return self.leaf_equality(atom, left, right, type_id, dest);
+        }
+        if !is_known {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard(&guards, atom, type_id, dest);
+        self.comparison(Comparison::Equal, left, right, number, dest);
+    }
+
+    /// Whether both sides are known to be numbers without a guard.
+    fn are_numbers(&self, guards: &[(Slot, Guard)], left: &Atom, right: &Atom) -> bool {
+        let is_number = |slot: &Slot| self.state.facts.get(slot) == Some(&Fact::Number);
+        guards.iter().all(|(slot, _)| is_number(slot))
+            && [left, right].iter().all(|side| matches!(side, Atom::Variable(_) | Atom::Grounded(space::Grounded::Number(_))))
+    }
+
+    fn leaf_equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
+        let slots = [left, right].map(|side| {
+            let slot = match side {
+                Atom::Variable(variable) => return self.slot_of(variable),
+                _ => self.slot(),
+            };
+            self.raw(side, Dest::Slot(slot));
+            slot
+        });
+        self.or_plain(Instruction::GuardSame { left: slots[0], right: slots[1], or: 0 }, atom, type_id, dest);
+        let [first, second] = [left, right].map(|side| match side {
+            Atom::Variable(_) => {
+                let dst = self.slot();
+                self.argument(side, 0, dst);
+                dst
+            }
+            _ => self.operand(side, 0),
+        });
+        let dst = self.target(dest);
+        let site = self.site(dst, None);
+        self.emit(Instruction::Compare { comparison: Comparison::Equal, left: first, right: second, site });
+        self.finish(dst, dest);
+    }
+
+    fn bindings(&mut self, atom: &Atom, pairs: &Atom, body: &Atom, type_id: TypeId, dest: Dest) {
+        let Some(pairs) = pairs.children() else { return self.plain(atom, type_id, dest) };
+        if !self.run.is_special_form("let", 3) || pairs.iter().any(|pair| pair.children().is_none_or(|pair| pair.len() != 2)) {
+            return self.plain(atom, type_id, dest);
+        }
+        let nested = pairs.iter().rev().fold(body.clone(), |body, pair| {
+            let pair = pair.children().expect("it is a pair");
+            Atom::expression([Atom::symbol("let"), pair[0].clone(), pair[1].clone(), body])
+        });
+        match &nested {
+            Atom::Expression(_) if !pairs.is_empty() => self.special("let", &nested, 0, dest),
+            _ => self.value(&nested, 0, dest),
+        }
+    }
+
+    /// Each child of a list is an alternative, evaluated in its turn.
+    fn superpose(&mut self, list: &Atom, dest: Dest) {
+        let slot = self.slot();
+        self.raw(list, Dest::Slot(slot));
+        self.within_barrier_if_needed(list, dest, |compiler, dest| {
+            let child = compiler.slot();
+            let site = compiler.site(child, None);
+            compiler.emit(Instruction::Superpose { slot, site });
+            compiler.mark_live(child);
+            compiler.value_of_slot(child, 0, dest);
+        });
+    }
+
+    /// A list of leaves needs no barrier: they are their own results.
+    fn within_barrier_if_needed(&mut self, list: &Atom, dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+        let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
+        let is_plain = list.children().is_some_and(|children| children.iter().all(is_plain));
+        if is_plain { write(self, dest) } else { self.within_barrier(dest, write) }
+    }
+
+    /// Evaluates what a slot holds.
+    pub(super) fn value_of_slot(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailEvaluate { slot, type_id });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, None);
+                self.emit(Instruction::Value { slot, dst, type_id, site, is_argument: false });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    /// A native function that is called through its Rust side; its results are evaluated as its type says.
+    fn native(&mut self, head: Ref, signature: &Signature, arguments: &[Atom], dest: Dest) {
+        let result = signature.result.unwrap_or(0);
+        let is_final = result != 0;
+        let write = |compiler: &mut Self, dest: Dest| {
+            let block = compiler.slots(HEADER + arguments.len());
+            compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);
+            let value = compiler.slot();
+            let site = compiler.site(value, None);
+            let first = block + HEADER as Slot;
+            compiler.emit(Instruction::Native { operation: head, first, count: arguments.len() as Slot, site });
+            compiler.mark_live(value);
+            compiler.state.is_stale = true;
+            if is_final { compiler.finish(value, dest) } else { compiler.value_of_slot(value, result, dest) }
+        };
+        if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
+    }
+}

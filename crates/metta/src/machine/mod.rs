@@ -1,0 +1,319 @@
+//! The machine: rules compiled to code, run on region memory.
+//!
+//! It gives the same results in the same order as the reference interpreter ([`crate::interpreter`]), some hundred times
+//! faster. `docs/machine.md` has its instructions and an example.
+//!
+//! 1. A function is compiled when it is called first after a change of the rules (`compile`): one piece of code for each
+//!    rule, and a switch on the argument that tells most rules apart.
+//! 2. Code runs on a stack of frames (`run.rs`) whose slots hold references (`values.rs`): small integers and symbols as
+//!    they are, expressions and variables in a region of the heap.
+//! 3. Alternatives are choices (`choices.rs`): what was bound since is undone, what was allocated since is given back.
+//! 4. What has no code yet, such as an expression that a match has found, is evaluated child by child (`evaluate.rs`).
+//! 5. What the machine does not compile it hands to the interpreter, expression by expression, and counts it.
+//! 6. What a loop leaves behind is collected when memory has doubled (`garbage.rs`).
+//!
+//! Nothing here recurses on the native stack with a program.
+
+mod arithmetic;
+mod choices;
+mod code;
+mod compile;
+mod evaluate;
+mod explain;
+mod garbage;
+mod native;
+mod run;
+mod special;
+mod types;
+mod unify;
+mod values;
+
+use crate::interpreter::Answer;
+use crate::limits::{LimitReached, Watch};
+use crate::names;
+use crate::operation::Stop;
+use crate::runner::Runner;
+use choices::{Choice, ChoiceKind, Floor};
+use code::{ANSWER, Code, HEADER, Pc, TypeId};
+use region::{Full, Ref};
+use run::Trying;
+use rustc_hash::FxHashMap;
+use space::{Atom, SpaceRef};
+pub(crate) use types::classify;
+use types::HeadKind;
+use values::{Scope, Values};
+
+/// Words of the stack for each frame of depth that is allowed.
+const WORDS_PER_FRAME: usize = 12;
+
+/// Why the machine stops.
+pub(crate) enum Halt {
+    /// There is no further alternative.
+    Complete,
+    /// A limit was reached.
+    Limit(LimitReached),
+    /// The run ends.
+    Stop(Stop),
+    /// Something that cannot be done half-way.
+    Unsupported(&'static str),
+}
+
+impl From<Full> for Halt {
+    fn from(full: Full) -> Self {
+        Self::Limit(LimitReached::Heap(full.bytes()))
+    }
+}
+
+/// The state of a machine, which outlives an evaluation: its code and tables do.
+pub(crate) struct Machine {
+    values: Values,
+    code: Code,
+    stack: Vec<u32>,
+    base: usize,
+    pc: Pc,
+    acc: Ref,
+    choices: Vec<Choice>,
+    trail: Vec<Ref>,
+    /// The end of what choices need of the stack.
+    protected: usize,
+    floor: Floor,
+    trying: Trying,
+    scratch: Vec<Ref>,
+    /// What rules stand at, and the same for types and special forms.
+    version: u32,
+    shapes: u32,
+    /// What settled expressions are noted with: `version` in 16 bits, never 0.
+    note: u16,
+    counts: [u64; space::CLASSES],
+    watched: Vec<SpaceRef>,
+    heads: FxHashMap<(Ref, usize), HeadKind>,
+    typed: FxHashMap<(Ref, TypeId), bool>,
+    special: FxHashMap<&'static str, bool>,
+    number_type: TypeId,
+    bool_type: TypeId,
+    atom_type: TypeId,
+    stack_max: usize,
+    /// Calls and steps until limits are looked at, and how many there were when that was decided.
+    fuel: u32,
+    fuel_given: u32,
+    calls: u64,
+    steps: u64,
+    interpreted: u64,
+    depth_max: usize,
+    /// Heap bytes at which garbage is collected.
+    collect_at: u64,
+}
+
+/// A machine at work for a runner.
+pub(crate) struct Running<'r> {
+    m: Box<Machine>,
+    runner: &'r mut Runner,
+    space: SpaceRef,
+    watch: Watch,
+    results: Vec<Atom>,
+    /// The variables of the atom that is evaluated.
+    scope: Scope,
+}
+
+impl Machine {
+    fn new(runner: &Runner) -> Self {
+        let mut values = Values::new(runner.terms.clone());
+        let mut code = Code::new();
+        let number_type = code.type_id(&Atom::symbol(names::NUMBER)).expect("the first types fit");
+        let bool_type = code.type_id(&Atom::symbol(names::BOOL)).expect("the first types fit");
+        let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
+        let heap = values.heap.mark(&values.region);
+        let trying = Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, matched: false };
+        let acc = values.symbol(&space::Symbol::new(names::EMPTY));
+        Self {
+            values,
+            code,
+            stack: vec![0; 1 << 12],
+            base: 0,
+            pc: 0,
+            acc,
+            choices: Vec::new(),
+            trail: Vec::new(),
+            protected: 0,
+            floor: Floor { choices: 0, heap, foreign: 0 },
+            trying,
+            scratch: Vec::new(),
+            version: 1,
+            shapes: 1,
+            note: 1,
+            counts: [0; space::CLASSES],
+            watched: Vec::new(),
+            heads: FxHashMap::default(),
+            typed: FxHashMap::default(),
+            special: FxHashMap::default(),
+            number_type,
+            bool_type,
+            atom_type,
+            stack_max: 0,
+            fuel: 1,
+            fuel_given: 0,
+            calls: 0,
+            steps: 0,
+            interpreted: 0,
+            depth_max: 0,
+            collect_at: garbage::COLLECT_FROM,
+        }
+    }
+
+    /// Forgets the evaluation before.
+    fn reset(&mut self) {
+        self.choices.clear();
+        self.trail.clear();
+        let fresh = self.values.heap.open();
+        let old = std::mem::replace(&mut self.values.region, fresh);
+        self.values.heap.close(old);
+        self.values.foreign.clear();
+        self.values.named.clear();
+        (self.base, self.protected) = (0, 0);
+        let heap = self.values.heap.mark(&self.values.region);
+        self.floor = Floor { choices: 0, heap, foreign: 0 };
+        (self.calls, self.steps, self.interpreted, self.depth_max) = (0, 0, 0, 0);
+        self.collect_at = garbage::COLLECT_FROM;
+    }
+
+    #[cold]
+    fn stack_full(&self) -> Halt {
+        Halt::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME))
+    }
+}
+
+/// Evaluates an atom as MeTTa.
+pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+    let m = match runner.machine.take() {
+        Some(machine) => machine,
+        None => Box::new(Machine::new(runner)),
+    };
+    let watch = Watch::begin(&runner.limits);
+    let scope = Scope::default();
+    let mut running = Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope };
+    let halt = running.evaluate(atom);
+    running.finish(halt)
+}
+
+impl Running<'_> {
+    fn evaluate(&mut self, atom: &Atom) -> Halt {
+        self.m.reset();
+        self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(1 << 12);
+        self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
+        if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
+            let space = self.space.clone();
+            self.m.watch(&space);
+            self.m.next_version(true);
+        }
+        self.refresh();
+        self.give_fuel();
+        self.m.stack[0] = ANSWER;
+        (self.m.stack[1], self.m.stack[2]) = (0, 0);
+        if let Err(halt) = self.begin(atom) {
+            return halt;
+        }
+        self.run()
+    }
+
+    /// Lays out the evaluation of an atom above the first frame.
+    fn begin(&mut self, atom: &Atom) -> Result<(), Halt> {
+        self.m.ensure(64)?;
+        match self.compile_form(atom)? {
+            Some(pc) => {
+                self.m.pc = pc;
+                Ok(())
+            }
+            None => {
+                let mut scope = Scope::default();
+                let value = self.m.values.load(atom, &mut scope)?;
+                self.scope = scope;
+                self.evaluate_here(value, 0)
+            }
+        }
+    }
+
+    /// A result of the whole.
+    fn answer(&mut self) -> Result<(), Halt> {
+        let value = self.m.read(0);
+        self.note_answer(value)
+    }
+
+    fn note_answer(&mut self, value: Ref) -> Result<(), Halt> {
+        let mut scope = Scope::default();
+        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+        self.results.push(atom);
+        // The frame's slot was overwritten by the result: the header is as it was.
+        self.fail()
+    }
+
+    fn finish(mut self, halt: Halt) -> Answer {
+        let (mut limit, mut stop) = (None, None);
+        match halt {
+            Halt::Complete => {}
+            Halt::Limit(reached) => limit = Some(reached),
+            Halt::Stop(Stop::Limit(inside)) => limit = Some(inside),
+            Halt::Stop(reason) => stop = Some(reason),
+            Halt::Unsupported(what) => unreachable!("not supported yet: {what}"),
+        }
+        if limit.is_some() {
+            self.add_results_so_far();
+        }
+        let steps = self.m.calls + self.m.steps;
+        let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
+        self.runner.count_machine(self.m.calls, self.m.interpreted);
+        self.runner.machine = Some(self.m);
+        answer
+    }
+
+    /// What the outermost expression has found so far, but for its errors, which a later result might hide.
+    fn add_results_so_far(&mut self) {
+        let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
+        let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
+        for value in found {
+            if !self.m.is_error(value) || self.m.is_overflow(value) {
+                let mut scope = Scope::default();
+                let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+                self.results.push(atom);
+            }
+        }
+    }
+
+    /// Looks at the limits, on entering a function.
+    #[cold]
+    fn look(&mut self, function: u32) -> Result<(), Halt> {
+        let count = usize::from(self.m.code.functions[function as usize].arguments);
+        self.look_at_limits()?;
+        if self.m.is_crowded() {
+            let slots: Vec<u32> = (0..count as u32).collect();
+            self.collect_garbage(&slots)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the limits, where nothing is laid out for a collection of garbage.
+    #[cold]
+    fn look_without_call(&mut self, _: Ref) -> Result<(), Halt> {
+        self.look_at_limits()
+    }
+
+    fn look_at_limits(&mut self) -> Result<(), Halt> {
+        let depth = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
+        self.m.depth_max = depth;
+        let taken = self.m.fuel_given;
+        self.m.fuel_given = 0;
+        let reached = self.watch.advance(u64::from(taken), &mut self.runner.form_steps);
+        self.give_fuel();
+        reached.map_or(Ok(()), |limit| Err(Halt::Limit(limit)))
+    }
+
+    fn give_fuel(&mut self) {
+        let fuel = self.watch.steps_until_look(&self.runner.form_steps);
+        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
+    }
+
+    /// The end of the frame at hand when it belongs to the whole evaluation.
+    #[allow(dead_code)]
+    fn is_outermost(&self) -> bool {
+        self.m.base == 0 && HEADER > 0
+    }
+}

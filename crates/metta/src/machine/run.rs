@@ -1,0 +1,467 @@
+//! The machine at work: one instruction after the other.
+//!
+//! 1. A call lays its arguments behind the caller's frame and goes on with the function's code; a tail call lays them over
+//!    its own frame, unless a choice still needs that.
+//! 2. A result goes to the slot its site names. If choices were made since its expression began, it is collected first:
+//!    all alternatives of an expression come to their results before the evaluation goes on with the first of them
+//!    (`choices.rs`).
+//! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
+
+use super::choices::{Choice, ChoiceKind};
+use super::code::{
+    ANSWER, Arithmetic, CHILD, Code, Comparison, Guard, HEADER, Instruction, Kind, NEXT_RULE, Pc, Site, Slot, TypeId,
+};
+use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, Values, is_small, word};
+use super::{Halt, Machine, Running};
+use region::{Mark, Ref, tag};
+
+/// What a rule that is being tried needs to know.
+#[derive(Clone, Copy)]
+pub(super) struct Trying {
+    pub(super) group: u32,
+    /// The candidates, and the place of the next one; `u32::MAX` when there is none.
+    pub(super) list: u32,
+    pub(super) next: u32,
+    pub(super) trail: usize,
+    pub(super) heap: Mark,
+    pub(super) foreign: usize,
+    /// Whether a rule before it has matched.
+    pub(super) matched: bool,
+}
+
+/// No candidate is left.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A small integer as a word of a slot, for what the machine itself keeps there.
+pub(super) fn raw(value: usize) -> Ref {
+    Ref::new(INTEGER, value as u32)
+}
+
+impl Machine {
+    #[inline]
+    pub(super) fn slot(&self, slot: Slot) -> Ref {
+        Ref::from_bits(self.stack[self.base + HEADER + usize::from(slot)])
+    }
+
+    #[inline]
+    pub(super) fn set_slot(&mut self, slot: Slot, value: Ref) {
+        self.stack[self.base + HEADER + usize::from(slot)] = value.bits();
+    }
+
+    /// What a slot holds, bindings followed.
+    #[inline]
+    pub(super) fn read(&self, slot: Slot) -> Ref {
+        let value = self.slot(slot);
+        if value.tag() == tag::VARIABLE { self.values.heap.walk(value) } else { value }
+    }
+
+    #[inline]
+    pub(super) fn site(&self, site: u32) -> &Site {
+        &self.code.sites[site as usize]
+    }
+
+    /// Makes sure that a frame with so many slots, and the header of one more, fits the stack.
+    #[inline]
+    pub(super) fn ensure(&mut self, slots: usize) -> Result<(), Halt> {
+        if self.base + 2 * HEADER + slots > self.stack.len() { self.grow(slots) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn grow(&mut self, slots: usize) -> Result<(), Halt> {
+        let needed = self.base + 2 * HEADER + slots;
+        let limit = self.stack_max;
+        if needed > limit {
+            return Err(self.stack_full());
+        }
+        self.stack.resize((2 * needed).min(limit).max(needed), 0);
+        Ok(())
+    }
+
+    /// The frame of a call at a site: where it begins, moved up if a choice needs what lies there.
+    #[inline]
+    pub(super) fn frame_at(&mut self, at: Slot, arguments: usize) -> Result<usize, Halt> {
+        let place = self.base + HEADER + usize::from(at);
+        if place >= self.protected {
+            return Ok(place);
+        }
+        self.move_frame(place, arguments)
+    }
+
+    #[cold]
+    fn move_frame(&mut self, place: usize, arguments: usize) -> Result<usize, Halt> {
+        let to = self.protected;
+        if to + 2 * HEADER + arguments > self.stack.len() {
+            self.grow(to + arguments - self.base)?;
+        }
+        self.stack.copy_within(place..place + HEADER + arguments, to);
+        Ok(to)
+    }
+
+    /// Whether a value is an error.
+    #[inline]
+    pub(super) fn is_error(&self, value: Ref) -> bool {
+        if value.is_expression() {
+            return self.values.heap.children(value).first() == Some(&ERROR);
+        }
+        value.tag() == TERM && self.values.term_head(value) == Some(ERROR)
+    }
+}
+
+impl Running<'_> {
+    /// Runs until something halts it.
+    pub(super) fn run(&mut self) -> Halt {
+        loop {
+            let instruction = self.m.code.instructions[self.m.pc as usize];
+            self.m.pc += 1;
+            let done = match instruction {
+                Instruction::Call { function, site, begun } => self.call(function, site, begun),
+                Instruction::TailCall { function, at } => self.tail_call(function, at),
+                Instruction::Return { slot } => {
+                    let value = self.m.read(slot);
+                    self.give(value)
+                }
+                Instruction::CompareJumpWith { comparison, left, right, then, or } => {
+                    let left = self.m.read(left);
+                    if is_small(left) {
+                        self.m.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
+                    }
+                    Ok(())
+                }
+                Instruction::CompareJump { comparison, left, right, then, or } => {
+                    let (left, right) = (self.m.read(left), self.m.read(right));
+                    if is_small(left) && is_small(right) {
+                        self.m.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
+                    }
+                    Ok(())
+                }
+                Instruction::ArithmeticWith { operation, left, right, site } => {
+                    let left = self.m.read(left);
+                    self.arithmetic(operation, left, right, site)
+                }
+                Instruction::Arithmetic { operation, left, right, site } => {
+                    let (left, right) = (self.m.read(left), self.m.read(right));
+                    self.arithmetic(operation, left, right, site)
+                }
+                Instruction::Guard { slot, guard, or } => {
+                    if !self.holds(guard, slot) {
+                        self.m.pc = or;
+                    }
+                    Ok(())
+                }
+                Instruction::Fresh { shapes, or } => {
+                    if self.m.shapes != shapes {
+                        self.m.pc = or;
+                    }
+                    Ok(())
+                }
+                Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
+                Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
+                Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
+                Instruction::Commit => {
+                    self.commit();
+                    Ok(())
+                }
+                Instruction::Construct { template, function, site, same } => {
+                    self.construct(template, function, site, same)
+                }
+                Instruction::Value { slot, dst, type_id, site, is_argument } => {
+                    self.value(slot, dst, type_id, site, is_argument)
+                }
+                Instruction::Load { dst, value } => {
+                    self.m.set_slot(dst, value);
+                    Ok(())
+                }
+                Instruction::Move { dst, src } => {
+                    let value = self.m.slot(src);
+                    self.m.set_slot(dst, value);
+                    Ok(())
+                }
+                Instruction::Jump { to } => {
+                    self.m.pc = to;
+                    Ok(())
+                }
+                other => self.rarely(other),
+            };
+            if let Err(halt) = done {
+                return halt;
+            }
+        }
+    }
+
+    /// The instructions that are not worth a place in the first loop.
+    fn rarely(&mut self, instruction: Instruction) -> Result<(), Halt> {
+        match instruction {
+            Instruction::Answer => self.answer(),
+            Instruction::Child => self.next_child(),
+            Instruction::Escape => {
+                let error = self.m.acc;
+                self.give(error)
+            }
+            Instruction::Fail => self.fail(),
+            Instruction::Variable { dst, name } => {
+                let variable = self.m.values.variable(name)?;
+                self.m.set_slot(dst, variable);
+                Ok(())
+            }
+            Instruction::Take { dst } => {
+                let value = self.m.acc;
+                self.m.set_slot(dst, value);
+                Ok(())
+            }
+            Instruction::Remember { slot } => {
+                let marks = raw(self.m.trail.len());
+                self.m.set_slot(slot, marks);
+                Ok(())
+            }
+            Instruction::Undo { slot } => {
+                let length = self.m.slot(slot).payload() as usize;
+                self.m.undo_to(length);
+                Ok(())
+            }
+            Instruction::Begin { slot } => {
+                let level = self.m.choices.len() as u32;
+                self.m.set_slot(slot, Ref::from_bits(level));
+                Ok(())
+            }
+            Instruction::End { begun, value, site } => {
+                let value = self.m.read(value);
+                self.end(begun, value, site)
+            }
+            Instruction::Build { dst, template } => {
+                let value = self.build(template)?;
+                self.m.set_slot(dst, value);
+                Ok(())
+            }
+            Instruction::Evaluate { slot, type_id, site, begun } => self.evaluate_at(slot, type_id, site, begun),
+            Instruction::TailEvaluate { slot, type_id } => {
+                let value = self.m.slot(slot);
+                self.evaluate_here(value, type_id)
+            }
+            Instruction::Compare { comparison, left, right, site } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                self.compare(comparison, left, right, site)
+            }
+            Instruction::If { slot, or } => {
+                match self.m.read(slot) {
+                    TRUE => self.m.pc += 1,
+                    FALSE => self.m.pc = or,
+                    _ => {}
+                }
+                Ok(())
+            }
+            Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
+            Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
+            Instruction::Fork { count, at } => self.fork(count, at),
+            Instruction::Superpose { slot, site } => self.superpose(slot, site),
+            Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
+            Instruction::Collected { begun, slot } => self.collected(begun, slot),
+            Instruction::Unreduced { function } => self.give_unreduced(function),
+            Instruction::FormVariable { dst, index } => {
+                let variable = self.form_variable(index)?;
+                self.m.set_slot(dst, variable);
+                Ok(())
+            }
+            Instruction::GuardSame { left, right, or } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                if !self.have_one_type(left, right) {
+                    self.m.pc = or;
+                }
+                Ok(())
+            }
+            Instruction::Logic { operation, left, right, site } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                self.logic(operation, left, right, site)
+            }
+            other => unreachable!("{other:?} is run in the first loop"),
+        }
+    }
+
+    #[inline]
+    fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
+        let at = self.m.site(site).at;
+        let place = self.m.base + HEADER + usize::from(at);
+        self.m.stack[place] = site;
+        self.m.stack[place + 1] = self.m.base as u32;
+        if !begun {
+            self.m.stack[place + 2] = self.m.choices.len() as u32;
+        }
+        self.m.base = if place >= self.m.protected {
+            place
+        } else {
+            let arguments = usize::from(self.m.code.functions[function as usize].arguments);
+            self.m.frame_at(at, arguments)?
+        };
+        self.enter(function)
+    }
+
+    #[inline]
+    fn tail_call(&mut self, function: u32, at: Slot) -> Result<(), Halt> {
+        let count = usize::from(self.m.code.functions[function as usize].arguments);
+        let from = self.m.base + HEADER + usize::from(at) + HEADER;
+        self.tail_with(function, from, count)
+    }
+
+    /// Calls a function in place of this frame on arguments that lie somewhere above it.
+    #[inline]
+    pub(super) fn tail_with(&mut self, function: u32, from: usize, count: usize) -> Result<(), Halt> {
+        let base = self.m.base;
+        if base >= self.m.protected {
+            self.m.stack.copy_within(from..from + count, base + HEADER);
+        } else {
+            let to = self.m.protected.max(from);
+            if to + 2 * HEADER + count > self.m.stack.len() {
+                self.m.ensure(to - base + count)?;
+            }
+            self.m.stack.copy_within(from..from + count, to + HEADER);
+            self.m.stack.copy_within(base..base + HEADER, to);
+            self.m.base = to;
+        }
+        self.enter(function)
+    }
+
+    /// Goes on with the code of a function, its frame made.
+    #[inline]
+    pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
+        self.m.calls += 1;
+        self.m.fuel -= 1;
+        if self.m.fuel == 0 {
+            self.look(function)?;
+        }
+        if self.m.code.functions[function as usize].version != self.m.version {
+            self.compile(function)?;
+        }
+        let (kind, slots) = {
+            let found = &self.m.code.functions[function as usize];
+            (found.kind, found.slots)
+        };
+        self.m.ensure(slots)?;
+        match kind {
+            Kind::Rule(pc) => {
+                self.m.pc = pc;
+                Ok(())
+            }
+            Kind::Group(group) => self.enter_group(group),
+            Kind::Constructor => self.give_unreduced(function),
+            Kind::Stale | Kind::Interpreted => self.interpret_call(function),
+        }
+    }
+
+    /// The result of the frame at hand.
+    #[inline]
+    pub(super) fn give(&mut self, value: Ref) -> Result<(), Halt> {
+        if value == EMPTY {
+            return self.fail();
+        }
+        let base = self.m.base;
+        let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
+        if self.m.choices.len() as u32 == level {
+            self.m.base = caller as usize;
+            return self.resume(site, value);
+        }
+        self.gather(value, level, site, caller)
+    }
+
+    /// Goes on at a site of the frame at hand with a result.
+    #[inline]
+    pub(super) fn resume(&mut self, site: u32, value: Ref) -> Result<(), Halt> {
+        let Site { pc, dst, error, .. } = self.m.code.sites[site as usize];
+        if (value.is_expression() || value.tag() == TERM) && self.m.is_error(value) {
+            self.m.acc = value;
+            self.m.pc = error;
+            return Ok(());
+        }
+        self.m.set_slot(dst, value);
+        self.m.pc = pc;
+        Ok(())
+    }
+
+    /// The end of an expression that shares its frame with the one around it.
+    fn end(&mut self, begun: Slot, value: Ref, site: u32) -> Result<(), Halt> {
+        if value == EMPTY {
+            return self.fail();
+        }
+        let level = self.m.slot(begun).bits();
+        if self.m.choices.len() as u32 == level {
+            return self.resume(site, value);
+        }
+        let base = self.m.base as u32;
+        self.gather(value, level, site, base)
+    }
+
+    #[inline]
+    fn arithmetic(&mut self, operation: Arithmetic, left: Ref, right: Ref, site: u32) -> Result<(), Halt> {
+        if is_small(left) && is_small(right) {
+            let (a, b) = (word(left), word(right));
+            let result = match operation {
+                Arithmetic::Add => a + b,
+                Arithmetic::Subtract => a - b,
+                Arithmetic::Multiply => a * b,
+                Arithmetic::Divide if b != 0 => a / b,
+                Arithmetic::Remainder if b != 0 => a % b,
+                _ => return self.slow_arithmetic(operation, left, right, site),
+            };
+            let value = self.m.values.integer(result)?;
+            let Site { pc, dst, .. } = self.m.code.sites[site as usize];
+            self.m.set_slot(dst, value);
+            self.m.pc = pc;
+            return Ok(());
+        }
+        self.slow_arithmetic(operation, left, right, site)
+    }
+
+    /// Whether a slot holds what a guard asks for.
+    #[inline]
+    fn holds(&mut self, guard: Guard, slot: Slot) -> bool {
+        let value = self.m.read(slot);
+        match guard {
+            Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
+            Guard::Bool => value == TRUE || value == FALSE,
+            Guard::Expression => value.is_expression() || value.tag() == TERM,
+            Guard::NoSpace => self.m.values.space_of(value).is_none(),
+            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
+            Guard::Type(type_id) => self.has_type(value, type_id),
+        }
+    }
+
+    /// Evaluates what a slot holds, if it needs that, into another.
+    #[inline]
+    fn value(&mut self, slot: Slot, dst: Slot, type_id: TypeId, site: u32, is_argument: bool) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        match self.settled(value, type_id) {
+            Some(EMPTY) if !is_argument => self.fail(),
+            Some(value) => {
+                self.m.set_slot(dst, value);
+                Ok(())
+            }
+            None if is_argument && self.m.is_error(value) => {
+                self.m.set_slot(dst, value);
+                Ok(())
+            }
+            None => self.evaluate_value(value, type_id, site),
+        }
+    }
+
+    /// What a value evaluates to, if that is plain to see.
+    #[inline]
+    pub(super) fn settled(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
+        match value.tag() {
+            tag::VARIABLE | tag::MARKED => Some(value),
+            INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
+            SYMBOL | FOREIGN if type_id == 0 => Some(value),
+            tag::EXPRESSION if type_id == 0 && self.m.values.heap.note(value) == self.m.note => Some(value.marked()),
+            _ if value == EMPTY => Some(value),
+            _ => None,
+        }
+    }
+}
+
+#[inline]
+pub(super) fn compare_words(comparison: Comparison, left: i64, right: i64) -> bool {
+    match comparison {
+        Comparison::Less => left < right,
+        Comparison::Greater => left > right,
+        Comparison::LessOrEqual => left <= right,
+        Comparison::GreaterOrEqual => left >= right,
+        Comparison::Equal => left == right,
+    }
+}

@@ -1,0 +1,43 @@
+//! Special forms: functions of the library that code has instructions for, as long as nobody changes their rules.
+
+use super::Running;
+use crate::names;
+use crate::types;
+use space::{Atom, Symbol};
+
+/// The forms, with how many arguments each takes.
+const FORMS: [(&str, usize); 7] =
+    [("if", 3), ("let", 3), ("case", 2), ("collapse", 1), ("unify", 4), ("empty", 0), ("switch", 2)];
+
+/// Whether a rule for this name changes a special form.
+pub(super) fn is_special(name: &str) -> bool {
+    FORMS.iter().any(|(form, _)| *form == name)
+}
+
+impl Running<'_> {
+    /// Whether a call is a special form that means what the library says.
+    pub(super) fn is_special_form(&mut self, name: &str, arity: usize) -> bool {
+        let Some(&(form, count)) = FORMS.iter().find(|(form, _)| *form == name) else { return false };
+        if count != arity {
+            return false;
+        }
+        if let Some(&known) = self.m.special.get(form) {
+            return known;
+        }
+        let is_as_was = self.means_what_the_library_says(form, arity);
+        self.m.special.insert(form, is_as_was);
+        is_as_was
+    }
+
+    fn means_what_the_library_says(&mut self, form: &str, arity: usize) -> bool {
+        let library = self.runner.library_space();
+        let source = &mut self.runner.variables;
+        let arguments = (0..arity).map(|_| Atom::Variable(source.fresh(&Symbol::new("a"))));
+        let call = Atom::expression(std::iter::once(Atom::symbol(form)).chain(arguments).collect::<Vec<_>>());
+        let body = Atom::Variable(source.fresh(names::asked()));
+        let rule = Atom::expression([names::equal(), call, body]);
+        let head = Atom::symbol(form);
+        self.space.query(&rule, source).len() == library.query(&rule, source).len()
+            && types::types_of(&self.space, &head, source).len() == types::types_of(&library, &head, source).len()
+    }
+}

@@ -1,0 +1,322 @@
+//! What the machine knows of types, and when it is out of date.
+//!
+//! Types are those of [`crate::types`]; what is asked again and again is kept until a type, a subtype or the rule of a
+//! special form changes. Rules and types are counted by the spaces that hold them ([`classify`]); the machine looks at the
+//! counts after everything that may have changed them.
+
+use super::code::TypeId;
+use super::values::{FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::{Machine, Running};
+use crate::names;
+use crate::operation::Operation;
+use crate::types;
+use region::{Ref, tag};
+use space::{Atom, Bindings, Grounded, SpaceRef};
+
+/// A fact that no evaluation looks up.
+const FACT: usize = 0;
+/// A rule.
+const RULE: usize = 1;
+/// A type, a subtype, a rule of a special form, or what any lookup may match.
+const SHAPE: usize = 2;
+/// A space inside a space, or an import.
+const NESTED: usize = 3;
+
+/// Of which class the adding or removing of an atom is.
+pub(crate) fn classify(atom: &Atom) -> usize {
+    match atom {
+        Atom::Variable(_) => SHAPE,
+        Atom::Grounded(Grounded::Space(_)) => NESTED,
+        Atom::Expression(_) => match atom.children() {
+            Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
+                names::EQUAL => class_of_rule(rest.first()),
+                names::HAS_TYPE | names::SUBTYPE => SHAPE,
+                _ => FACT,
+            },
+            Some([Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)), ..]) => SHAPE,
+            _ => FACT,
+        },
+        Atom::Symbol(_) | Atom::Grounded(_) => FACT,
+    }
+}
+
+fn class_of_rule(call: Option<&Atom>) -> usize {
+    match call.map(|call| call.head().unwrap_or(call)) {
+        Some(Atom::Symbol(head)) if super::special::is_special(head.as_str()) => SHAPE,
+        Some(Atom::Variable(_)) => SHAPE,
+        _ => RULE,
+    }
+}
+
+/// How a call of a head is evaluated.
+#[derive(Clone, Debug)]
+pub(super) enum HeadKind {
+    /// The head has no function type: a tuple.
+    Untyped,
+    /// One function type that takes all arguments as they stand.
+    Raw { result: TypeId },
+    /// One function type without variables.
+    Typed(Signature),
+    /// Anything else.
+    Other,
+}
+
+/// A function type without variables, or with one only as its result.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) formals: Vec<Formal>,
+    /// `None` when it is what is expected.
+    pub(super) result: Option<TypeId>,
+}
+
+/// What a function type says of an argument.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Formal {
+    /// It is taken as it stands.
+    Raw,
+    /// Taken as it stands if it is an expression.
+    Expression,
+    /// Evaluated to this type.
+    Typed(TypeId),
+}
+
+impl Running<'_> {
+    /// Looks whether rules or types have changed.
+    pub(super) fn refresh(&mut self) {
+        let mut sums = [0; space::CLASSES];
+        for space in &self.m.watched {
+            for (sum, count) in sums.iter_mut().zip(space.changes()) {
+                *sum += count;
+            }
+        }
+        if sums[RULE..] == self.m.counts[RULE..] {
+            return;
+        }
+        let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
+        self.m.counts = sums;
+        if is_shape {
+            let space = self.space.clone();
+            self.m.watch(&space);
+        }
+        self.m.next_version(is_shape);
+    }
+
+    /// How calls of a head with so many arguments are evaluated.
+    pub(super) fn head_kind(&mut self, head: Ref, arity: usize) -> HeadKind {
+        if head.tag() == tag::VARIABLE || matches!(head.tag(), INTEGER | tag::NUMBER) {
+            return HeadKind::Untyped;
+        }
+        if !matches!(head.tag(), SYMBOL | FOREIGN) {
+            return HeadKind::Other;
+        }
+        if let Some(known) = self.m.heads.get(&(head, arity)) {
+            return known.clone();
+        }
+        let atom = self.m.leaf_atom(head);
+        let kind = self.kind_of(&atom, arity);
+        if head.tag() == SYMBOL || head.payload() & 1 == 0 {
+            self.m.heads.insert((head, arity), kind.clone());
+        }
+        kind
+    }
+
+    fn kind_of(&mut self, head: &Atom, arity: usize) -> HeadKind {
+        let found = types::types_of(&self.space, head, &mut self.runner.variables);
+        if found.iter().all(|found| found.is_valid() && !found.is_function()) {
+            return if Operation::of(head).is_some() { HeadKind::Other } else { HeadKind::Untyped };
+        }
+        let [only] = found.as_slice() else { return HeadKind::Other };
+        if !only.is_valid() || !only.is_function() {
+            return HeadKind::Other;
+        }
+        self.kind_of_type(&only.atom, arity)
+    }
+
+    fn kind_of_type(&mut self, function: &Atom, arity: usize) -> HeadKind {
+        let (formals, result) = types::function_parts(function);
+        if formals.len() != arity {
+            return HeadKind::Other;
+        }
+        let Some(result) = self.result_of(result, formals) else { return HeadKind::Other };
+        let formals: Option<Vec<Formal>> = formals.iter().map(|formal| self.formal_of(formal)).collect();
+        match (formals, result) {
+            (None, _) => HeadKind::Other,
+            (Some(formals), Some(result)) if formals.iter().all(|formal| *formal == Formal::Raw) => {
+                HeadKind::Raw { result }
+            }
+            (Some(formals), result) => HeadKind::Typed(Signature { formals, result }),
+        }
+    }
+
+    /// The type of the result as evaluation expects it; `None` if that depends on the arguments.
+    fn result_of(&mut self, result: &Atom, formals: &[Atom]) -> Option<Option<TypeId>> {
+        match result {
+            Atom::Variable(_) if formals.iter().all(|formal| formal.is_ground()) => Some(None),
+            // As a result it would otherwise end the evaluation as `Atom` does.
+            Atom::Symbol(name) if name.as_str() == names::EXPRESSION => Some(Some(0)),
+            Atom::Symbol(name) if [names::SYMBOL, names::VARIABLE, names::GROUNDED].contains(&name.as_str()) => None,
+            ground if ground.is_ground() => self.m.code.type_id(ground).map(Some),
+            _ => None,
+        }
+    }
+
+    fn formal_of(&mut self, formal: &Atom) -> Option<Formal> {
+        match formal {
+            Atom::Symbol(name) => match name.as_str() {
+                names::ATOM => Some(Formal::Raw),
+                names::EXPRESSION => Some(Formal::Expression),
+                names::SYMBOL | names::VARIABLE | names::GROUNDED => None,
+                _ => self.m.code.type_id(formal).map(Formal::Typed),
+            },
+            _ if formal.is_ground() => self.m.code.type_id(formal).map(Formal::Typed),
+            _ => None,
+        }
+    }
+
+    /// Whether a result of one type may stand where another is expected.
+    pub(super) fn agrees_statically(&mut self, actual: TypeId, expected: TypeId) -> bool {
+        if actual == 0 || expected == 0 || actual == expected {
+            return true;
+        }
+        let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
+        !types::agree(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
+    }
+
+    pub(super) fn type_atom(&self, type_id: TypeId) -> Atom {
+        self.m.code.types[usize::from(type_id)].clone()
+    }
+
+    /// Whether a value is of a type in one way, which binds nothing. What is asked of a symbol or constant is kept.
+    pub(super) fn has_type(&mut self, value: Ref, type_id: TypeId) -> bool {
+        if type_id == 0 {
+            return true;
+        }
+        match value.tag() {
+            INTEGER | tag::NUMBER => return type_id == self.m.number_type,
+            tag::VARIABLE | TERM => return false,
+            _ => {}
+        }
+        if value == TRUE || value == FALSE {
+            return type_id == self.m.bool_type;
+        }
+        let is_kept = value.tag() == SYMBOL || value.tag() == FOREIGN && value.payload() & 1 == 0;
+        if let Some(&known) = self.m.typed.get(&(value, type_id)).filter(|_| is_kept) {
+            return known;
+        }
+        let mut scope = Scope::default();
+        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+        let has = self.atom_has_type(&atom, type_id);
+        if is_kept {
+            self.m.typed.insert((value, type_id), has);
+        }
+        has
+    }
+
+    /// Whether an atom is of a type in one way, which binds nothing.
+    pub(super) fn atom_has_type(&mut self, atom: &Atom, type_id: TypeId) -> bool {
+        let expected = self.type_atom(type_id);
+        if !atom.is_ground() || !expected.is_ground() || types::accepts_raw(&expected, atom) {
+            return false;
+        }
+        let found = types::types_of(&self.space, atom, &mut self.runner.variables);
+        found.iter().all(types::AtomType::is_valid)
+            && found.iter().any(|found| {
+                !types::agree(&expected, &found.atom, &Bindings::default(), &mut self.runner.variables).is_empty()
+            })
+    }
+
+    /// Whether a leaf of code has a type.
+    pub(super) fn leaf_has_type(&mut self, atom: &Atom, leaf: Ref, type_id: TypeId) -> bool {
+        if type_id == 0 {
+            return true;
+        }
+        if let Some(&known) = self.m.typed.get(&(leaf, type_id)) {
+            return known;
+        }
+        let has = self.atom_has_type(atom, type_id);
+        self.m.typed.insert((leaf, type_id), has);
+        has
+    }
+
+    /// Whether two values have types that agree, as `==` asks for.
+    pub(super) fn have_one_type(&mut self, left: Ref, right: Ref) -> bool {
+        let is_number = |m: &Machine, value: Ref| value.tag() == INTEGER || m.values.number_of(value).is_some();
+        let is_bool = |value: Ref| value == TRUE || value == FALSE;
+        is_number(&self.m, left) && is_number(&self.m, right)
+            || is_bool(left) && is_bool(right)
+            || self.is_open(left) && self.is_plain(right)
+            || self.is_open(right) && self.is_plain(left)
+    }
+
+    /// Whether the types of a value hold no error.
+    fn is_plain(&mut self, value: Ref) -> bool {
+        !(value.is_expression() || value.tag() == TERM) || self.is_open(value)
+    }
+
+    /// Whether a head has rules for so many arguments.
+    pub(super) fn has_rules(&mut self, head: Ref, count: super::code::Slot) -> bool {
+        let function = self.m.code.function(head, count, 0);
+        let known = &self.m.code.functions[function as usize];
+        if known.version == self.m.version {
+            return !matches!(known.kind, super::code::Kind::Constructor);
+        }
+        self.rules_of(head, count).is_none_or(|rules| !rules.is_empty())
+    }
+
+    /// Whether a value has no type at all, so that it agrees with every type.
+    pub(super) fn is_open(&mut self, value: Ref) -> bool {
+        match value.tag() {
+            SYMBOL => self.has_no_type(value),
+            tag::VARIABLE => true,
+            tag::EXPRESSION | tag::MARKED => {
+                let Some(&head) = self.m.values.heap.children(value).first() else { return true };
+                let head = self.m.values.heap.walk(head);
+                head.tag() == SYMBOL && self.has_no_type(head)
+            }
+            _ => false,
+        }
+    }
+
+    fn has_no_type(&mut self, symbol: Ref) -> bool {
+        if let Some(&known) = self.m.typed.get(&(symbol, TypeId::MAX)) {
+            return known;
+        }
+        let atom = self.m.leaf_atom(symbol);
+        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
+        let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
+        self.m.typed.insert((symbol, TypeId::MAX), is_open);
+        is_open
+    }
+}
+
+impl Machine {
+    /// A leaf that is no variable and no number of the heap, as an atom.
+    pub(super) fn leaf_atom(&self, leaf: Ref) -> Atom {
+        match leaf.tag() {
+            SYMBOL => Atom::Symbol(self.values.symbol_of(leaf).clone()),
+            FOREIGN => self.values.foreign_of(leaf).clone(),
+            _ => Atom::from(self.values.number_of(leaf).expect("what is left is a number")),
+        }
+    }
+
+    /// The spaces in which rules and types are looked up.
+    pub(super) fn watch(&mut self, space: &SpaceRef) {
+        self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+    }
+
+    /// Rules have changed; or types, too.
+    pub(super) fn next_version(&mut self, is_shape: bool) {
+        self.version += 1;
+        if self.note == u16::MAX {
+            self.values.heap.clear_notes();
+            self.note = 0;
+        }
+        self.note += 1;
+        if is_shape {
+            self.shapes += 1;
+            self.heads.clear();
+            self.typed.clear();
+            self.special.clear();
+        }
+    }
+}

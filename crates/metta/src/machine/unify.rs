@@ -1,0 +1,375 @@
+//! Matching, building and resolving.
+//!
+//! 1. Matching goes both ways: an unbound variable of either side is bound to what faces it, and the trail notes it.
+//! 2. A variable is not bound to something around itself: where that would happen, nothing matches.
+//! 3. An expression whose children are settled is noted as settled too, under the number that rules stand at: as long as no
+//!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
+
+use super::code::{NEXT_RULE, Part, Pc, Slot};
+use super::values::{EMPTY, ERROR, FOREIGN, SYMBOL, Scope, TERM, is_small};
+use super::{Halt, Machine, Running};
+use crate::interpreter::Task;
+use region::{Ref, tag};
+use space::{Atom, Grounded};
+
+/// How two values compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unified {
+    Yes,
+    No,
+    /// One of them is a space, which stands for a query.
+    Custom,
+}
+
+impl Running<'_> {
+    pub(super) fn match_leaf(&mut self, slot: Slot, leaf: Ref, or: Pc) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if value == leaf {
+            return Ok(());
+        }
+        match value.tag() {
+            tag::VARIABLE => {
+                self.m.bind(value, leaf);
+                Ok(())
+            }
+            SYMBOL => self.no_match(or),
+            _ if self.m.values.equal_leaves(value, leaf) => Ok(()),
+            FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
+            _ => self.no_match(or),
+        }
+    }
+
+    /// A head that does not match is followed by the next rule's; a pattern elsewhere says where to go.
+    pub(super) fn no_match(&mut self, or: Pc) -> Result<(), Halt> {
+        if or == NEXT_RULE {
+            return self.mismatch();
+        }
+        self.m.pc = or;
+        Ok(())
+    }
+
+    /// A pattern that meets a space is a query of it: the interpreter knows how.
+    fn match_custom(&mut self, or: Pc) -> Result<(), Halt> {
+        if or != NEXT_RULE {
+            return Err(Halt::Unsupported("a pattern that meets a space"));
+        }
+        let trying = self.m.trying;
+        if trying.matched {
+            return Err(Halt::Unsupported("a rule that meets a space after another has matched"));
+        }
+        self.m.undo_to(trying.trail);
+        let function = self.m.code.groups[trying.group as usize].function;
+        self.interpret_call(function)
+    }
+
+    pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
+        let mut value = self.m.read(slot);
+        if value.tag() == TERM {
+            value = self.m.values.open_term(value)?;
+        }
+        let (length, head) = {
+            let shape = &self.m.code.shapes[shape as usize];
+            (shape.length as usize, shape.head)
+        };
+        if value.is_expression() {
+            return self.match_children(value, dst, length, head, or);
+        }
+        match value.tag() {
+            tag::VARIABLE => self.build_shape(value, shape),
+            FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
+            _ => self.no_match(or),
+        }
+    }
+
+    #[inline]
+    fn match_children(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
+        let to = self.m.base + super::code::HEADER + usize::from(dst);
+        let children = self.m.values.heap.children(value);
+        if children.len() != length {
+            return self.no_match(or);
+        }
+        let skipped = usize::from(head.is_some());
+        let found = children.first().copied();
+        for (place, child) in self.m.stack[to..].iter_mut().zip(&children[skipped..]) {
+            *place = child.bits();
+        }
+        match (head, found) {
+            (Some(head), Some(found)) if head != found => self.match_head(found, head, or),
+            _ => Ok(()),
+        }
+    }
+
+    /// The head of an expression is not the word that is looked for, but may come to be it.
+    fn match_head(&mut self, found: Ref, head: Ref, or: Pc) -> Result<(), Halt> {
+        let found = self.m.values.heap.walk(found);
+        if found.tag() == tag::VARIABLE {
+            self.m.bind(found, head);
+            return Ok(());
+        }
+        if found == head || self.m.values.equal_leaves(found, head) { Ok(()) } else { self.no_match(or) }
+    }
+
+    /// An unbound variable becomes what the pattern says.
+    fn build_shape(&mut self, variable: Ref, shape: u32) -> Result<(), Halt> {
+        let (template, built) = {
+            let shape = &self.m.code.shapes[shape as usize];
+            (shape.template, shape.built)
+        };
+        for place in 0..self.m.code.shapes[shape as usize].variables.len() {
+            let (slot, name) = self.m.code.shapes[shape as usize].variables[place];
+            let made = self.m.values.variable(name)?;
+            self.m.set_slot(slot, made);
+        }
+        let value = self.build(template)?;
+        if self.m.occurs(variable, value) {
+            let or = self.m.code.shapes[shape as usize].or;
+            return self.no_match(or);
+        }
+        self.m.bind(variable, value);
+        self.m.pc = built;
+        Ok(())
+    }
+
+    pub(super) fn match_same(&mut self, left: Slot, right: Slot, or: Pc) -> Result<(), Halt> {
+        let (left, right) = (self.m.slot(left), self.m.slot(right));
+        match self.unify(left, right)? {
+            Unified::Yes => Ok(()),
+            Unified::No => self.no_match(or),
+            Unified::Custom => self.match_custom(or),
+        }
+    }
+
+    /// Makes two values equal, if that can be.
+    pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
+        let mut pairs = vec![(left, right)];
+        while let Some((left, right)) = pairs.pop() {
+            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
+            if left.unmarked() == right.unmarked() {
+                continue;
+            }
+            match (left.tag(), right.tag()) {
+                (tag::VARIABLE, tag::VARIABLE) => {
+                    // The younger is bound to the older, whose name the caller wrote.
+                    if left.payload() < right.payload() { self.m.bind(right, left) } else { self.m.bind(left, right) }
+                }
+                (tag::VARIABLE, _) | (_, tag::VARIABLE) => {
+                    let (variable, value) = if left.tag() == tag::VARIABLE { (left, right) } else { (right, left) };
+                    if self.m.occurs(variable, value) {
+                        return Ok(Unified::No);
+                    }
+                    self.m.bind(variable, value);
+                }
+                _ => {
+                    let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+                    match (compound(left), compound(right)) {
+                        (true, true) => {
+                            let (left, right) = (self.opened(left)?, self.opened(right)?);
+                            let length = self.m.values.heap.length(left);
+                            if length != self.m.values.heap.length(right) {
+                                return Ok(Unified::No);
+                            }
+                            let heap = &self.m.values.heap;
+                            pairs.extend((0..length).rev().map(|at| (heap.child(left, at), heap.child(right, at))));
+                        }
+                        (false, false) if self.m.values.equal_leaves(left, right) => {}
+                        _ if self.m.values.space_of(left).or(self.m.values.space_of(right)).is_some() => {
+                            return Ok(Unified::Custom);
+                        }
+                        _ => return Ok(Unified::No),
+                    }
+                }
+            }
+        }
+        Ok(Unified::Yes)
+    }
+
+    /// A compound as an expression of the heap.
+    pub(super) fn opened(&mut self, value: Ref) -> Result<Ref, Halt> {
+        if value.tag() == TERM { Ok(self.m.values.open_term(value)?) } else { Ok(value) }
+    }
+
+    /// Builds what a template says.
+    pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
+        let m = &mut *self.m;
+        let mut scratch = std::mem::take(&mut m.scratch);
+        scratch.clear();
+        for part in &m.code.templates[template as usize] {
+            match *part {
+                Part::Leaf(leaf) => scratch.push(leaf),
+                Part::Slot(slot) => {
+                    scratch.push(Ref::from_bits(m.stack[m.base + super::code::HEADER + usize::from(slot)]));
+                }
+                Part::Expression(count) => {
+                    let from = scratch.len() - count as usize;
+                    let made = m.values.heap.expression(&mut m.values.region, &scratch[from..])?;
+                    scratch.truncate(from);
+                    scratch.push(made);
+                }
+            }
+        }
+        let made = scratch.pop().expect("a template makes one value");
+        m.scratch = scratch;
+        Ok(made)
+    }
+
+    /// An expression of evaluated children: data, unless a rule reduces it after all.
+    pub(super) fn construct(&mut self, template: u32, function: u32, site: u32, same: bool) -> Result<(), Halt> {
+        if self.is_constructor(function)? {
+            let made = self.build(template)?;
+            let value = self.m.note_normal(made);
+            let (pc, dst) = {
+                let site = self.m.site(site);
+                (site.pc, site.dst)
+            };
+            self.m.set_slot(dst, if same { value } else { value.unmarked() });
+            self.m.pc = pc;
+            return Ok(());
+        }
+        let made = self.build(template)?;
+        let type_id = self.m.code.functions[function as usize].type_id;
+        self.call_built(made, type_id, site)
+    }
+
+    /// Calls what was thought to be data.
+    fn call_built(&mut self, call: Ref, type_id: u16, site: u32) -> Result<(), Halt> {
+        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        self.interpret(call, site, |atom| Task::Call(atom, type_atom))
+    }
+
+    /// A value with everything bound in it put in.
+    pub(super) fn resolve(&mut self, value: Ref) -> Result<Ref, Halt> {
+        let value = self.m.values.heap.walk(value);
+        if !value.is_expression() || value.tag() == tag::MARKED || self.m.values.heap.note(value) == self.m.note {
+            return Ok(value);
+        }
+        if !self.m.mentions_bound(value) {
+            return Ok(value);
+        }
+        self.rebuild(value)
+    }
+
+    fn rebuild(&mut self, value: Ref) -> Result<Ref, Halt> {
+        let mut open: Vec<(Ref, Vec<Ref>)> = vec![(value, Vec::new())];
+        loop {
+            let (expression, done) = open.last_mut().expect("an expression is open");
+            if done.len() == self.m.values.heap.length(*expression) {
+                let made = self.m.values.heap.expression(&mut self.m.values.region, done)?;
+                open.pop();
+                match open.last_mut() {
+                    Some((_, done)) => done.push(made),
+                    None => return Ok(made),
+                }
+                continue;
+            }
+            let child = self.m.values.heap.walk(self.m.values.heap.child(*expression, done.len()));
+            if child.is_expression() && self.m.mentions_bound(child) {
+                open.push((child, Vec::new()));
+            } else {
+                done.push(child);
+            }
+        }
+    }
+}
+
+impl Machine {
+    /// Notes an expression as settled if all its children are; gives it marked as evaluated then.
+    #[inline]
+    pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
+        let children = self.values.heap.children(expression);
+        let is_settled = |child: &Ref| match child.tag() {
+            tag::VARIABLE | TERM => false,
+            tag::EXPRESSION => self.values.heap.note(*child) == self.note,
+            tag::MARKED => true,
+            _ => *child != EMPTY && *child != ERROR,
+        };
+        if children.iter().all(is_settled) {
+            self.values.heap.set_note(expression, self.note);
+            return expression.marked();
+        }
+        expression
+    }
+
+    /// Whether a variable occurs in a value.
+    pub(super) fn occurs(&self, variable: Ref, value: Ref) -> bool {
+        if !value.is_expression() || value.tag() == tag::MARKED || self.values.heap.note(value) == self.note {
+            return false;
+        }
+        let mut work = vec![value];
+        while let Some(expression) = work.pop() {
+            for &child in self.values.heap.children(expression) {
+                let child = self.values.heap.walk(child);
+                if child == variable {
+                    return true;
+                }
+                if child.tag() == tag::EXPRESSION && self.values.heap.note(child) != self.note {
+                    work.push(child);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a bound variable occurs in an expression.
+    fn mentions_bound(&self, value: Ref) -> bool {
+        let mut work = vec![value];
+        while let Some(expression) = work.pop() {
+            for &child in self.values.heap.children(expression) {
+                match child.tag() {
+                    tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
+                    tag::EXPRESSION if self.values.heap.note(child) != self.note => work.push(child),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether an error says that a limit was reached.
+    pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
+        let mut scope = Scope::default();
+        let atom = self.values.store(error, &mut scope, &mut space::VariableSource::default());
+        atom.children().and_then(|children| children.get(2)).is_some_and(|message| {
+            message.is_symbol(crate::names::STACK_OVERFLOW)
+        })
+    }
+}
+
+impl super::values::Values {
+    /// Whether two leaves are equal: numbers by value, states by content.
+    pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
+        if left == right {
+            return true;
+        }
+        if is_small(left) && is_small(right) || left.tag() == SYMBOL || right.tag() == SYMBOL {
+            return false;
+        }
+        match (self.number_of(left), self.number_of(right)) {
+            (Some(left), Some(right)) => left == right,
+            (None, None) if left.tag() == FOREIGN && right.tag() == FOREIGN => {
+                self.foreign_of(left) == self.foreign_of(right)
+            }
+            _ => false,
+        }
+    }
+
+    /// The space that a value is.
+    pub(super) fn space_of(&self, value: Ref) -> Option<&space::SpaceRef> {
+        match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
+            Atom::Grounded(Grounded::Space(space)) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// The state that a value is.
+    pub(super) fn state_of(&self, value: Ref) -> Option<&space::StateRef> {
+        match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
+            Atom::Grounded(Grounded::State(state)) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is an integer that fits no word.
+    pub(super) fn is_big(&self, value: Ref) -> bool {
+        value.tag() == FOREIGN && self.number_of(value).is_some()
+    }
+}

@@ -1,0 +1,415 @@
+//! What references mean: atoms as the machine holds them.
+//!
+//! | tag | is | payload |
+//! |---|---|---|
+//! | 0 | a small integer | 29 bits, signed |
+//! | 1 | a symbol | its place in the machine's table of symbols |
+//! | 2 | an interned compound | its term in the dictionary of the spaces |
+//! | 3 | any other grounded value | its place in a table: constants of code (even), values made on the way (odd) |
+//! | 4 | a number | a 64-bit integer or float in the heap's number lane |
+//! | 5 | a variable | a cell with its binding and its label |
+//! | 6, 7 | an expression | its header in the heap; 7 when it is marked as evaluated |
+//!
+//! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
+
+use region::{Full, Heap, Ref, Region, tag};
+use rustc_hash::FxHashMap;
+use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
+
+/// A small integer.
+pub(super) const INTEGER: u32 = tag::IMMEDIATE_0;
+/// A symbol.
+pub(super) const SYMBOL: u32 = tag::IMMEDIATE_1;
+/// A compound that the dictionary of the spaces holds.
+pub(super) const TERM: u32 = tag::IMMEDIATE_2;
+/// Any other value.
+pub(super) const FOREIGN: u32 = tag::IMMEDIATE_3;
+
+const INTEGER_MIN: i64 = -(1 << 28);
+const INTEGER_MAX: i64 = (1 << 28) - 1;
+
+/// From here on a label is the number of a variable that is known by name and number; below, the name alone.
+const NAMED: u32 = 1 << 31;
+
+/// `True`.
+pub(super) const TRUE: Ref = Ref::new(FOREIGN, 0);
+/// `False`.
+pub(super) const FALSE: Ref = Ref::new(FOREIGN, 2);
+
+macro_rules! symbols {
+    ($($name:ident = $index:literal, $text:expr;)*) => {
+        $(pub(super) const $name: Ref = Ref::new(SYMBOL, $index);)*
+        const WELL_KNOWN: &[&str] = &[$($text),*];
+    };
+}
+
+symbols! {
+    EMPTY = 0, crate::names::EMPTY;
+    ERROR = 1, crate::names::ERROR;
+    NOT_REDUCIBLE = 2, crate::names::NOT_REDUCIBLE;
+    RETURN = 3, crate::names::RETURN;
+}
+
+/// The small integer of a word, if it is one.
+pub(super) fn small(word: i64) -> Option<Ref> {
+    (INTEGER_MIN..=INTEGER_MAX).contains(&word).then(|| Ref::new(INTEGER, word as u32 & (u32::MAX >> 3)))
+}
+
+/// The word of a small integer.
+#[inline]
+pub(super) fn word(integer: Ref) -> i64 {
+    i64::from(integer.bits() as i32 >> 3)
+}
+
+/// Whether a reference is a small integer.
+#[inline]
+pub(super) fn is_small(reference: Ref) -> bool {
+    reference.tag() == INTEGER
+}
+
+/// A truth value.
+pub(super) fn truth(value: bool) -> Ref {
+    if value { TRUE } else { FALSE }
+}
+
+/// The tables behind references, and the way between atoms and references.
+pub(super) struct Values {
+    pub(super) heap: Heap,
+    pub(super) region: Region,
+    symbols: Vec<Symbol>,
+    symbol_index: FxHashMap<Symbol, u32>,
+    /// Grounded constants of code, for ever.
+    constants: Vec<Atom>,
+    constant_index: FxHashMap<String, u32>,
+    /// Grounded values made on the way.
+    pub(super) foreign: Vec<Atom>,
+    /// Variables that are known by name and number.
+    pub(super) named: Vec<Variable>,
+    /// Variables of forms.
+    forms: Vec<Variable>,
+    terms: SharedTerms,
+    /// What the terms of the dictionary are as references, as far as they were asked for.
+    term_refs: Vec<Option<Ref>>,
+}
+
+/// Which variables of an atom are which variables of the heap.
+pub(super) type Scope = FxHashMap<Variable, Ref>;
+
+impl Values {
+    pub(super) fn new(terms: SharedTerms) -> Self {
+        let mut heap = Heap::new();
+        let region = heap.open();
+        let mut values = Self {
+            heap,
+            region,
+            symbols: Vec::new(),
+            symbol_index: FxHashMap::default(),
+            constants: vec![Atom::from(true), Atom::from(false)],
+            constant_index: FxHashMap::default(),
+            foreign: Vec::new(),
+            named: Vec::new(),
+            forms: Vec::new(),
+            terms,
+            term_refs: Vec::new(),
+        };
+        for name in WELL_KNOWN {
+            values.symbol(&Symbol::new(name));
+        }
+        values
+    }
+
+    /// The reference of a symbol.
+    pub(super) fn symbol(&mut self, symbol: &Symbol) -> Ref {
+        if let Some(&index) = self.symbol_index.get(symbol) {
+            return Ref::new(SYMBOL, index);
+        }
+        let index = u32::try_from(self.symbols.len()).expect("fewer than 2^29 symbols");
+        self.symbols.push(symbol.clone());
+        self.symbol_index.insert(symbol.clone(), index);
+        Ref::new(SYMBOL, index)
+    }
+
+    /// The symbol of a reference.
+    pub(super) fn symbol_of(&self, reference: Ref) -> &Symbol {
+        &self.symbols[reference.payload() as usize]
+    }
+
+    /// The grounded value of a reference.
+    pub(super) fn foreign_of(&self, reference: Ref) -> &Atom {
+        let index = (reference.payload() >> 1) as usize;
+        if reference.payload() & 1 == 0 { &self.constants[index] } else { &self.foreign[index] }
+    }
+
+    /// A grounded value as a constant of code.
+    fn constant(&mut self, value: &Grounded) -> Ref {
+        let key = match value {
+            Grounded::Bool(value) => return truth(*value),
+            Grounded::Host(value) => Some(format!("h{}", value.identity())),
+            Grounded::Text(text) => Some(format!("t{text}")),
+            Grounded::Space(space) => Some(format!("s{}/{}", space.serial(), space.name())),
+            Grounded::State(state) if !state.is_frozen() => Some(format!("c{}", state.serial())),
+            _ => None,
+        };
+        if let Some(&index) = key.as_ref().and_then(|key| self.constant_index.get(key)) {
+            return Ref::new(FOREIGN, index << 1);
+        }
+        let index = u32::try_from(self.constants.len()).expect("fewer than 2^28 constants");
+        self.constants.push(Atom::Grounded(value.clone()));
+        if let Some(key) = key {
+            self.constant_index.insert(key, index);
+        }
+        Ref::new(FOREIGN, index << 1)
+    }
+
+    /// A grounded value made on the way.
+    pub(super) fn foreign(&mut self, value: Atom) -> Ref {
+        if let Atom::Grounded(Grounded::Bool(value)) = value {
+            return truth(value);
+        }
+        let index = u32::try_from(self.foreign.len()).expect("fewer than 2^28 values");
+        self.foreign.push(value);
+        Ref::new(FOREIGN, index << 1 | 1)
+    }
+
+    /// An integer.
+    #[inline]
+    pub(super) fn integer(&mut self, word: i64) -> Result<Ref, Full> {
+        match small(word) {
+            Some(reference) => Ok(reference),
+            None => self.heap.number(&mut self.region, 0, word as u64),
+        }
+    }
+
+    /// A number.
+    pub(super) fn number(&mut self, number: &Number) -> Result<Ref, Full> {
+        match number {
+            Number::Int(word) => self.integer(*word),
+            Number::Float(float) => self.heap.number(&mut self.region, 1, float.to_bits()),
+            Number::Big(_) => Ok(self.foreign(Atom::from(number.clone()))),
+        }
+    }
+
+    /// The number of a reference, if it is one.
+    pub(super) fn number_of(&self, reference: Ref) -> Option<Number> {
+        match reference.tag() {
+            INTEGER => Some(Number::Int(word(reference))),
+            tag::NUMBER => {
+                let bits = self.heap.number_bits(reference);
+                let is_float = reference.payload() & 1 == 1;
+                Some(if is_float { Number::Float(f64::from_bits(bits)) } else { Number::Int(bits as i64) })
+            }
+            FOREIGN => match self.foreign_of(reference) {
+                Atom::Grounded(Grounded::Number(number)) => Some(number.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A new variable of this name.
+    #[inline]
+    pub(super) fn variable(&mut self, name: Ref) -> Result<Ref, Full> {
+        self.heap.variable(&mut self.region, name.payload())
+    }
+
+    /// The variable as atoms name it; it gets a number now if it has none.
+    fn name_variable(&mut self, reference: Ref, source: &mut VariableSource) -> Variable {
+        let label = self.heap.label(reference);
+        if label >= NAMED {
+            return self.named[(label - NAMED) as usize].clone();
+        }
+        let variable = source.fresh(&self.symbols[label as usize]);
+        self.set_name(reference, variable.clone());
+        variable
+    }
+
+    fn set_name(&mut self, reference: Ref, variable: Variable) {
+        let index = u32::try_from(self.named.len()).expect("fewer than 2^31 variables");
+        self.named.push(variable);
+        self.heap.set_label(reference, NAMED + index);
+    }
+
+    /// The place of a variable of a form in the table of those.
+    pub(super) fn form_variable(&mut self, variable: &Variable) -> u32 {
+        self.forms.push(variable.clone());
+        (self.forms.len() - 1) as u32
+    }
+
+    /// A new cell for a variable of a form, which keeps its name.
+    pub(super) fn make_form_variable(&mut self, index: u32) -> Result<Ref, Full> {
+        let reference = self.heap.variable(&mut self.region, 0)?;
+        self.set_name(reference, self.forms[index as usize].clone());
+        Ok(reference)
+    }
+
+    /// The head of an interned compound, if it is a symbol that is known here.
+    pub(super) fn term_head(&self, term: Ref) -> Option<Ref> {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let head = *terms.children(Term::new(term.payload()))?.first()?;
+        match terms.atom(head) {
+            Atom::Symbol(symbol) => self.symbol_index.get(symbol).map(|&index| Ref::new(SYMBOL, index)),
+            _ => None,
+        }
+    }
+
+    /// Whether an interned compound may have a shape.
+    pub(super) fn term_shape(&self, term: Ref, length: u32, head: Option<Ref>) -> bool {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let found = terms.children(Term::new(term.payload())).map_or(0, <[Term]>::len);
+        drop(terms);
+        let is_symbol = head.is_some_and(|head| head.tag() == SYMBOL);
+        found == length as usize && (!is_symbol || self.term_head(term) == head)
+    }
+
+    /// An atom of code: a leaf that is the same for ever. `None` for variables and expressions.
+    pub(super) fn constant_leaf(&mut self, atom: &Atom) -> Option<Ref> {
+        match atom {
+            Atom::Symbol(symbol) => Some(self.symbol(symbol)),
+            Atom::Grounded(Grounded::Number(Number::Int(word))) if small(*word).is_some() => small(*word),
+            Atom::Grounded(value) => Some(self.constant(value)),
+            Atom::Variable(_) | Atom::Expression(_) => None,
+        }
+    }
+
+    fn leaf(&mut self, atom: &Atom, scope: &mut Scope) -> Result<Ref, Full> {
+        match atom {
+            Atom::Symbol(symbol) => Ok(self.symbol(symbol)),
+            Atom::Variable(variable) => self.variable_of(variable, scope),
+            Atom::Grounded(Grounded::Number(number)) => self.number(number),
+            Atom::Grounded(_) => Ok(self.foreign(atom.clone())),
+            Atom::Expression(_) => self.heap.expression(&mut self.region, &[]),
+        }
+    }
+
+    /// The heap's variable for a variable of atoms, made if need be.
+    pub(super) fn variable_of(&mut self, variable: &Variable, scope: &mut Scope) -> Result<Ref, Full> {
+        if let Some(&known) = scope.get(variable) {
+            return Ok(known);
+        }
+        let reference = self.heap.variable(&mut self.region, 0)?;
+        self.set_name(reference, variable.clone());
+        scope.insert(variable.clone(), reference);
+        Ok(reference)
+    }
+
+    /// An atom in the heap.
+    pub(super) fn load(&mut self, atom: &Atom, scope: &mut Scope) -> Result<Ref, Full> {
+        struct Open<'a> {
+            atom: &'a space::Expression,
+            done: Vec<Ref>,
+        }
+        let mut open: Vec<Open<'_>> = Vec::new();
+        let mut current = atom;
+        loop {
+            let mut made = match current {
+                Atom::Expression(expression) if !expression.is_empty() => {
+                    open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
+                    None
+                }
+                leaf => Some(self.leaf(leaf, scope)?),
+            };
+            loop {
+                let Some(top) = open.last_mut() else { return Ok(made.expect("a leaf was loaded")) };
+                top.done.extend(made.take());
+                if let Some(child) = top.atom.children().get(top.done.len()) {
+                    current = child;
+                    break;
+                }
+                let whole = self.heap.expression(&mut self.region, &top.done)?;
+                let is_marked = top.atom.is_evaluated() && Atom::Expression(top.atom.clone()).is_ground();
+                made = Some(if is_marked { whole.marked() } else { whole });
+                open.pop();
+                if open.is_empty() {
+                    return Ok(made.expect("an expression was loaded"));
+                }
+            }
+        }
+    }
+
+    /// What the reference is as an atom, bound variables replaced. Each variable met is noted in `scope`.
+    pub(super) fn store(&mut self, reference: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
+        struct Open {
+            expression: Ref,
+            done: Vec<Atom>,
+        }
+        let mut open: Vec<Open> = Vec::new();
+        let mut current = reference;
+        loop {
+            let walked = self.heap.walk(current);
+            let mut made = if walked.is_expression() && self.heap.length(walked) > 0 {
+                open.push(Open { expression: walked, done: Vec::with_capacity(self.heap.length(walked)) });
+                None
+            } else {
+                Some(self.store_leaf(walked, scope, source))
+            };
+            loop {
+                let Some(top) = open.last_mut() else { return made.expect("a leaf was stored") };
+                top.done.extend(made.take());
+                if top.done.len() < self.heap.length(top.expression) {
+                    current = self.heap.child(top.expression, top.done.len());
+                    break;
+                }
+                let whole = open.pop().expect("an expression is open");
+                let expression = space::Expression::new(whole.done);
+                let is_marked = whole.expression.tag() == tag::MARKED;
+                made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
+                if open.is_empty() {
+                    return made.expect("an expression was stored");
+                }
+            }
+        }
+    }
+
+    fn store_leaf(&mut self, walked: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
+        match walked.tag() {
+            SYMBOL => Atom::Symbol(self.symbols[walked.payload() as usize].clone()),
+            TERM => self.terms.read().expect("no panic while terms are locked").atom(Term::new(walked.payload())).clone(),
+            FOREIGN => self.foreign_of(walked).clone(),
+            tag::VARIABLE => {
+                let variable = self.name_variable(walked, source);
+                scope.insert(variable.clone(), walked);
+                Atom::Variable(variable)
+            }
+            tag::EXPRESSION | tag::MARKED => Atom::unit(),
+            _ => Atom::from(self.number_of(walked).expect("what is left is a number")),
+        }
+    }
+
+    /// The children of an interned compound, one level deep, as an expression of the heap.
+    pub(super) fn open_term(&mut self, reference: Ref) -> Result<Ref, Full> {
+        let terms = SharedTerms::clone(&self.terms);
+        let terms = terms.read().expect("no panic while terms are locked");
+        let children = terms.children(Term::new(reference.payload())).expect("only compounds are kept as terms");
+        let mut made = Vec::with_capacity(children.len());
+        for &child in children {
+            made.push(self.term(child, &terms)?);
+        }
+        self.heap.expression(&mut self.region, &made)
+    }
+
+    /// A term of the dictionary.
+    pub(super) fn term(&mut self, term: Term, terms: &space::Terms) -> Result<Ref, Full> {
+        let index = term.number() as usize;
+        if let Some(Some(known)) = self.term_refs.get(index) {
+            return Ok(*known);
+        }
+        let atom = terms.atom(term);
+        let reference = match atom {
+            Atom::Expression(expression) if !expression.is_empty() && term.number() < 1 << 29 => {
+                Ref::new(TERM, term.number())
+            }
+            Atom::Grounded(Grounded::Number(Number::Int(word))) if small(*word).is_some() => {
+                small(*word).expect("it is small")
+            }
+            Atom::Symbol(symbol) => self.symbol(symbol),
+            Atom::Grounded(Grounded::Number(number)) => return self.number(number),
+            Atom::Grounded(value) => self.constant(value),
+            _ => return self.load(atom, &mut Scope::default()),
+        };
+        if self.term_refs.len() <= index {
+            self.term_refs.resize(index + 1, None);
+        }
+        self.term_refs[index] = Some(reference);
+        Ok(reference)
+    }
+}
