@@ -166,7 +166,9 @@ mod tests {
         assert_eq!(nrev(&[30, 1]), count(496, 1));
         assert_eq!(nrev(&[500, 1]), count(125_751, 1));
         assert_eq!(queens(&[4, 1]).answer, 2);
-        assert_eq!(queens(&[8, 3]).answer, 3 * 92);
+        assert_eq!(queens(&[8, 3]), count(3 * 42_338, 3 * 92));
         assert_eq!(peano(&[60, 1]), count(7444, 3600));
+        assert_eq!(triangles(&[2]), count(2 * 484, 2 * 484));
+        assert_eq!(planner(&[7]), count(16_635, 95));
     }
 }

@@ -17,7 +17,7 @@ use crate::compare::{self, Case};
 use crate::row::Row;
 use crate::{Plan, Rows, command};
 use peers::Peers;
-use programs::{PROGRAMS, Program, Sizes};
+use programs::{PROGRAMS, Program, Sizes, joined};
 use slope::{Side, SizedRun};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -104,8 +104,7 @@ fn in_metta(
     command: impl Fn(&Path) -> Command,
 ) -> Result<[SizedRun; 2], Box<dyn Error>> {
     let sized_run = |arguments: &[u64]| {
-        let words: Vec<String> = arguments.iter().map(u64::to_string).collect();
-        let path = scratch.join(format!("{}-{}.metta", program.name, words.join("-")));
+        let path = scratch.join(format!("{}-{}.metta", program.name, joined(arguments, "-")));
         std::fs::write(&path, program.metta(arguments)?)?;
         Ok::<_, Box<dyn Error>>(SizedRun::new(program, arguments, command(&path)))
     };
@@ -146,10 +145,13 @@ fn row(program: &Program, ours: &Side, peer: &Side, rounds: usize) -> Row {
 }
 
 fn note(program: &Program, ours: &Side, peer: &Side) -> String {
-    let mut parts = vec![program.note.to_owned(), ours.span(program)];
+    let answer = format!("{} is the answer", ours.answer());
+    let mut parts = vec![program.note.to_owned(), ours.span(program), answer];
     if peer.span(program) != ours.span(program) {
         parts.push(format!("{}: {}", peer.name, peer.span(program)));
     }
+    let musts = program.musts.iter().filter(|(name, _)| *name == peer.name);
+    parts.extend(musts.map(|(_, ratio)| format!("must be {ratio} or more")));
     parts.extend([ours, peer].into_iter().filter_map(Side::why_without_slopes));
     parts.retain(|part| !part.is_empty());
     parts.join("; ")

@@ -1,7 +1,7 @@
 //! A side that runs a program in two sizes, and what an operation takes by the difference.
 
 use super::counts::Count;
-use super::programs::Program;
+use super::programs::{Program, joined};
 use crate::command::bounded;
 use std::error::Error;
 use std::process::Command;
@@ -60,7 +60,8 @@ impl Side {
         for (run, nanoseconds) in [&mut self.small, &mut self.large].into_iter().zip(&mut nanoseconds) {
             let Some(elapsed) = run.run(limit)? else {
                 let seconds = limit.as_secs();
-                self.unfinished = Some(format!("{} did not finish {:?} in {seconds} s", self.name, run.size));
+                let size = joined(&run.size, " ");
+                self.unfinished = Some(format!("{} did not finish (run {size}) in {seconds} s", self.name));
                 return Ok(());
             };
             *nanoseconds = elapsed.as_nanos() as f64;
@@ -75,6 +76,11 @@ impl Side {
     /// By how many operations the sizes differ.
     pub(super) fn operations(&self) -> u64 {
         self.large.count.operations - self.small.count.operations
+    }
+
+    /// Of the large size.
+    pub(super) fn answer(&self) -> u64 {
+        self.large.count.answer
     }
 
     pub(super) fn large_size(&self) -> &[u64] {
@@ -95,9 +101,11 @@ impl Side {
 
     /// The two sizes, for a note.
     pub(super) fn span(&self, program: &Program) -> String {
-        let (small, large) = (&self.small.size, &self.large.size);
-        match (program.is_repeated, &small[..], &large[..]) {
-            (true, [.., few], [.., many]) => format!("{}, {few} and {many} times", program.sized(large)),
+        let (small, large) = (&self.small.size[..], &self.large.size[..]);
+        match (program.is_repeated, small.split_last(), large.split_last()) {
+            (true, Some((few, once)), Some((many, again))) if once == again => {
+                format!("{}, {few} and {many} times", program.sized(large))
+            }
             _ => format!("{} and {}", program.sized(small), program.sized(large)),
         }
     }
@@ -132,6 +140,7 @@ mod tests {
         let slopes = side.slopes().unwrap();
         assert!(slopes.len() == 1 && slopes[0] > 1e8 && slopes[0] < 1e9, "{slopes:?}");
         assert_eq!(side.span(program("collapse")), "collapse 3 and collapse 5");
+        assert_eq!(side.span(program("zebra")), "zebra, 3 and 5 times");
     }
 
     #[test]
@@ -147,7 +156,7 @@ mod tests {
             side.round(true, Duration::from_millis(500)).unwrap();
         }
         assert_eq!(side.slopes(), None);
-        assert_eq!(side.why_without_slopes().unwrap(), "sh did not finish [5] in 0 s");
+        assert_eq!(side.why_without_slopes().unwrap(), "sh did not finish (run 5) in 0 s");
     }
 
     #[test]
