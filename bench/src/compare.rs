@@ -5,7 +5,7 @@
 //! 3. Each side gives a checksum of what it made; a difference ends the suite, since times of different work mean nothing.
 //! 4. The ratio of each round is taken by itself, and the median of those ratios counts.
 
-use crate::row::Row;
+use crate::row::{Ratio, Row};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(crate) struct Case {
     pub(crate) n: u64,
     pub(crate) peer: &'static str,
     pub(crate) rounds: usize,
-    pub(crate) note: &'static str,
+    pub(crate) note: String,
 }
 
 /// Runs both sides in turn.
@@ -49,21 +49,21 @@ pub(crate) fn compare(case: Case, ours: Side<'_>, peer: Side<'_>) -> Result<Row,
             times.1.push(their.elapsed.as_nanos() as f64);
         }
     }
-    let row = row(case, times);
-    eprintln!("{:<40} {:>8.2} times {}", row.case, row.ratio, row.peer);
-    Ok(row)
+    Ok(row(case, times))
 }
 
-fn row(case: Case, (ours, theirs): (Vec<f64>, Vec<f64>)) -> Row {
+/// The row of what both sides took in each round; it is also shown.
+pub(crate) fn row(case: Case, (ours, theirs): (Vec<f64>, Vec<f64>)) -> Row {
     let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();
-    let (ratio_min, ratio_max) =
-        ratios.iter().fold((f64::MAX, f64::MIN), |(low, high), &ratio| (low.min(ratio), high.max(ratio)));
+    let (min, max) = ratios.iter().fold((f64::MAX, f64::MIN), |(low, high), &ratio| (low.min(ratio), high.max(ratio)));
     let Case { suite, name, n, peer, rounds, note } = case;
-    let (ours, peer_figure, ratio) = (median(ours), median(theirs), median(ratios));
-    Row { suite, case: name, n, ours, peer, peer_figure, ratio, ratio_min, ratio_max, rounds, unit: None, note }
+    let (ours, peer_figure, median) = (Some(median(ours)), Some(median(theirs)), median(ratios));
+    eprintln!("{name:<40} {median:>8.2} times {peer}");
+    let ratio = Some(Ratio { median, min, max });
+    Row { suite, case: name, n, ours, peer, peer_figure, ratio, rounds, unit: None, note }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
     if figures.len().is_multiple_of(2) { (figures[middle - 1] + figures[middle]) / 2.0 } else { figures[middle] }
@@ -82,16 +82,16 @@ mod tests {
 
     #[test]
     fn the_median_of_the_ratios_counts() {
-        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 3, note: "" };
+        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 3, note: String::new() };
         let row = row(case, (vec![1.0, 2.0, 4.0], vec![3.0, 2.0, 8.0]));
-        assert_eq!((row.ours, row.peer_figure, row.ratio), (2.0, 3.0, 2.0));
-        assert_eq!((row.ratio_min, row.ratio_max), (1.0, 3.0));
+        assert_eq!((row.ours, row.peer_figure), (Some(2.0), Some(3.0)));
+        assert_eq!(row.ratio, Some(Ratio { median: 2.0, min: 1.0, max: 3.0 }));
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 
     #[test]
     fn different_work_is_no_comparison() {
-        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 1, note: "" };
+        let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 1, note: String::new() };
         let side = |checksum| move || Ok(Timed { elapsed: Duration::from_nanos(1), checksum });
         assert!(compare(case, &mut side(1), &mut side(2)).is_err());
     }

@@ -1,24 +1,30 @@
 //! Mnemon compared with peers, round by round.
 //!
-//! `mnemon-bench SUITE --into FOLDER [--quick]` runs the cases of a suite and writes `FOLDER/SUITE.json`; `cargo xtask bench`
-//! calls it, keeps the runs and renders the table. How times are taken is in [`compare`]; each suite is a module with a
-//! function from a [`Plan`] to rows, and its line in [`SUITES`].
+//! `mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
+//! `FOLDER/SUITE.json`; `cargo xtask bench` calls it, keeps the runs and renders the table. How times are taken is in
+//! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
 #![forbid(unsafe_code)]
 
+mod command;
 mod compare;
 mod journal;
+mod metta;
 mod recall;
 mod row;
 
 use row::Row;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How a suite is to be run.
 struct Plan {
     /// Fewer rounds and smaller inputs: to see that a suite works, not to compare.
     is_quick: bool,
+    /// The one program that is run, where a suite consists of programs.
+    only: Option<String>,
+    /// Whether peers that are missing may be fetched into the target folder.
+    may_install: bool,
     /// A folder for whatever cases write. It is gone when the suite ends.
     scratch: PathBuf,
 }
@@ -38,13 +44,21 @@ impl Plan {
 /// A suite: its cases run in order, and a row comes of each.
 struct Suite {
     name: &'static str,
+    /// Whether it consists of programs that can be run one at a time.
+    has_programs: bool,
     run: fn(&Plan) -> Rows,
 }
 
 /// The rows of a suite, or why there are none.
 type Rows = Result<Vec<Row>, Box<dyn Error>>;
 
-const SUITES: &[Suite] = &[Suite { name: "journal", run: journal::run }, Suite { name: "recall", run: recall::run }];
+const SUITES: &[Suite] = &[
+    Suite { name: "journal", has_programs: false, run: journal::run },
+    Suite { name: "metta", has_programs: true, run: metta::run },
+    Suite { name: "recall", has_programs: false, run: recall::run },
+];
+
+const USAGE: &str = "usage: mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -58,22 +72,42 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[String]) -> Result<(), Box<dyn Error>> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (name, folder, is_quick) = match words[..] {
-        [name, "--into", folder] => (name, folder, false),
-        [name, "--into", folder, "--quick"] => (name, folder, true),
-        _ => return Err("usage: mnemon-bench SUITE --into FOLDER [--quick]".into()),
-    };
-    let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
-        let names: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
-        return Err(format!("there is no suite {name}; the suites are {}", names.join(", ")).into());
-    };
-    let folder = Path::new(folder);
-    // Beside the result and not in the system's folder for temporary files, which may lie in memory.
-    let plan = Plan { is_quick, scratch: folder.join("scratch") };
+    let (name, words) = words.split_first().ok_or(USAGE)?;
+    let suite = suite(name)?;
+    let (plan, folder) = plan(words)?;
+    if plan.only.is_some() && !suite.has_programs {
+        return Err(format!("--only chooses a program, and {name} has none: leave it out").into());
+    }
     std::fs::create_dir_all(&plan.scratch)?;
     let rows = (suite.run)(&plan);
     std::fs::remove_dir_all(&plan.scratch)?;
     std::fs::write(folder.join(format!("{name}.json")), row::json(&rows?))?;
     Ok(())
+}
+
+fn suite(name: &str) -> Result<&'static Suite, String> {
+    SUITES.iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let names: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+        format!("there is no suite {name}; the suites are {}", names.join(", "))
+    })
+}
+
+/// Reads the words after the suite's name, and gives also the folder for the result.
+fn plan(words: &[String]) -> Result<(Plan, PathBuf), &'static str> {
+    let mut plan = Plan { is_quick: false, only: None, may_install: false, scratch: PathBuf::new() };
+    let mut words = words.iter().map(String::as_str);
+    let mut folder = None;
+    while let Some(word) = words.next() {
+        match word {
+            "--quick" => plan.is_quick = true,
+            "--install" => plan.may_install = true,
+            "--only" => plan.only = Some(words.next().ok_or(USAGE)?.to_owned()),
+            "--into" => folder = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
+            _ => return Err(USAGE),
+        }
+    }
+    let folder = folder.ok_or(USAGE)?;
+    // Beside the result and not in the system's folder for temporary files, which may lie in memory.
+    plan.scratch = folder.join("scratch");
+    Ok((plan, folder))
 }

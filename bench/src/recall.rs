@@ -4,11 +4,11 @@
 //! `cargo xtask wordnet`.
 
 use crate::compare::{Case, Side, Timed, compare, timed};
-use crate::{Plan, Rows};
+use crate::{Plan, Rows, command};
 use std::collections::hash_map::DefaultHasher;
 use std::error::Error;
 use std::hash::Hasher;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const SUITE: &str = "recall";
@@ -19,7 +19,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
     if !Path::new(DATA).is_file() {
         return Err(format!("there is no {DATA}: make it with `cargo xtask wordnet`").into());
     }
-    let mnemon = build()?;
+    let mnemon = command::build("release")?;
     let scratch = plan.scratch.canonicalize()?;
     let [tape, base, kept_tape, kept_base] =
         ["run.tape", "base", "kept.tape", "kept-base"].map(|name| scratch.join(name));
@@ -29,7 +29,14 @@ pub(crate) fn run(plan: &Plan) -> Rows {
 
     let mut rows = Vec::new();
     let mut row = |name: &str, rounds, peer, note, ours: Side<'_>, theirs: Side<'_>| {
-        let case = Case { suite: SUITE, name: name.to_owned(), n: 1, peer, rounds: plan.rounds(rounds), note };
+        let case = Case {
+            suite: SUITE,
+            name: name.to_owned(),
+            n: 1,
+            peer,
+            rounds: plan.rounds(rounds),
+            note: String::from(note),
+        };
         compare(case, ours, theirs).map(|row| rows.push(row))
     };
     row(
@@ -71,17 +78,6 @@ pub(crate) fn run(plan: &Plan) -> Rows {
         &mut || plain(),
     )?;
     Ok(rows)
-}
-
-/// Builds the command as users have it.
-fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--quiet", "--package", "mnemon-cli"]).status()?;
-    if !built.success() {
-        return Err("the command does not build".into());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    Ok(target.join("release").join("mnemon").canonicalize()?)
 }
 
 /// Runs a process to its end; its checksum is that of what it prints.

@@ -20,14 +20,17 @@ const ROUNDS: usize = 7;
 pub(crate) fn cases(plan: &Plan) -> Rows {
     let (ours, theirs) = (plan.scratch.join("commit.journal"), plan.scratch.join("commit.peer"));
     let each = plan.scaled(RECORDS_EACH);
-    let case = |name: &str, peer| Case {
+    let case = |name: &str, peer| {
+        Case {
         suite: SUITE,
         name: name.to_owned(),
         n: THREADS * each,
         peer,
         rounds: plan.rounds(ROUNDS),
         note: "every record is durable before its thread goes on, so the times are the disk's and the scheduler's; ours also writes a \
-               note of how far it is synced each time",
+               note of how far it is synced each time"
+            .to_owned(),
+    }
     };
     let group = case("group commit, 64 threads", "one thread, same journal");
     let naive = case("group commit, 64 threads (naive peer)", "64 threads: mutex, write(), fdatasync() a record");

@@ -5,7 +5,7 @@
 
 use super::{SUITE, payload};
 use crate::Rows;
-use crate::row::Row;
+use crate::row::{Ratio, Row};
 use journal::{Access, Disk, DiskFile, Durability, Journal, MemoryDisk, Options};
 use std::error::Error;
 use std::io;
@@ -35,15 +35,13 @@ fn row(name: &str, counted: u64, expected: u64) -> Result<Row, Box<dyn Error>> {
         suite: SUITE,
         case: name.to_owned(),
         n: RECORDS,
-        ours,
+        ours: Some(ours),
         peer: PEER,
-        peer_figure,
-        ratio,
-        ratio_min: ratio,
-        ratio_max: ratio,
+        peer_figure: Some(peer_figure),
+        ratio: Some(Ratio { median: ratio, min: ratio, max: ratio }),
         rounds: 1,
         unit: Some("fsyncs"),
-        note: "an exact count, the same on every machine",
+        note: "an exact count, the same on every machine".to_owned(),
     })
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn cases(plan: &Plan) -> Rows {
     let note = "the file is in the page cache; ours checks every frame's checksums (CRC-32C) and its chain (BLAKE3)";
     let case = |name: &str, peer| {
         let rounds = plan.rounds(ROUNDS);
-        Case { suite: SUITE, name: name.to_owned(), n, peer, rounds, note }
+        Case { suite: SUITE, name: name.to_owned(), n, peer, rounds, note: note.to_owned() }
     };
     let from_file = case("read 1 KiB frames", "read() of the same file");
     let copied = case("read 1 KiB frames (memory)", "memcpy of the payloads");

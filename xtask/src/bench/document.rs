@@ -16,6 +16,12 @@ much as the program's, so only ratios of one run can be compared. Counts do not 
 /// What a suite is about, in a sentence.
 const SUITES: &[(&str, &str)] = &[
     ("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`."),
+    (
+        "metta",
+        "Programs as they are natural in MeTTa and in Prolog, on both the same calls in the same order: SWI-Prolog with default flags \
+         and with `-O`, and the Python wheel of Hyperon. Whole processes with the size varied: a time is the slope between the two sizes \
+         that the note names, so that starting and loading cancel. Hyperon does smaller sizes and is compared by the operation.",
+    ),
     ("recall", "What it costs that a run is kept or recorded: whole processes, against the same run without."),
 ];
 
@@ -42,11 +48,10 @@ pub(super) fn table(run: &Run) -> String {
         let Case { name, peer, ratio, ratio_min, ratio_max, rounds, .. } = case;
         let (ours, theirs) = (figure(case, case.ours), figure(case, case.peer_figure));
         let mark = noted(&mut notes, &case.note);
-        let range = format!("{} to {}", short(*ratio_min), short(*ratio_max));
-        text.push_str(&format!(
-            "| {name}{mark} | {ours} | {peer} | {theirs} | {} | {range} | {rounds} |\n",
-            short(*ratio)
-        ));
+        let ratio = ratio.map_or_else(nothing, short);
+        let range =
+            ratio_min.zip(*ratio_max).map_or_else(nothing, |(min, max)| format!("{} to {}", short(min), short(max)));
+        text.push_str(&format!("| {name}{mark} | {ours} | {peer} | {theirs} | {ratio} | {range} | {rounds} |\n"));
     }
     for (index, note) in notes.iter().enumerate() {
         text.push_str(&format!("\n({}) {note}.\n", index + 1));
@@ -67,11 +72,17 @@ fn noted<'a>(notes: &mut Vec<&'a str>, note: &'a str) -> String {
 }
 
 /// A count, or the time of one operation.
-fn figure(case: &Case, figure: f64) -> String {
-    match &case.unit {
-        Some(unit) => format!("{figure} {unit}"),
-        None => time(figure / case.n.max(1.0)),
+fn figure(case: &Case, figure: Option<f64>) -> String {
+    match (figure, &case.unit) {
+        (None, _) => nothing(),
+        (Some(figure), Some(unit)) => format!("{figure} {unit}"),
+        (Some(figure), None) => time(figure / case.n.max(1.0)),
     }
+}
+
+/// What could not be measured.
+fn nothing() -> String {
+    "–".to_owned()
 }
 
 fn time(nanoseconds: f64) -> String {
@@ -99,12 +110,12 @@ mod tests {
         Case {
             name: name.to_owned(),
             n: 10.0,
-            ours: 12_340.0,
+            ours: Some(12_340.0),
             peer: "p".to_owned(),
-            peer_figure: 24_680.0,
-            ratio: 2.0,
-            ratio_min: 1.5,
-            ratio_max: 123.4,
+            peer_figure: Some(24_680.0),
+            ratio: Some(2.0),
+            ratio_min: Some(1.5),
+            ratio_max: Some(123.4),
             rounds: 5.0,
             unit: unit.map(str::to_owned),
             note: note.to_owned(),
@@ -113,7 +124,9 @@ mod tests {
 
     #[test]
     fn a_table_has_a_line_a_case_and_each_note_once() {
-        let cases = vec![case("a", None, "same"), case("b", Some("fsyncs"), ""), case("c", None, "same")];
+        let unfinished =
+            Case { ours: None, ratio: None, ratio_min: None, ratio_max: None, ..case("d", None, "not in 60 s") };
+        let cases = vec![case("a", None, "same"), case("b", Some("fsyncs"), ""), case("c", None, "same"), unfinished];
         let text = table(&Run { suite: "s".to_owned(), name: "d".to_owned(), cases });
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(
@@ -122,8 +135,11 @@ mod tests {
                 "| a (1) | 1.23 µs | p | 2.47 µs | 2.00 | 1.50 to 123 | 5 |",
                 "| b | 12340 fsyncs | p | 24680 fsyncs | 2.00 | 1.50 to 123 | 5 |",
                 "| c (1) | 1.23 µs | p | 2.47 µs | 2.00 | 1.50 to 123 | 5 |",
+                "| d (2) | – | p | 2.47 µs | – | – | 5 |",
                 "",
                 "(1) same.",
+                "",
+                "(2) not in 60 s.",
             ]
         );
     }

@@ -1,7 +1,8 @@
 //! Comparisons with peers: runs a suite of the workspace `bench`, keeps the run, renders the table.
 //!
 //! 1. Cargo builds `bench/` with its own profile `bench` and runs it with the suite's name and a folder.
-//! 2. The suite writes `SUITE.json` there: `bench/runs/DATE-HOST/` for a full run, below the target folder for a quick one.
+//! 2. The suite writes `SUITE.json` there: `bench/runs/DATE-HOST/` for a full run, below the target folder for a quick one
+//!    or one of a single program.
 //! 3. After a full run `docs/benchmarks.md` is written anew, from the newest run of every suite that has one.
 //!
 //! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`document`].
@@ -13,7 +14,7 @@ mod runs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::arguments::{Arguments, Flag};
+use crate::arguments::{Arguments, Flag, INSTALL};
 use crate::{Outcome, Task, process, repository};
 
 const QUICK: Flag = Flag {
@@ -22,29 +23,40 @@ const QUICK: Flag = Flag {
     about: "fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare",
 };
 
+const ONLY: Flag = Flag {
+    name: "--only",
+    value: Some("PROGRAM"),
+    about: "one program of the suite metta at its full size, kept below the target folder",
+};
+
 pub(crate) const TASK: Task = Task {
     name: "bench",
     about: "Compare Mnemon with peers.",
     details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
-              docs/benchmarks.md; commit both. Run it on a machine that does nothing else.",
+              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, SWI-Prolog and the \
+              Python wheel hyperon, must be there, or come with --install.",
     word: Some("SUITE"),
-    flags: &[QUICK],
+    flags: &[QUICK, ONLY, INSTALL],
     run,
 };
 
 fn run(arguments: &Arguments) -> Result<Outcome, String> {
     let suite = arguments.word().ok_or("which suite? `cargo xtask bench journal` runs one")?;
     let is_quick = arguments.has(QUICK.name);
-    let folder = if is_quick { repository::target().join("bench-quick") } else { folder_of_today()? };
+    let only = arguments.value(ONLY.name);
+    let is_kept = !is_quick && only.is_none();
+    let folder = if is_kept { folder_of_today()? } else { repository::target().join("bench-quick") };
     let mut command = suite_command(suite);
     command.arg("--into").arg(&folder);
-    if is_quick {
-        command.arg(QUICK.name);
+    let switches = [(is_quick, QUICK), (arguments.installs(), INSTALL)];
+    command.args(switches.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.name));
+    if let Some(program) = only {
+        command.args([ONLY.name, program]);
     }
     if !process::shown(&mut command)? {
         return Ok(Outcome::Bad);
     }
-    if is_quick {
+    if !is_kept {
         let run = runs::read(&folder.join(format!("{suite}.json")))?;
         print!("{}", document::table(&run));
         return Ok(Outcome::Good);

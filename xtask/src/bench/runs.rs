@@ -15,17 +15,18 @@ pub(super) struct Run {
     pub(super) cases: Vec<Case>,
 }
 
-/// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit.
+/// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit. What could
+/// not be measured is nothing, and the note says why.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) n: f64,
-    pub(super) ours: f64,
+    pub(super) ours: Option<f64>,
     pub(super) peer: String,
-    pub(super) peer_figure: f64,
-    pub(super) ratio: f64,
-    pub(super) ratio_min: f64,
-    pub(super) ratio_max: f64,
+    pub(super) peer_figure: Option<f64>,
+    pub(super) ratio: Option<f64>,
+    pub(super) ratio_min: Option<f64>,
+    pub(super) ratio_max: Option<f64>,
     pub(super) rounds: f64,
     pub(super) unit: Option<String>,
     pub(super) note: String,
@@ -81,15 +82,17 @@ fn parse(text: &str) -> Result<Vec<Case>, String> {
 fn case(value: &Value) -> Result<Case, String> {
     let text = |key: &str| value[key].as_str().map(str::to_owned).ok_or(format!("a case without the text \"{key}\""));
     let number = |key: &str| value[key].as_f64().ok_or(format!("a case without the number \"{key}\""));
+    let measured =
+        |key: &str| if value.get(key).is_some_and(Value::is_null) { Ok(None) } else { number(key).map(Some) };
     Ok(Case {
         name: text("case")?,
         n: number("n")?,
-        ours: number("ours_ns")?,
+        ours: measured("ours_ns")?,
         peer: text("peer")?,
-        peer_figure: number("peer_ns")?,
-        ratio: number("ratio")?,
-        ratio_min: number("ratio_min")?,
-        ratio_max: number("ratio_max")?,
+        peer_figure: measured("peer_ns")?,
+        ratio: measured("ratio")?,
+        ratio_min: measured("ratio_min")?,
+        ratio_max: measured("ratio_max")?,
         rounds: number("rounds")?,
         unit: value["unit"].as_str().map(str::to_owned),
         note: text("note")?,
@@ -105,10 +108,12 @@ mod tests {
     #[test]
     fn a_case_is_read() {
         let cases = parse(&format!("[{CASE}]")).unwrap();
-        assert_eq!((cases[0].name.as_str(), cases[0].ours, cases[0].ratio_max), ("c", 10.0, 3.5));
+        assert_eq!((cases[0].name.as_str(), cases[0].ours, cases[0].ratio_max), ("c", Some(10.0), Some(3.5)));
         assert_eq!(cases[0].unit, None);
         let counted = CASE.replace("\"note\"", "\"unit\":\"fsyncs\",\"note\"");
         assert_eq!(parse(&format!("[{counted}]")).unwrap()[0].unit.as_deref(), Some("fsyncs"));
+        let unfinished = CASE.replace("\"peer_ns\":30", "\"peer_ns\":null");
+        assert_eq!(parse(&format!("[{unfinished}]")).unwrap()[0].peer_figure, None);
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Where SWI-Prolog and `hyperon` are, and how they come into the target folder.
+//!
+//! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
+//! which needs no rights and installs nothing. `hyperon` is a wheel of PyPI, in a virtual environment below the target folder.
+//! Nothing is fetched unless asked for.
+
+use crate::command::target;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const HYPERON: &str = "hyperon==0.2.6";
+/// All that `swipl` needs and a small Debian does not have.
+const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
+
+const WITHOUT_SWIPL: &str = "SWI-Prolog is missing. To get it: `cargo xtask bench metta --install` downloads Debian's packages \
+    into the target folder (needs apt-get and dpkg, installs nothing); or install Debian's swi-prolog-nox, or any other \
+    package that has `swipl`";
+const WITHOUT_HYPERON: &str = "the Python wheel hyperon 0.2.6 is missing. To get it: `cargo xtask bench metta --install` \
+    puts it into a virtual environment below the target folder (needs python3 with venv, up to Python 3.12 or so)";
+
+pub(super) struct Peers {
+    pub(super) swipl: Swipl,
+    /// The program that runs a file.
+    pub(super) hyperon: PathBuf,
+}
+
+/// Finds the peers, or gets them.
+///
+/// # Errors
+/// What is missing and how to get it.
+pub(super) fn find(may_install: bool) -> Result<Peers, Box<dyn Error>> {
+    let folder = std::path::absolute(target())?.join("peers");
+    let swipl = found(WITHOUT_SWIPL, may_install, || Swipl::find(&folder), || unpack_swipl(&folder))?;
+    let hyperon = folder.join("hyperon").join("bin").join("metta-py");
+    let find_hyperon = || hyperon.is_file().then(|| hyperon.clone());
+    let hyperon = found(WITHOUT_HYPERON, may_install, find_hyperon, || install_hyperon(&folder.join("hyperon")))?;
+    Ok(Peers { swipl, hyperon })
+}
+
+fn found<T>(
+    missing: &str,
+    may_install: bool,
+    find: impl Fn() -> Option<T>,
+    install: impl FnOnce() -> Result<(), Box<dyn Error>>,
+) -> Result<T, Box<dyn Error>> {
+    if let Some(peer) = find() {
+        return Ok(peer);
+    }
+    if may_install {
+        install().map_err(|error| format!("{missing}. ({error})"))?;
+    }
+    find().ok_or_else(|| missing.into())
+}
+
+/// SWI-Prolog, the system's or unpacked.
+pub(super) struct Swipl {
+    program: PathBuf,
+    /// Where packages were unpacked, if the system has none.
+    root: Option<PathBuf>,
+}
+
+impl Swipl {
+    fn find(folder: &Path) -> Option<Self> {
+        let system = Self { program: PathBuf::from("swipl"), root: None };
+        [system, Self::unpacked(folder)].into_iter().find(Self::starts)
+    }
+
+    fn unpacked(folder: &Path) -> Self {
+        let root = folder.join("swi-prolog");
+        let machine = format!("{}-linux", std::env::consts::ARCH);
+        let program = root.join("usr/lib/swi-prolog/bin").join(machine).join("swipl");
+        Self { program, root: Some(root) }
+    }
+
+    /// It, with what it needs to find itself.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some(root) = &self.root {
+            let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+            command.env("SWI_HOME_DIR", root.join("usr/lib/swi-prolog")).env("LD_LIBRARY_PATH", libraries);
+        }
+        command
+    }
+
+    fn starts(&self) -> bool {
+        let mut command = self.command();
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+fn unpack_swipl(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let store = folder.join("packages");
+    fs::create_dir_all(&store)?;
+    checked(Command::new("apt-get").args(["-qq", "download"]).args(DEBIAN_PACKAGES).current_dir(&store))?;
+    let swipl = Swipl::unpacked(folder);
+    for entry in fs::read_dir(&store)? {
+        checked(Command::new("dpkg").arg("-x").arg(entry?.path()).arg(folder.join("swi-prolog")))?;
+    }
+    // Debian makes this when the package is installed; without it member/2 would not be found.
+    checked(swipl.command().args(["-q", "-g", "make_library_index(swi(library))", "-t", "halt"]))
+}
+
+fn install_hyperon(environment: &Path) -> Result<(), Box<dyn Error>> {
+    checked(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
+    let pip = environment.join("bin").join("pip");
+    checked(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", HYPERON]))
+}
+
+fn checked(command: &mut Command) -> Result<(), Box<dyn Error>> {
+    let shown = format!("{command:?}");
+    let status = command.stdin(Stdio::null()).status().map_err(|error| format!("cannot start {shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_comes_with_how_to_get_it() {
+        let missing = |may_install| found(WITHOUT_SWIPL, may_install, || None::<()>, || Err("no network".into()));
+        assert_eq!(missing(false).unwrap_err().to_string(), WITHOUT_SWIPL);
+        assert!(missing(true).unwrap_err().to_string().ends_with("(no network)"));
+        for text in [WITHOUT_SWIPL, WITHOUT_HYPERON] {
+            assert!(text.contains("`cargo xtask bench metta --install`"));
+        }
+    }
+}
