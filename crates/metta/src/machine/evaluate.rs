@@ -103,7 +103,7 @@ impl Running<'_> {
 
     fn call_raw(&mut self, value: Ref, head: Ref, arity: usize, result: TypeId) -> Result<(), Halt> {
         let function = self.m.code.function(head, arity as Slot, result);
-        self.m.ensure(arity + HEADER)?;
+        self.m.own_frame(arity)?;
         for index in 0..arity {
             let child = self.m.values.heap.child(value, index + 1);
             self.m.set_slot(index as Slot, child);
@@ -113,7 +113,7 @@ impl Running<'_> {
 
     fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
-        self.m.ensure(usize::from(CHILDREN) + length + HEADER)?;
+        self.m.own_frame(usize::from(CHILDREN) + length)?;
         // The slot of the expression is where results come in: the expression goes behind the children.
         self.m.set_slot(CHILDREN + length as Slot, value);
         self.m.set_slot(INDEX, raw(0));

@@ -209,6 +209,14 @@ impl Running<'_> {
         self.give_fuel();
         self.m.stack[0] = ANSWER;
         (self.m.stack[1], self.m.stack[2]) = (0, 0);
+        if std::env::var_os("DUMP").is_some() {
+            let r = self.begin(atom);
+            self.m.dump(0);
+            if let Err(halt) = r {
+                return halt;
+            }
+            return self.run();
+        }
         if let Err(halt) = self.begin(atom) {
             return halt;
         }

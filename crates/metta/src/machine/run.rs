@@ -87,6 +87,17 @@ impl Machine {
         self.move_frame(place, arguments)
     }
 
+    /// Makes the slots of the frame at hand free for something else: it moves up if a choice needs what is in them.
+    pub(super) fn own_frame(&mut self, slots: usize) -> Result<(), Halt> {
+        if self.base < self.protected {
+            let to = self.protected;
+            self.ensure(to - self.base + HEADER)?;
+            self.stack.copy_within(self.base..self.base + HEADER, to);
+            self.base = to;
+        }
+        self.ensure(slots + HEADER)
+    }
+
     #[cold]
     fn move_frame(&mut self, place: usize, arguments: usize) -> Result<usize, Halt> {
         let to = self.protected;

@@ -240,9 +240,15 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// The slots of a call's frame. What is needed behind the call gets its slot before: the callee takes what follows.
+    fn block(&mut self, arguments: &[Atom]) -> Slot {
+        arguments.iter().for_each(|argument| self.make_shared(argument));
+        self.slots(HEADER + arguments.len())
+    }
+
     /// A call whose arguments are evaluated to these types.
     fn call(&mut self, function: u32, arguments: &[Atom], types: &[TypeId], dest: Dest) {
-        let block = self.slots(HEADER + arguments.len());
+        let block = self.block(arguments);
         let begins = dest != Dest::Tail && arguments.iter().any(|argument| self.may_branch(argument));
         let outer = self.errors;
         let label = begins.then(|| self.begin_barrier(block + 2));
@@ -368,7 +374,7 @@ impl Compiler<'_, '_> {
     }
 
     fn typed_call(&mut self, function: u32, formals: &[Formal], arguments: &[Atom], dest: Dest) {
-        let block = self.slots(HEADER + arguments.len());
+        let block = self.block(arguments);
         let is_open = |compiler: &Self, (formal, argument): (&Formal, &Atom)| {
             matches!(formal, Formal::Typed(_)) && compiler.may_branch(argument)
         };
