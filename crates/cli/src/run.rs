@@ -276,6 +276,8 @@ fn print_statistics(engine: &Engine, elapsed: Duration) {
     let counts = engine.statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
     render::say(&format!("steps        {}", counts.steps));
+    render::say(&format!("calls        {}", counts.calls));
+    render::say(&format!("interpreted  {}", counts.interpreted));
     render::say(&format!("depth        {}", counts.depth_max));
     render::say(&format!("atoms        {}", engine.atom_count()));
     let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];

@@ -67,6 +67,8 @@ pub(super) enum Guard {
     Plain,
     /// Anything but a space.
     NoSpace,
+    /// What makes a tuple as the head of an expression with so many arguments.
+    Head(Slot),
 }
 
 /// One instruction.
@@ -110,6 +112,8 @@ pub(super) enum Instruction {
     Call { function: u32, site: u32, begun: bool },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
+    /// A call whose head is in a slot, on the arguments at the site's frame.
+    Apply { head: Slot, count: Slot, type_id: TypeId, site: u32, tail: bool, same: bool },
     /// The call of the function stands for itself.
     Unreduced { function: u32 },
     /// The result of this frame.

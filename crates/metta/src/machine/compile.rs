@@ -151,8 +151,12 @@ impl Running<'_> {
         if head.tag() != super::values::SYMBOL {
             return None;
         }
-        let head = Atom::Symbol(self.m.values.symbol_of(head).clone());
+        let is_compound = head == super::values::COMPOUND;
         let source = &mut self.runner.variables;
+        let head = match is_compound {
+            true => Atom::Variable(source.fresh(names::asked())),
+            false => Atom::Symbol(self.m.values.symbol_of(head).clone()),
+        };
         let asked: Vec<Variable> = (0..count).map(|_| source.fresh(&Symbol::new("a"))).collect();
         let arguments = asked.iter().map(|variable| Atom::Variable(variable.clone()));
         let call = Atom::expression(std::iter::once(head).chain(arguments).collect::<Vec<_>>());
@@ -162,6 +166,10 @@ impl Running<'_> {
         let body = source.fresh(names::asked());
         let rule = Atom::expression([names::equal(), call, Atom::Variable(body.clone())]);
         let found = self.space.query(&rule, source);
+        if is_compound {
+            // What reduces an expression with a compound head is left to the interpreter.
+            return if self.has_compound_head(&found, &rule) { None } else { Some(Vec::new()) };
+        }
         let value = |solution: &space::Solution, variable: &Variable| {
             let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
             bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
@@ -171,6 +179,16 @@ impl Running<'_> {
             (arguments, value(solution, &body))
         });
         Some(rules.collect())
+    }
+
+    /// Whether one of the rules found for a variable head has a head that is no symbol and no native function.
+    fn has_compound_head(&self, found: &[space::Solution], rule: &Atom) -> bool {
+        let call = rule.children().and_then(|children| children.get(1)).and_then(Atom::head);
+        let Some(Atom::Variable(asked)) = call else { return true };
+        found.iter().any(|solution| {
+            let head = solution.iter().find(|(bound, _)| bound == asked).map(|(_, value)| value);
+            !matches!(head, Some(Atom::Symbol(_)))
+        })
     }
 
     fn compile_rules(

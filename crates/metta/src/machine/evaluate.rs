@@ -10,7 +10,7 @@ use super::choices::Gathered;
 use super::code::{CHILD, HEADER, Kind, Slot, TypeId};
 use super::run::{NONE, raw};
 use super::types::HeadKind;
-use super::values::{EMPTY, ERROR, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, INTEGER, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
 use crate::interpreter::{self, Task};
 use region::{Ref, tag};
@@ -177,8 +177,13 @@ impl Running<'_> {
     /// All children are evaluated: the call is made in place of the tuple's frame.
     fn call_tuple(&mut self, type_id: TypeId, length: usize) -> Result<(), Halt> {
         let head = self.m.read(CHILDREN);
-        if head.tag() == SYMBOL && head != ERROR {
-            let function = self.m.code.function(head, (length - 1) as Slot, type_id);
+        if let Some(function) = self.function_of(head, (length - 1) as Slot, type_id) {
+            let is_compound = head.tag() != SYMBOL;
+            if is_compound && !self.is_constructor(function)? {
+                let call = self.tuple_of(length)?;
+                let type_atom = self.type_atom(type_id);
+                return self.interpret(call, NONE, |atom| Task::Call(atom, type_atom));
+            }
             if self.is_constructor(function)? {
                 return self.give_tuple(length);
             }
@@ -191,6 +196,58 @@ impl Running<'_> {
         let call = self.tuple_of(length)?;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
         self.interpret(call, NONE, |atom| Task::Call(atom, type_atom))
+    }
+
+    /// A call whose head is in a slot, its arguments at the site's frame.
+    pub(super) fn apply(
+        &mut self,
+        head: Slot,
+        count: Slot,
+        (type_id, same): (TypeId, bool),
+        site: u32,
+        tail: bool,
+    ) -> Result<(), Halt> {
+        let head = self.m.read(head);
+        let block = self.m.site(site).at;
+        let function = self.function_of(head, count, type_id);
+        let is_data = match function {
+            Some(function) => self.is_constructor(function)?,
+            None => head.tag() == tag::VARIABLE || head == ERROR,
+        };
+        if let (Some(function), false, SYMBOL) = (function, is_data, head.tag()) {
+            return if tail { self.tail_call(function, block) } else { self.call(function, site, true) };
+        }
+        let mut children = vec![head];
+        children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
+        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+        if !is_data {
+            let type_atom = self.type_atom(type_id);
+            let site = if tail { NONE } else { site };
+            return self.interpret(call, site, |atom| Task::Call(atom, type_atom));
+        }
+        let value = self.m.note_normal(call);
+        let value = if same { value } else { value.unmarked() };
+        if tail {
+            return self.give(value);
+        }
+        // The barrier of the call: its arguments may have further results.
+        let level = self.m.slot(block + 2).bits();
+        if self.m.choices.len() as u32 == level {
+            return self.resume(site, value);
+        }
+        let base = self.m.base as u32;
+        self.gather(value, level, site, base)
+    }
+
+    /// The function that a head and so many arguments call.
+    fn function_of(&mut self, head: Ref, count: Slot, type_id: TypeId) -> Option<u32> {
+        match head.tag() {
+            SYMBOL if head != ERROR => Some(self.m.code.function(head, count, type_id)),
+            tag::EXPRESSION | tag::MARKED | TERM | INTEGER | tag::NUMBER => {
+                Some(self.m.code.function(COMPOUND, count, type_id))
+            }
+            _ => None,
+        }
     }
 
     fn tuple_of(&mut self, length: usize) -> Result<Ref, Halt> {
@@ -259,6 +316,9 @@ impl Running<'_> {
         self.m.interpreted += 1;
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+        if std::env::var_os("DUMP").is_some() {
+            eprintln!("interpreted: {atom}");
+        }
         let found = interpreter::solve(self.runner, &self.space, task(atom));
         self.m.steps += found.steps;
         self.m.depth_max = self.m.depth_max.max(found.depth_max);

@@ -266,6 +266,9 @@ impl Running<'_> {
             Instruction::Superpose { slot, site } => self.superpose(slot, site),
             Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
+            Instruction::Apply { head, count, type_id, site, tail, same } => {
+                self.apply(head, count, (type_id, same), site, tail)
+            }
             Instruction::Unreduced { function } => self.give_unreduced(function),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.form_variable(index)?;
@@ -288,7 +291,7 @@ impl Running<'_> {
     }
 
     #[inline]
-    fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
+    pub(super) fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
         let at = self.m.site(site).at;
         let place = self.m.base + HEADER + usize::from(at);
         self.m.stack[place] = site;
@@ -306,7 +309,7 @@ impl Running<'_> {
     }
 
     #[inline]
-    fn tail_call(&mut self, function: u32, at: Slot) -> Result<(), Halt> {
+    pub(super) fn tail_call(&mut self, function: u32, at: Slot) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         let from = self.m.base + HEADER + usize::from(at) + HEADER;
         self.tail_with(function, from, count)
@@ -428,6 +431,7 @@ impl Running<'_> {
             Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
+            Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
             Guard::Type(type_id) => self.has_type(value, type_id),

@@ -263,6 +263,16 @@ impl Running<'_> {
         self.rules_of(head, count).is_none_or(|rules| !rules.is_empty())
     }
 
+    /// Whether an expression with this value as its head is a tuple.
+    pub(super) fn makes_a_tuple(&mut self, head: Ref, arity: usize) -> bool {
+        match head.tag() {
+            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::values::ERROR,
+            tag::VARIABLE | INTEGER | tag::NUMBER => true,
+            tag::EXPRESSION | tag::MARKED => self.is_open(head),
+            _ => false,
+        }
+    }
+
     /// Whether a value has no type at all, so that it agrees with every type.
     pub(super) fn is_open(&mut self, value: Ref) -> bool {
         match value.tag() {

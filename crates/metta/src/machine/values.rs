@@ -48,6 +48,8 @@ symbols! {
     ERROR = 1, crate::names::ERROR;
     NOT_REDUCIBLE = 2, crate::names::NOT_REDUCIBLE;
     RETURN = 3, crate::names::RETURN;
+    // Stands for every expression at the head of a call; no source can write it.
+    COMPOUND = 4, "(";
 }
 
 /// The small integer of a word, if it is one.

@@ -6,7 +6,7 @@ use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
-use region::{Ref, tag};
+use region::Ref;
 use space::{Atom, Variable};
 
 impl Compiler<'_, '_> {
@@ -185,7 +185,41 @@ impl Compiler<'_, '_> {
                     HeadKind::Other => self.plain(atom, type_id, dest),
                 }
             }
-            _ => self.plain(atom, type_id, dest),
+            head => {
+                let mut guards = Vec::new();
+                if !self.head_is_open(head, arity, &mut guards) {
+                    return self.plain(atom, type_id, dest);
+                }
+                self.guard(&guards, atom, type_id, dest);
+                self.apply(children, type_id, dest);
+            }
+        }
+    }
+
+    /// A tuple whose head is known only when it is evaluated.
+    fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
+        children.iter().for_each(|child| self.make_shared(child));
+        let head = self.slot();
+        let block = self.slots(HEADER + children.len() - 1);
+        let outer = self.errors;
+        let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
+        for (index, child) in children.iter().enumerate() {
+            let dst = if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
+            self.value(child, 0, Dest::Slot(dst));
+        }
+        self.errors = outer;
+        let same = children.iter().all(|child| self.is_same(child));
+        let count = (children.len() - 1) as Slot;
+        let dst = match dest {
+            Dest::Slot(dst) => dst,
+            Dest::Tail => 0,
+        };
+        let site = self.site(dst, Some(block));
+        self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
+        if dest != Dest::Tail {
+            self.mark_live(dst);
+            self.state.is_stale = true;
+            self.end_barrier(label, block + 2, site);
         }
     }
 
@@ -409,25 +443,31 @@ impl Compiler<'_, '_> {
     }
 
     /// Emits guards: where one does not hold, the whole expression is evaluated as it stands.
-    pub(super) fn guard(&mut self, guards: &[(Slot, Guard)], atom: &Atom, type_id: TypeId, dest: Dest) {
-        for &(slot, guard) in guards {
-            if !self.holds(slot, guard) {
-                self.or_plain(Instruction::Guard { slot, guard, or: 0 }, atom, type_id, dest);
-                match guard {
-                    Guard::Number => self.know(slot, Fact::Number),
-                    Guard::Bool => self.know(slot, Fact::Bool),
-                    _ => {}
-                }
+    pub(super) fn guard(&mut self, guards: &[Instruction], atom: &Atom, type_id: TypeId, dest: Dest) {
+        for &guard in guards {
+            if self.holds(guard) {
+                continue;
+            }
+            self.or_plain(guard, atom, type_id, dest);
+            match guard {
+                Instruction::Guard { slot, guard: Guard::Number, .. } => self.know(slot, Fact::Number),
+                Instruction::Guard { slot, guard: Guard::Bool, .. } => self.know(slot, Fact::Bool),
+                _ => {}
             }
         }
     }
 
-    fn holds(&self, slot: Slot, guard: Guard) -> bool {
-        let fact = self.state.facts.get(&slot);
+    /// Whether what is known already makes a guard needless.
+    fn holds(&self, guard: Instruction) -> bool {
+        let fact = |slot: Slot| self.state.facts.get(&slot).copied();
         match guard {
-            Guard::Number => fact == Some(&Fact::Number),
-            Guard::Bool => fact == Some(&Fact::Bool),
-            Guard::Plain => fact.is_some(),
+            Instruction::Guard { slot, guard, .. } => match guard {
+                Guard::Number => fact(slot) == Some(Fact::Number),
+                Guard::Bool => fact(slot) == Some(Fact::Bool),
+                Guard::Plain => fact(slot).is_some(),
+                _ => false,
+            },
+            Instruction::GuardSame { left, right, .. } => fact(left).is_some() && fact(left) == fact(right),
             _ => false,
         }
     }
@@ -437,7 +477,7 @@ impl Compiler<'_, '_> {
         &mut self,
         formals: &[Formal],
         arguments: &[Atom],
-        guards: &mut Vec<(Slot, Guard)>,
+        guards: &mut Vec<Instruction>,
     ) -> bool {
         formals.iter().zip(arguments).all(|(formal, argument)| match formal {
             Formal::Raw => true,
@@ -446,12 +486,12 @@ impl Compiler<'_, '_> {
         })
     }
 
-    fn is_raw_expression(&mut self, argument: &Atom, guards: &mut Vec<(Slot, Guard)>) -> bool {
+    fn is_raw_expression(&mut self, argument: &Atom, guards: &mut Vec<Instruction>) -> bool {
         match argument {
             Atom::Expression(_) => true,
             Atom::Variable(variable) => {
                 let Some(&slot) = self.state.variables.get(variable) else { return false };
-                guards.push((slot, Guard::Expression));
+                guards.push(Instruction::Guard { slot, guard: Guard::Expression, or: 0 });
                 true
             }
             _ => false,
@@ -464,7 +504,7 @@ impl Compiler<'_, '_> {
         atom: &Atom,
         type_id: TypeId,
         is_nested: bool,
-        guards: &mut Vec<(Slot, Guard)>,
+        guards: &mut Vec<Instruction>,
     ) -> bool {
         if is_nested && (type_id == 0 || type_id == self.run.m.atom_type) {
             return true;
@@ -472,7 +512,7 @@ impl Compiler<'_, '_> {
         match atom {
             Atom::Variable(variable) => {
                 let Some(&slot) = self.state.variables.get(variable) else { return true };
-                guards.push((slot, self.guard_for(type_id)));
+                guards.push(Instruction::Guard { slot, guard: self.guard_for(type_id), or: 0 });
                 true
             }
             Atom::Expression(expression) if !expression.is_empty() => self.call_agrees(atom, type_id, guards),
@@ -480,6 +520,28 @@ impl Compiler<'_, '_> {
                 Some(known) => self.run.leaf_has_type(leaf, known, type_id),
                 None => type_id == 0,
             },
+        }
+    }
+
+    /// Whether what stands first in an expression has no function type, so that the expression is a tuple.
+    fn head_is_open(&mut self, head: &Atom, arity: usize, guards: &mut Vec<Instruction>) -> bool {
+        match head {
+            Atom::Variable(variable) => {
+                if let Some(&slot) = self.state.variables.get(variable) {
+                    guards.push(Instruction::Guard { slot, guard: Guard::Head(arity as Slot), or: 0 });
+                }
+                true
+            }
+            Atom::Expression(expression) => match expression.children().first() {
+                None => true,
+                Some(inner @ Atom::Symbol(_)) => {
+                    let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
+                    self.run.is_open(inner)
+                }
+                Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, expression.len() - 1, guards),
+                Some(_) => false,
+            },
+            _ => false,
         }
     }
 
@@ -492,12 +554,15 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn call_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<(Slot, Guard)>) -> bool {
+    fn call_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<Instruction>) -> bool {
         let children = call.children().expect("a call is an expression");
         let arity = children.len() - 1;
-        let Some(head) = self.run.m.values.constant_leaf(&children[0]) else { return false };
-        if head.tag() == tag::VARIABLE {
-            return false;
+        let Some(head) = self.run.m.values.constant_leaf(&children[0]) else {
+            return self.head_is_open(&children[0], arity, guards);
+        };
+        if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
+            let bool_type = self.run.m.bool_type;
+            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => true,
@@ -507,7 +572,7 @@ impl Compiler<'_, '_> {
                 self.run.agrees_statically(result, type_id)
                     && signature.formals.iter().zip(&children[1..]).all(|(formal, child)| match formal {
                         Formal::Raw => true,
-                        Formal::Expression => matches!(child, Atom::Expression(_)),
+                        Formal::Expression => self.is_raw_expression(child, guards),
                         Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
                     })
             }

@@ -49,6 +49,20 @@ pub(super) fn operation_name(atom: &Atom) -> Option<&'static str> {
     Operation::of(atom).map(Operation::static_name)
 }
 
+/// What one side of `==` is.
+#[derive(Clone, Copy)]
+enum Side {
+    /// A number, or arithmetic.
+    Number,
+    /// A variable.
+    Slot(Slot),
+    /// A symbol without types.
+    Open,
+    /// A call of a function without types.
+    Call,
+    Other,
+}
+
 impl Compiler<'_, '_> {
     pub(super) fn special(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
         let arguments = &atom.children().expect("a form is an expression")[1..];
@@ -336,52 +350,67 @@ impl Compiler<'_, '_> {
     /// `==` takes two values of one type.
     fn equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
         let bool_type = self.run.m.bool_type;
-        if !self.run.agrees_statically(bool_type, type_id) {
-            return self.plain(atom, type_id, dest);
-        }
         let mut guards = Vec::new();
-        let number = self.run.m.number_type;
-        let is_known = self.agrees(left, number, true, &mut guards) && self.agrees(right, number, true, &mut guards);
-        let are_leaves = left.children().is_none() && right.children().is_none();
-        if are_leaves && !self.are_numbers(&guards, left, right) {
-            return self.leaf_equality(atom, left, right, type_id, dest);
-        }
-        if !is_known {
-            return self.plain(atom, type_id, dest);
-        }
+        let sides = if self.run.agrees_statically(bool_type, type_id) {
+            self.sides_agree(left, right, &mut guards)
+        } else {
+            None
+        };
+        let Some(side_type) = sides else { return self.plain(atom, type_id, dest) };
         self.guard(&guards, atom, type_id, dest);
-        self.comparison(Comparison::Equal, left, right, number, dest);
+        self.comparison(Comparison::Equal, left, right, side_type, dest);
     }
 
-    /// Whether both sides are known to be numbers without a guard.
-    fn are_numbers(&self, guards: &[(Slot, Guard)], left: &Atom, right: &Atom) -> bool {
-        let is_number = |slot: &Slot| self.state.facts.get(slot) == Some(&Fact::Number);
-        guards.iter().all(|(slot, _)| is_number(slot))
-            && [left, right].iter().all(|side| matches!(side, Atom::Variable(_) | Atom::Grounded(space::Grounded::Number(_))))
-    }
-
-    fn leaf_equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
-        let slots = [left, right].map(|side| {
-            let slot = match side {
-                Atom::Variable(variable) => return self.slot_of(variable),
-                _ => self.slot(),
-            };
-            self.raw(side, Dest::Slot(slot));
-            slot
-        });
-        self.or_plain(Instruction::GuardSame { left: slots[0], right: slots[1], or: 0 }, atom, type_id, dest);
-        let [first, second] = [left, right].map(|side| match side {
-            Atom::Variable(_) => {
-                let dst = self.slot();
-                self.argument(side, 0, dst);
-                dst
+    /// The type that both sides of `==` are evaluated to, if their types agree and the guards hold.
+    pub(super) fn sides_agree(&mut self, left: &Atom, right: &Atom, guards: &mut Vec<Instruction>) -> Option<TypeId> {
+        let number = self.run.m.number_type;
+        let (first, second) = (self.side(left), self.side(right));
+        match (first, second) {
+            (Side::Slot(left), Side::Slot(right)) => {
+                guards.push(Instruction::GuardSame { left, right, or: 0 });
+                Some(0)
             }
-            _ => self.operand(side, 0),
-        });
-        let dst = self.target(dest);
-        let site = self.site(dst, None);
-        self.emit(Instruction::Compare { comparison: Comparison::Equal, left: first, right: second, site });
-        self.finish(dst, dest);
+            (Side::Number, _) | (_, Side::Number) => {
+                let agree = self.agrees(left, number, false, guards) && self.agrees(right, number, false, guards);
+                agree.then_some(number)
+            }
+            (Side::Open, Side::Slot(slot)) | (Side::Slot(slot), Side::Open) => {
+                guards.push(Instruction::Guard { slot, guard: Guard::Plain, or: 0 });
+                Some(0)
+            }
+            (Side::Call, Side::Slot(_)) | (Side::Slot(_), Side::Call) => {
+                let agree = self.agrees(left, number, false, guards) && self.agrees(right, number, false, guards);
+                agree.then_some(number)
+            }
+            (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
+            (Side::Other, _) | (_, Side::Other) => None,
+        }
+    }
+
+    fn side(&mut self, atom: &Atom) -> Side {
+        match atom {
+            Atom::Variable(variable) => match self.state.variables.get(variable) {
+                Some(slot) if self.state.facts.get(slot) == Some(&Fact::Number) => Side::Number,
+                Some(&slot) => Side::Slot(slot),
+                None => Side::Other,
+            },
+            Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
+            Atom::Symbol(_) => {
+                let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+                if self.run.is_open(leaf) { Side::Open } else { Side::Other }
+            }
+            Atom::Expression(expression) if !expression.is_empty() => {
+                let head = &expression.children()[0];
+                if operation_name(head).is_some_and(|name| arithmetic_of(name).is_some()) {
+                    return Side::Number;
+                }
+                let Atom::Symbol(_) = head else { return Side::Other };
+                let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                let kind = self.run.head_kind(leaf, expression.len() - 1);
+                if matches!(kind, HeadKind::Untyped) { Side::Call } else { Side::Other }
+            }
+            _ => Side::Other,
+        }
     }
 
     fn bindings(&mut self, atom: &Atom, pairs: &Atom, body: &Atom, type_id: TypeId, dest: Dest) {
