@@ -174,6 +174,9 @@ impl Chunks {
 
     /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
     fn leave(&mut self, lane: &Lane) {
+        if lane.room() == 0 {
+            return;
+        }
         self.words[lane.cursor as usize * 2..lane.end as usize * 2].fill(Ref::from_bits(0));
     }
 
@@ -184,6 +187,11 @@ impl Chunks {
         let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
         if self.live_count() + wanted.longer > self.limit {
             return Err(self.full());
+        }
+        if wanted.anew == 1 && self.free != NONE {
+            let start = self.free;
+            self.unlink(NONE, start, 1);
+            return Ok(Run { start, count: 1 });
         }
         let budget = wanted.anew.saturating_mul(SEARCH_STEPS);
         if let Some(run) = self.search(&wanted, budget) {
@@ -328,6 +336,18 @@ impl Chunks {
         let link = &self.links[(cell / CHUNK_CELLS) as usize];
         let later = link.order > part.order || link.order == part.order && cell >= part.cursor;
         link.owner == part.owner && later
+    }
+
+    /// Copies the content of cells. A few are copied faster than a call is made.
+    #[inline(always)]
+    pub(crate) fn copy_cells(&mut self, from: u32, to: u32, count: usize) {
+        let (from, to) = (from as usize * 2, to as usize * 2);
+        match count {
+            1 => self.words.copy_within(from..from + 2, to),
+            2 => self.words.copy_within(from..from + 4, to),
+            3 => self.words.copy_within(from..from + 6, to),
+            _ => self.words.copy_within(from..from + count * 2, to),
+        }
     }
 
     /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place,

@@ -31,7 +31,7 @@ const LONG_PREFIX_CELLS: usize = 1;
 pub struct Heap {
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
-    /// Cells handed out, without those in the last chunks of lanes: see [`Place::pending`].
+    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     handed_out: u64,
 }
 
@@ -100,7 +100,7 @@ impl Heap {
             self.handed_out += u64::from(lane.cursor - place.cursor);
             lane.cursor = place.cursor;
         } else {
-            self.handed_out = (self.handed_out + lane.place().pending()).wrapping_sub(place.pending());
+            self.settle(lane.place().pending(), place);
             self.chunks.release(lane, place);
         }
     }
@@ -115,6 +115,17 @@ impl Heap {
             _ => return true,
         };
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
+    }
+
+    /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
+    fn settle(&mut self, cells: u64, place: Place) {
+        self.handed_out = self.handed_out + cells - place.pending();
+    }
+
+    /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
+    pub(crate) fn given(&self, region: &Region) -> u64 {
+        let lanes = [region.expressions, region.variables, region.numbers];
+        self.handed_out + lanes.iter().map(|lane| lane.place().pending()).sum::<u64>()
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -133,8 +144,8 @@ impl Heap {
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
         let at = self.place(region, children.len())?;
-        let first = at as usize * 2 + 1;
-        self.chunks.words[first..first + children.len()].copy_from_slice(children);
+        let words = self.write_header(at, children.len());
+        copy_words(&mut words[1..1 + children.len()], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
@@ -142,21 +153,17 @@ impl Heap {
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
         let at = self.place(region, length)?;
-        let first = at as usize * 2 + 1;
-        self.chunks.words[first..first + length].fill(ZERO);
+        self.write_header(at, length)[1..1 + length].fill(ZERO);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
-    /// A place for an expression: its header is written, and zero where the last cell has a word too many.
+    /// A place for an expression of this length, with its prefix if it needs one.
     #[inline]
     pub(crate) fn place(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        let cells = cells_of(length);
-        let at = match region.expressions.bump(cells) {
-            Some(at) => at,
-            None => return self.place_elsewhere(region, length),
-        };
-        self.write_header(at, cells, length);
-        Ok(at)
+        match region.expressions.bump(cells_of(length)) {
+            Some(at) => Ok(at),
+            None => self.place_elsewhere(region, length),
+        }
     }
 
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
@@ -168,23 +175,21 @@ impl Heap {
         }
         let cells = cells_of(length);
         if length < LONG {
-            let at = self.extend(&mut region.expressions, Kind::Expressions, cells)?;
-            self.write_header(at, cells, length);
-            return Ok(at);
+            return self.extend(&mut region.expressions, Kind::Expressions, cells);
         }
         let prefix = self.extend(&mut region.expressions, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
-        self.chunks.words[prefix as usize * 2] = Ref::new(tag::IMMEDIATE_1, length as u32);
-        self.chunks.words[prefix as usize * 2 + 1] = ZERO;
-        let at = prefix + LONG_PREFIX_CELLS as u32;
-        self.write_header(at, cells, LONG);
-        Ok(at)
+        self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
+        Ok(prefix + LONG_PREFIX_CELLS as u32)
     }
 
+    /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
-    fn write_header(&mut self, at: u32, cells: usize, length: usize) {
-        let first = at as usize * 2;
-        self.chunks.words[first + cells * 2 - 1] = ZERO;
-        self.chunks.words[first] = Ref::new(tag::IMMEDIATE_0, (length as u32) << NOTE_BITS);
+    fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
+        let (first, count) = (at as usize * 2, cells_of(length) * 2);
+        let words = &mut self.chunks.words[first..first + count];
+        words[count - 1] = ZERO;
+        words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
+        words
     }
 
     /// How many children an expression has.
@@ -398,4 +403,24 @@ impl Heap {
 #[inline]
 pub(crate) fn cells_of(length: usize) -> usize {
     length / 2 + 1
+}
+
+/// Copies words. Most expressions are short, and a few words are copied faster than a call is made.
+#[inline]
+fn copy_words(to: &mut [Ref], from: &[Ref]) {
+    #[inline]
+    fn some<const N: usize>(to: &mut [Ref], from: &[Ref]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            *to = *from;
+        }
+    }
+    match from.len() {
+        0 => {}
+        1 => some::<1>(to, from),
+        2 => some::<2>(to, from),
+        3 => some::<3>(to, from),
+        4 => some::<4>(to, from),
+        5 => some::<5>(to, from),
+        _ => to.copy_from_slice(from),
+    }
 }

@@ -18,6 +18,7 @@ mod limit;
 mod reference;
 mod region;
 mod statistics;
+mod stray;
 
 pub use copy::{Bound, Copying};
 pub use heap::Heap;

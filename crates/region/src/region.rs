@@ -1,6 +1,7 @@
 //! Regions and marks: small values that say where in a heap something lies.
 
 use crate::chunks::CHUNK_CELLS;
+use crate::reference::{Ref, tag};
 
 /// One of the three lists of chunks of a region, bumped at its end.
 ///
@@ -86,6 +87,15 @@ pub struct Region {
 
 impl Region {
     pub(crate) const EMPTY: Region = Region { expressions: Lane::EMPTY, variables: Lane::EMPTY, numbers: Lane::EMPTY };
+
+    /// The lane for what is no immediate.
+    pub(crate) fn lane(&self, reference: Ref) -> &Lane {
+        match reference.tag() {
+            tag::NUMBER => &self.numbers,
+            tag::VARIABLE => &self.variables,
+            _ => &self.expressions,
+        }
+    }
 }
 
 /// Where a region stood. It means nothing for another region, nor after its region was rewound to an earlier one.
