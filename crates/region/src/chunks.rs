@@ -5,12 +5,14 @@
 //!
 //! Taking memory, in this order:
 //!
-//! 1. The first chunks of the free list, if they lie one behind the other and are enough. A single chunk always is. If
-//!    they lie behind the last chunk of the lane, the lane just grows and nothing is left unused.
-//! 2. For a long run: the next chunks of the free list, as far as a search pays.
-//! 3. New chunks at the end, while limits allow. For a long run the free list is put in order first, if as many chunks were
-//!    taken since the last time as there are, so that this costs a constant share of what was taken.
-//! 4. Before a long run is refused, the free list is put in order in any case.
+//! 1. A single chunk is the first of the free list.
+//! 2. A run of chunks is the first in the free list that is long enough. The search spends credit, which taking chunks earns,
+//!    so it costs each chunk a constant. If it finds nothing and there is credit for it, the list is sorted by address, which
+//!    brings together what lies together, and searched again.
+//! 3. New chunks at the end, while limits allow.
+//! 4. Before a run is refused, the free list is sorted and searched in any case.
+//!
+//! If the chunks lie behind the last one of the lane, the lane just grows and nothing is left unused.
 
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
@@ -30,10 +32,12 @@ pub(crate) const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
-/// The order of a chunk while the free list is put in order.
-const LOOSE: u32 = u32::MAX;
-/// Steps of a search in the free list, for each chunk that is wanted.
-const SEARCH_STEPS: u32 = 4;
+/// The owner of the chunks of a lane that has none.
+const NO_LANE: u32 = NONE - 1;
+/// The owner and the order of a chunk that was sorted, until it is taken.
+const LOOSE: u32 = NONE;
+/// Steps that a chunk earns when it is taken, for searching and sorting the free list.
+const STEPS_EARNED: u64 = 8;
 
 /// What is known of a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +84,8 @@ pub(crate) struct Chunks {
     /// The most chunks there may be.
     limit: u32,
     live_peak: u32,
-    taken_since_order: u32,
+    /// Steps that may be spent on searching and sorting the free list.
+    credit: u64,
     failures: u64,
 }
 
@@ -93,7 +98,7 @@ impl Chunks {
             free_count: 0,
             limit: CHUNKS_MAX,
             live_peak: 0,
-            taken_since_order: 0,
+            credit: 0,
             failures: 0,
         }
     }
@@ -168,7 +173,7 @@ impl Chunks {
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
             self.links[chunk as usize] = Link { next, owner, order: order + at, kind };
         }
-        self.taken_since_order = self.taken_since_order.saturating_add(run.count);
+        self.credit += u64::from(run.count) * STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
     }
 
@@ -193,13 +198,12 @@ impl Chunks {
             self.unlink(NONE, start, 1);
             return Ok(Run { start, count: 1 });
         }
-        let budget = wanted.anew.saturating_mul(SEARCH_STEPS);
-        if let Some(run) = self.search(&wanted, budget) {
+        if let Some(run) = self.search(&wanted, self.credit) {
             return Ok(run);
         }
-        if wanted.anew > 1 && self.taken_since_order > self.count() {
-            self.put_in_order();
-            if let Some(run) = self.search(&wanted, u32::MAX) {
+        if wanted.anew > 1 && self.credit >= u64::from(self.count()) {
+            self.sort();
+            if let Some(run) = self.search(&wanted, u64::MAX) {
                 return Ok(run);
             }
         }
@@ -212,18 +216,20 @@ impl Chunks {
     }
 
     /// The first run of the free list that is long enough, taken out. Gives up after so many steps.
-    fn search(&mut self, wanted: &Wanted, mut budget: u32) -> Option<Run> {
-        let (mut before, mut start) = (NONE, self.free);
-        while start != NONE && budget > 0 {
+    fn search(&mut self, wanted: &Wanted, steps_max: u64) -> Option<Run> {
+        let (mut before, mut start, mut steps) = (NONE, self.free, 0);
+        while start != NONE && steps <= steps_max {
             let count = wanted.count(start);
             let (found, last) = self.stretch(start, count);
+            steps += u64::from(found);
             if found == count && self.live_count() + count <= self.limit {
                 self.unlink(before, last, count);
+                self.credit = self.credit.saturating_sub(steps);
                 return Some(Run { start, count });
             }
-            budget = budget.saturating_sub(found);
             (before, start) = (last, self.links[last as usize].next);
         }
+        self.credit = self.credit.saturating_sub(steps);
         None
     }
 
@@ -256,7 +262,7 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        let unused = Link { next: NONE, owner: NONE, order: LOOSE, kind: Kind::Numbers };
+        let unused = Link { next: NONE, owner: LOOSE, order: LOOSE, kind: Kind::Numbers };
         self.links.resize((start + count) as usize, unused);
         self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
@@ -264,21 +270,28 @@ impl Chunks {
 
     /// There may be no more chunks; perhaps enough free ones lie together.
     fn last_resort(&mut self, wanted: &Wanted) -> Result<Run, Full> {
-        self.put_in_order();
-        match self.search(wanted, u32::MAX) {
+        self.sort();
+        match self.search(wanted, u64::MAX) {
             Some(run) => Ok(run),
             None => Err(self.full()),
         }
     }
 
-    /// Makes sure of storage for so many chunks: twice what there was, within the limit, or else as much as is needed.
+    /// Makes sure of storage for so many chunks: twice what there was, within the limit. Where the system refuses that much,
+    /// ever less is asked for, but no less than is needed.
     fn make_room(&mut self, chunks: u32) -> bool {
-        let room = (self.words.capacity() / CHUNK_WORDS).min(self.links.capacity());
-        if chunks as usize <= room {
+        let room = (self.words.capacity() / CHUNK_WORDS).min(self.links.capacity()) as u32;
+        if chunks <= room {
             return true;
         }
-        let roomy = (room as u32 * 2).max(GROWTH_MIN).min(self.limit).max(chunks);
-        self.reserve(roomy) || self.reserve(chunks)
+        let (needed, mut more) = (chunks - room, room.max(GROWTH_MIN).min(self.limit - room).max(chunks - room));
+        while !self.reserve(room + more) {
+            if more == needed {
+                return false;
+            }
+            more = (more / 2).max(needed);
+        }
+        true
     }
 
     fn reserve(&mut self, chunks: u32) -> bool {
@@ -287,12 +300,12 @@ impl Chunks {
             && self.links.try_reserve_exact(links - self.links.len()).is_ok()
     }
 
-    /// Sorts the free list by address: what lies together is found together.
-    fn put_in_order(&mut self) {
+    /// Sorts the free list by address: what lies together is found together. A step for each chunk there is.
+    fn sort(&mut self) {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
-            link.order = LOOSE;
+            (link.owner, link.order) = (LOOSE, LOOSE);
             chunk = link.next;
         }
         self.free = NONE;
@@ -303,7 +316,7 @@ impl Chunks {
                 self.free = chunk;
             }
         }
-        self.taken_since_order = 0;
+        self.credit = self.credit.saturating_sub(u64::from(self.count()));
     }
 
     /// Frees the chunks of a lane behind a place of it.
@@ -326,7 +339,7 @@ impl Chunks {
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let owner = if lane.is_empty() { NONE } else { lane.first };
+        let owner = if lane.is_empty() { NO_LANE } else { lane.first };
         let order = if place.end == 0 { 0 } else { self.links[(place.end / CHUNK_CELLS - 1) as usize].order };
         Part { owner, order, cursor: place.cursor }
     }

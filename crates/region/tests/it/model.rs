@@ -479,7 +479,7 @@ fn run(limit: Option<usize>, steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn heap_does_what_the_model_does(steps in prop::collection::vec(step(), 1..80)) {
