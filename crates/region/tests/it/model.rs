@@ -300,7 +300,6 @@ impl World {
         let copies = copies.and_then(|copies| copying.scan().map(|()| copies));
         let living = self.nodes.iter().enumerate().filter(|(_, node)| node.lives);
         let moved: HashMap<usize, Option<Ref>> = living.map(|(at, node)| (at, copying.moved(node.reference))).collect();
-        drop(copying);
         let Ok(copies) = copies else {
             assert_eq!(self.heap.mark(&self.regions[to]), stood, "a failed copy leaves nothing");
             self.cells = None;
