@@ -27,7 +27,7 @@ const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
 const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
 /// The chunks that a number's 28 bits can address.
-pub(crate) const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
+const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 /// The least that is asked of the system.
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
@@ -83,6 +83,8 @@ pub(crate) struct Chunks {
     free_count: u32,
     /// The most chunks there may be.
     limit: u32,
+    /// The chunks that may hold numbers: those before this one.
+    pub(crate) number_limit: u32,
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
@@ -97,6 +99,7 @@ impl Chunks {
             free: NONE,
             free_count: 0,
             limit: CHUNKS_MAX,
+            number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
             credit: 0,
             failures: 0,
@@ -390,5 +393,45 @@ struct Wanted {
 impl Wanted {
     fn count(&self, start: u32) -> u32 {
         if start == self.behind { self.longer } else { self.anew }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_addressed_is_refused() {
+        let mut chunks = Chunks::new();
+        let mut lane = Lane::EMPTY;
+        let full = chunks.extend(&mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1).expect_err("too much");
+        assert_eq!((full.limit(), full.bytes()), (Limit::Addresses, 1 << 32));
+        assert_eq!((chunks.count(), lane), (0, Lane::EMPTY));
+    }
+
+    /// What searching and sorting may cost is earned by taking chunks.
+    #[test]
+    fn a_search_spends_credit() {
+        let mut chunks = Chunks::new();
+        let mut lanes = [Lane::EMPTY; 100];
+        for lane in &mut lanes {
+            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+        }
+        for lane in lanes.iter_mut().step_by(2) {
+            chunks.release(lane, Place::START);
+        }
+        assert_eq!(chunks.credit, 100 * STEPS_EARNED);
+        chunks.credit = 20;
+        let mut long = Lane::EMPTY;
+        chunks.extend(&mut long, Kind::Expressions, 65).expect("there is no limit");
+        assert_eq!((chunks.count(), chunks.credit), (102, 2 * STEPS_EARNED));
+        for lane in lanes.iter_mut().skip(1).step_by(2) {
+            chunks.release(lane, Place::START);
+        }
+        // A search past all of them, and a sort.
+        chunks.credit = 100 + 102;
+        let mut longest = Lane::EMPTY;
+        chunks.extend(&mut longest, Kind::Expressions, 6_400).expect("there is no limit");
+        assert_eq!((chunks.count(), chunks.free_count(), chunks.credit), (102, 0, 100 * STEPS_EARNED));
     }
 }

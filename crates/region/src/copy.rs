@@ -362,3 +362,29 @@ impl Scan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry of the copy 2^32 copies ago would be taken for one of this copy.
+    #[test]
+    fn stamps_wrap_without_a_trace() {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        let (mut to, zero) = (heap.open(), Ref::new(tag::IMMEDIATE_0, 0));
+        let old = heap.expression(&mut region, &[zero]).expect("there is no limit");
+        let copy = |heap: &mut Heap, to: &mut Region| {
+            let mut copying = heap.copy(&region, Mark::START, Bound::Kept, to, |foreign| foreign).expect("no limit");
+            let moved = copying.moved(old);
+            (moved, copying.root(old).expect("no limit"))
+        };
+        let (moved, first) = copy(&mut heap, &mut to);
+        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        heap.scratch.stamp = u32::MAX - 1;
+        assert_eq!(copy(&mut heap, &mut to).0, None);
+        let (moved, second) = copy(&mut heap, &mut to);
+        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_ne!(first, second);
+    }
+}

@@ -13,7 +13,7 @@
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind, NUMBER_CHUNKS_MAX};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind};
 use crate::copy::Scratch;
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
@@ -364,11 +364,13 @@ impl Heap {
     fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
         let before = region.numbers.place();
         let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
-        if region.numbers.end <= NUMBER_CHUNKS_MAX * CHUNK_CELLS {
+        let limit = self.chunks.number_limit;
+        if at < limit * CHUNK_CELLS {
             return Ok(at);
         }
         self.rewind_lane(&mut region.numbers, before);
-        Err(self.chunks.refuse(Limit::NumberAddresses, NUMBER_CHUNKS_MAX))
+        self.handed_out -= 1;
+        Err(self.chunks.refuse(Limit::NumberAddresses, limit))
     }
 
     /// The bits of a number.
@@ -422,5 +424,31 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
         4 => some::<4>(to, from),
         5 => some::<5>(to, from),
         _ => to.copy_from_slice(from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_addressed_is_refused() {
+        let mut heap = Heap::new();
+        heap.chunks.number_limit = 3;
+        let mut region = heap.open();
+        let (mark, mut made) = (heap.mark(&region), 0);
+        let full = loop {
+            match heap.number(&mut region, 0, 7) {
+                Ok(number) => made += heap.number_bits(number),
+                Err(full) => break full,
+            }
+        };
+        assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
+        assert_eq!(heap.statistics().chunks_free, 1);
+        heap.variable(&mut region, 0).expect("only numbers have that limit");
+        heap.rewind(&mut region, mark);
+        heap.number(&mut region, 0, 7).expect("there is room again");
+        heap.close(region);
+        assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
     }
 }
