@@ -145,7 +145,13 @@ impl Chunks {
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
     pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
-        let run = self.run(lane, cells)?;
+        let run = match self.free {
+            single if cells <= CHUNK_CELLS && single != NONE && self.live_count() < self.limit => {
+                self.unlink(NONE, single, 1);
+                Run { start: single, count: 1 }
+            }
+            _ => self.run(lane, cells)?,
+        };
         let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.end) };
         if last == NONE {
             lane.first = run.start;
@@ -188,18 +194,15 @@ impl Chunks {
         self.words[lane.cursor as usize * 2..lane.end as usize * 2].fill(Ref::from_bits(0));
     }
 
-    /// Chunks for `cells`, or for those that do not fit into the last chunk of the lane if the run lies behind it.
+    /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
+    /// not fit there.
+    #[inline(never)]
     fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
         let behind = if lane.is_empty() { NONE } else { lane.end / CHUNK_CELLS };
         let longer = (cells - lane.room()).div_ceil(CHUNK_CELLS);
         let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
         if self.live_count() + wanted.longer > self.limit {
             return Err(self.full());
-        }
-        if wanted.anew == 1 && self.free != NONE {
-            let start = self.free;
-            self.unlink(NONE, start, 1);
-            return Ok(Run { start, count: 1 });
         }
         if let Some(run) = self.search(&wanted, self.credit) {
             return Ok(run);

