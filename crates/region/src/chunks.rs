@@ -152,20 +152,19 @@ impl Chunks {
             }
             _ => self.run(lane, cells)?,
         };
-        let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.end) };
+        let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.place.end()) };
         if last == NONE {
             lane.first = run.start;
         } else {
             self.links[last as usize].next = run.start;
         }
         self.adopt(&run, lane.first, order, kind);
+        let mut at = lane.place.cursor();
         if last == NONE || run.start != last + 1 {
             self.leave(lane);
-            lane.cursor = run.start * CHUNK_CELLS;
+            at = run.start * CHUNK_CELLS;
         }
-        lane.end = (run.start + run.count) * CHUNK_CELLS;
-        let at = lane.cursor;
-        lane.cursor += cells;
+        lane.place = Place::new(at + cells, (run.start + run.count) * CHUNK_CELLS);
         Ok(at)
     }
 
@@ -191,14 +190,14 @@ impl Chunks {
         if lane.room() == 0 {
             return;
         }
-        self.words[lane.cursor as usize * 2..lane.end as usize * 2].fill(Ref::from_bits(0));
+        self.words[lane.place.cursor() as usize * 2..lane.place.end() as usize * 2].fill(Ref::from_bits(0));
     }
 
     /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
     /// not fit there.
     #[inline(never)]
     fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
-        let behind = if lane.is_empty() { NONE } else { lane.end / CHUNK_CELLS };
+        let behind = if lane.is_empty() { NONE } else { lane.place.end() / CHUNK_CELLS };
         let longer = (cells - lane.room()).div_ceil(CHUNK_CELLS);
         let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
         if self.live_count() + wanted.longer > self.limit {
@@ -328,26 +327,26 @@ impl Chunks {
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        let (last, behind) = self.last(lane.end);
-        let (first, kept) = if place.end == 0 {
+        let (last, behind) = self.last(lane.place.end());
+        let (first, kept) = if place == Place::START {
             (lane.first, 0)
         } else {
-            let (end, kept) = self.last(place.end);
+            let (end, kept) = self.last(place.end());
             (std::mem::replace(&mut self.links[end as usize].next, NONE), kept)
         };
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         self.links[last as usize].next = self.free;
         self.free = first;
         self.free_count += behind - kept;
-        (lane.cursor, lane.end) = (place.cursor, place.end);
+        lane.place = place;
     }
 
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
         let owner = if lane.is_empty() { NO_LANE } else { lane.first };
-        let order = if place.end == 0 { 0 } else { self.links[(place.end / CHUNK_CELLS - 1) as usize].order };
-        Part { owner, order, cursor: place.cursor }
+        let order = if place == Place::START { 0 } else { self.links[(place.end() / CHUNK_CELLS - 1) as usize].order };
+        Part { owner, order, cursor: place.cursor() }
     }
 
     #[inline]

@@ -337,13 +337,13 @@ struct Scan {
 
 impl Scan {
     fn from(place: Place) -> Scan {
-        Scan { at: place.cursor, end: place.end }
+        Scan { at: place.cursor(), end: place.end() }
     }
 
     /// The next cell, unless the lane ends.
     #[inline]
     fn next(&mut self, lane: &Lane, heap: &Heap) -> Option<u32> {
-        if self.at == lane.cursor {
+        if self.at == lane.place.cursor() {
             return None;
         }
         if self.at >= self.end {

@@ -75,11 +75,8 @@ impl Heap {
     /// Where a region stands.
     #[inline]
     pub fn mark(&self, region: &Region) -> Mark {
-        Mark {
-            expressions: region.expressions.place(),
-            variables: region.variables.place(),
-            numbers: region.numbers.place(),
-        }
+        let Region { expressions, variables, numbers } = region;
+        Mark { expressions: expressions.place, variables: variables.place, numbers: numbers.place }
     }
 
     /// Gives back what a region made after a mark. O(1), whatever that is.
@@ -95,14 +92,18 @@ impl Heap {
 
     #[inline]
     fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
-        if lane.end == place.end {
-            debug_assert!(place.cursor <= lane.cursor, "a mark is no older than the last rewind of its region");
-            self.handed_out += u64::from(lane.cursor - place.cursor);
-            lane.cursor = place.cursor;
-        } else {
-            self.settle(lane.place().pending(), place);
-            self.chunks.release(lane, place);
+        if lane.place.end() != place.end() {
+            return self.rewind_chunks(lane, place);
         }
+        debug_assert!(place.cursor() <= lane.place.cursor(), "a mark is no older than the last rewind of its region");
+        self.handed_out += u64::from(lane.place.cursor() - place.cursor());
+        lane.place = place;
+    }
+
+    #[cold]
+    fn rewind_chunks(&mut self, lane: &mut Lane, place: Place) {
+        self.settle(lane.place.pending(), place);
+        self.chunks.release(lane, place);
     }
 
     /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
@@ -125,15 +126,15 @@ impl Heap {
     /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
     pub(crate) fn given(&self, region: &Region) -> u64 {
         let lanes = [region.expressions, region.variables, region.numbers];
-        self.handed_out + lanes.iter().map(|lane| lane.place().pending()).sum::<u64>()
+        self.handed_out + lanes.iter().map(|lane| lane.place.pending()).sum::<u64>()
     }
 
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
     fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
-        let before = lane.place();
+        let before = lane.place;
         let at = self.chunks.extend(lane, kind, cells as u32)?;
-        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place().pending());
+        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
         Ok(at)
     }
 }
@@ -362,7 +363,7 @@ impl Heap {
 
     #[cold]
     fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
-        let before = region.numbers.place();
+        let before = region.numbers.place;
         let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
         let limit = self.chunks.number_limit;
         if at < limit * CHUNK_CELLS {

@@ -39,7 +39,7 @@ impl Heap {
     fn holds(&self, region: &Region, reference: Ref) -> bool {
         let lane = region.lane(reference);
         let used = self.chunks.since(lane, Place::START);
-        let left = self.chunks.since(lane, lane.place());
+        let left = self.chunks.since(lane, lane.place);
         let cell = reference.cell();
         cell / CHUNK_CELLS < self.chunks.count()
             && self.chunks.contains(&used, cell)
