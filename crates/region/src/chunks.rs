@@ -32,9 +32,9 @@ const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
-/// The owner of the chunks of a lane that has none.
+/// The name of a lane without chunks.
 const NO_LANE: u32 = NONE - 1;
-/// The owner and the order of a chunk that was sorted, until it is taken.
+/// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
 /// Steps that a chunk earns when it is taken, for searching and sorting the free list.
 const STEPS_EARNED: u64 = 8;
@@ -44,8 +44,8 @@ const STEPS_EARNED: u64 = 8;
 struct Link {
     /// The chunk behind this one in its list.
     next: u32,
-    /// The first chunk of the lane that holds this one, which stands for the lane.
-    owner: u32,
+    /// The lane that holds this chunk, named by its first one.
+    lane: u32,
     /// How many chunks precede this one in its lane.
     order: u32,
     /// What the cells hold.
@@ -63,7 +63,7 @@ pub(crate) enum Kind {
 /// The cells of a lane from some place on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    owner: u32,
+    lane: u32,
     order: u32,
     cursor: u32,
 }
@@ -175,11 +175,11 @@ impl Chunks {
     }
 
     /// Links a run in itself, as the end of a lane.
-    fn adopt(&mut self, run: &Run, owner: u32, order: u32, kind: Kind) {
+    fn adopt(&mut self, run: &Run, lane: u32, order: u32, kind: Kind) {
         for at in 0..run.count {
             let chunk = run.start + at;
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
-            self.links[chunk as usize] = Link { next, owner, order: order + at, kind };
+            self.links[chunk as usize] = Link { next, lane, order: order + at, kind };
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
@@ -267,7 +267,7 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        let unused = Link { next: NONE, owner: LOOSE, order: LOOSE, kind: Kind::Numbers };
+        let unused = Link { next: NONE, lane: LOOSE, order: LOOSE, kind: Kind::Numbers };
         self.links.resize((start + count) as usize, unused);
         self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
@@ -310,7 +310,7 @@ impl Chunks {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
-            (link.owner, link.order) = (LOOSE, LOOSE);
+            (link.lane, link.order) = (LOOSE, LOOSE);
             chunk = link.next;
         }
         self.free = NONE;
@@ -344,16 +344,16 @@ impl Chunks {
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let owner = if lane.is_empty() { NO_LANE } else { lane.first };
+        let name = if lane.is_empty() { NO_LANE } else { lane.first };
         let order = if place == Place::START { 0 } else { self.links[(place.end() / CHUNK_CELLS - 1) as usize].order };
-        Part { owner, order, cursor: place.cursor() }
+        Part { lane: name, order, cursor: place.cursor() }
     }
 
     #[inline]
     pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
         let link = &self.links[(cell / CHUNK_CELLS) as usize];
         let later = link.order > part.order || link.order == part.order && cell >= part.cursor;
-        link.owner == part.owner && later
+        link.lane == part.lane && later
     }
 
     /// Copies the content of cells. A few are copied faster than a call is made.
@@ -374,14 +374,14 @@ impl Chunks {
         let link = &self.links[(end / CHUNK_CELLS - 1) as usize];
         let next = self.links.get(link.next as usize)?;
         let start = link.next * CHUNK_CELLS;
-        let goes_on = next.owner == link.owner && next.order == link.order + 1;
+        let goes_on = next.lane == link.lane && next.order == link.order + 1;
         (goes_on && (at == end || start == end)).then(|| (if at == end { start } else { at }, start + CHUNK_CELLS))
     }
 
     /// Whether a chunk is the first of a lane of a kind, or was before it was freed.
     pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
         let link = &self.links[chunk as usize];
-        link.owner == chunk && link.kind == kind
+        link.lane == chunk && link.kind == kind
     }
 }
 

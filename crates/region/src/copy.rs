@@ -104,7 +104,7 @@ struct Source {
 
 impl Heap {
     /// Begins to copy what a region made after a mark to another region. What is older, and what lies in other regions, is
-    /// shared: the copy refers to it.
+    /// shared: the copy refers to it. Notes and labels are copied as they are, and so are the marks of references.
     ///
     /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`] that is met, once for each place where it stands, and
     /// gives what the copy has in its place.
@@ -211,7 +211,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
             return Ok(reference);
         }
         let length = self.heap.length_at(from);
-        let to = self.heap.place(self.to, length)?;
+        let to = self.heap.allot(self.to, length)?;
         self.heap.chunks.copy_cells(from, to, cells_of(length));
         self.heap.scratch.set(from, to);
         Ok(reference.at_cell(to))

@@ -144,7 +144,7 @@ impl Heap {
     /// Makes an expression of these children.
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        let at = self.place(region, children.len())?;
+        let at = self.allot(region, children.len())?;
         let words = self.write_header(at, children.len());
         copy_words(&mut words[1..1 + children.len()], children);
         Ok(Ref::new(tag::EXPRESSION, at))
@@ -153,23 +153,23 @@ impl Heap {
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
-        let at = self.place(region, length)?;
+        let at = self.allot(region, length)?;
         self.write_header(at, length)[1..1 + length].fill(ZERO);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
     /// A place for an expression of this length, with its prefix if it needs one.
     #[inline]
-    pub(crate) fn place(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+    pub(crate) fn allot(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         match region.expressions.bump(cells_of(length)) {
             Some(at) => Ok(at),
-            None => self.place_elsewhere(region, length),
+            None => self.allot_chunks(region, length),
         }
     }
 
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[cold]
-    fn place_elsewhere(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+    fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
             return Err(self.chunks.refuse(Limit::Length, chunks));
