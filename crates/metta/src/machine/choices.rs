@@ -34,8 +34,6 @@ pub(super) enum ChoiceKind {
     Results { results: std::vec::IntoIter<Gathered>, site: u32 },
     /// The children of a list from here on, each a result for a site of the frame.
     Children { list: Ref, next: usize, site: u32 },
-    /// Alternatives of code: so many jumps, from here on.
-    Jumps { next: Pc, left: u32 },
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
 }
@@ -46,7 +44,7 @@ pub(super) struct Collector {
     pub(super) site: u32,
     pub(super) results: Vec<Gathered>,
     /// The floor as it was before.
-    floor: Floor,
+    pub(super) floor: Floor,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,15 +163,6 @@ impl Running<'_> {
                     let child = self.m.values.heap.child(list, index);
                     return self.deliver_child(site, child);
                 }
-                ChoiceKind::Jumps { next, left } => {
-                    self.m.pc = *next;
-                    *next += 1;
-                    *left -= 1;
-                    if *left == 0 {
-                        self.m.pop_choice();
-                    }
-                    return Ok(());
-                }
                 ChoiceKind::Collector(_) => {
                     if self.complete()? {
                         return Ok(());
@@ -291,20 +280,6 @@ impl Running<'_> {
         let (pc, dst) = (self.m.site(site).pc, self.m.site(site).dst);
         self.m.set_slot(dst, value);
         self.m.pc = pc;
-    }
-
-    /// The alternatives that follow as jumps.
-    pub(super) fn fork(&mut self, count: u32, at: Slot) -> Result<(), Halt> {
-        if count == 0 {
-            return self.fail();
-        }
-        let next = self.m.pc + 1;
-        if count > 1 {
-            let base = self.m.base;
-            let top = base + HEADER + usize::from(at);
-            self.m.push_choice(base, top, ChoiceKind::Jumps { next, left: count - 1 });
-        }
-        Ok(())
     }
 
     /// Each child of a list is an alternative.

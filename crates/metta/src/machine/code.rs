@@ -152,8 +152,6 @@ pub(super) enum Instruction {
     Native { operation: Ref, first: Slot, count: Slot, site: u32 },
     /// Hands a call whose arguments are evaluated to the reference interpreter.
     Interpret { slot: Slot, type_id: TypeId, site: u32 },
-    /// The alternatives that follow, each a jump, in order.
-    Fork { count: u32, at: Slot },
     /// Each child of the expression in a slot is an alternative.
     Superpose { slot: Slot, site: u32 },
     /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the

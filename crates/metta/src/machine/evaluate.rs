@@ -26,6 +26,13 @@ const CHILDREN: Slot = 4;
 /// Longer tuples are left to the interpreter: a frame has 2^16 slots.
 const TUPLE_MAX: usize = 8_000;
 
+/// The slots of such a frame that hold something while a child is evaluated, given the frame's slots as words.
+pub(super) fn slots_of_tuple(words: &[u32]) -> Vec<Slot> {
+    let word = |slot: Slot| Ref::from_bits(words[usize::from(slot)]).payload();
+    let (index, length) = (word(INDEX), word(TYPE) >> 16);
+    (CHILDREN..CHILDREN + index as Slot).chain([CHILDREN + length as Slot]).collect()
+}
+
 impl Running<'_> {
     /// Evaluates what a slot holds at a site.
     pub(super) fn evaluate_at(&mut self, slot: Slot, type_id: TypeId, site: u32, begun: bool) -> Result<(), Halt> {

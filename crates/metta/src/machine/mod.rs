@@ -101,7 +101,8 @@ pub(crate) struct Machine {
     interpreted: u64,
     depth_max: usize,
     /// Heap bytes at which garbage is collected.
-    collect_at: u64,
+    collect_at: usize,
+    collections: u64,
 }
 
 /// A machine at work for a runner.
@@ -157,6 +158,7 @@ impl Machine {
             interpreted: 0,
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
+            collections: 0,
         }
     }
 
@@ -292,8 +294,7 @@ impl Running<'_> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         self.look_at_limits()?;
         if self.m.is_crowded() {
-            let slots: Vec<u32> = (0..count as u32).collect();
-            self.collect_garbage(&slots)?;
+            self.collect_garbage(count)?;
         }
         Ok(())
     }

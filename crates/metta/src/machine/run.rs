@@ -262,7 +262,6 @@ impl Running<'_> {
             }
             Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
             Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
-            Instruction::Fork { count, at } => self.fork(count, at),
             Instruction::Superpose { slot, site } => self.superpose(slot, site),
             Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
