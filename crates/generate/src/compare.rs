@@ -31,7 +31,8 @@ fn end_of_word(text: &str) -> usize {
 }
 
 /// Results without their order, the names of their variables and of spaces: equal for engines that agree. The parts of
-/// a tuple in `(bag …)`, a `collapse` mostly, have no order either.
+/// a tuple in `(bag …)`, a `collapse` mostly, have no order either; nor has an error its text, where it is one of several
+/// words.
 #[must_use]
 pub fn as_multiset<'a>(results: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut plain: Vec<String> = results.into_iter().map(plain).collect();
@@ -51,10 +52,10 @@ fn plain(result: &str) -> String {
 fn unordered(tree: Tree) -> Tree {
     let Tree::List(list) = tree else { return tree };
     let mut list: Vec<Tree> = list.into_iter().map(unordered).collect();
-    if let [Tree::Word(word), Tree::List(inside)] = list.as_mut_slice()
-        && word == "bag"
-    {
-        inside.sort_by_cached_key(nameless);
+    match list.as_mut_slice() {
+        [Tree::Word(word), Tree::List(inside)] if word == "bag" => inside.sort_by_cached_key(nameless),
+        [Tree::Word(word), _, _, _, ..] if word == "Error" => list.truncate(2),
+        _ => {}
     }
     Tree::List(list)
 }
@@ -104,5 +105,7 @@ mod tests {
         assert_eq!(as_multiset(["(bag (2 1))"]), as_multiset(["(bag (1 2))"]));
         assert_ne!(as_multiset(["(2 1)"]), as_multiset(["(1 2)"]));
         assert_eq!(as_multiset(["GroundingSpace-0x5"]), as_multiset(["GroundingSpace-7"]));
+        assert_eq!(as_multiset(["(Error (f) it is wrong)"]), as_multiset(["(Error (f) no number)"]));
+        assert_ne!(as_multiset(["(Error (f) one)"]), as_multiset(["(Error (f) other)"]));
     }
 }

@@ -32,7 +32,7 @@ struct Shrinker<F> {
 impl<F: FnMut(&str) -> bool> Shrinker<F> {
     /// Takes these forms if they still show it.
     fn take(&mut self, forms: Vec<Form>) -> bool {
-        if self.tries_left == 0 {
+        if self.tries_left == 0 || forms.iter().any(is_variable) {
             return false;
         }
         self.tries_left -= 1;
@@ -87,6 +87,11 @@ impl<F: FnMut(&str) -> bool> Shrinker<F> {
             self.take(forms)
         })
     }
+}
+
+/// A variable as an atom of a space is found by every query: it would hide what a program showed at first.
+fn is_variable(form: &Form) -> bool {
+    matches!(&form.tree, Tree::Word(word) if word.starts_with('$'))
 }
 
 /// The parts of the list with this number, counted from the outside in and from left to right.
