@@ -26,6 +26,7 @@ const CHANGES: &[(Feature, Change)] = &[
     (Feature::Spaces, Writer::space_question),
     (Feature::Assertions, Writer::assertion),
     (Feature::VariableHeads, Writer::variable_headed_rule),
+    (Feature::Transactions, Writer::transaction),
 ];
 
 impl Writer {
@@ -81,9 +82,18 @@ impl Writer {
 
     /// A question: anything, mostly with its errors kept from ending the run.
     pub(crate) fn question(&mut self) {
-        let kind = self.kind();
-        let asked = self.asked(kind);
-        let line = match self.dice.below(4) {
+        let asked = match self.callee(|_| true) {
+            // Something calls each function, and most questions are about one.
+            Some(function) if !self.dice.one_in(3) => {
+                let arguments = self.arguments(&function, DEPTH - 1);
+                crate::functions::call(&function.name, &arguments)
+            }
+            _ => {
+                let kind = self.kind();
+                self.asked(kind)
+            }
+        };
+        let line = match self.dice.below(5) {
             0 => format!("!{asked}"),
             1 if self.has(Feature::Quoting) => format!("!(bag (collapse (get-type {asked})))"),
             _ => format!("!(bag (collapse {asked}))"),
@@ -216,7 +226,8 @@ impl Writer {
 
     fn type_change(&mut self) -> (Function, String) {
         let (index, function) = self.any_function();
-        let known = |types: &[String]| types.iter().position(|line| line.starts_with(&format!("(: {} ", function.name)));
+        let known =
+            |types: &[String]| types.iter().position(|line| line.starts_with(&format!("(: {} ", function.name)));
         let change = match (self.dice.below(8), known(&self.types)) {
             (0..4, Some(at)) => format!("(remove-atom &self {})", self.types.remove(at)),
             (4, _) => "(add-atom &self (:< Color Number))".to_owned(),
@@ -256,13 +267,13 @@ impl Writer {
 
     fn changed_state(&mut self) {
         if self.states.is_empty() || self.dice.one_in(4) {
-            let (name, kind) = (self.fresh("&st"), self.kind());
+            let (name, kind) = (self.fresh("&st"), self.state_kind());
             let value = self.value(kind);
             self.line(format!("!(bind! {name} (new-state {value}))"));
             self.states.push(name);
         }
         let state = self.states[self.dice.below(self.states.len())].clone();
-        let kind = self.kind();
+        let kind = self.state_kind();
         let value = match self.dice.below(3) {
             0 => format!("(get-state {state})"),
             1 => self.value(kind),
@@ -271,6 +282,10 @@ impl Writer {
         self.line(format!("!(bag (collapse (change-state! {state} {value})))"));
         let asked = self.asked(kind);
         self.line(format!("!(bag (collapse ((get-state {state}) {asked})))"));
+    }
+
+    fn state_kind(&mut self) -> Kind {
+        if self.has(Feature::UntypedStates) { self.kind() } else { Kind::Number }
     }
 
     /// A number that has one value, whatever it counts.
@@ -334,6 +349,22 @@ impl Writer {
             _ => format!("!(assertEqualToResult {value} ({value}))"),
         };
         self.line(line);
+    }
+
+    fn transaction(&mut self) {
+        let (function, change) = self.changing();
+        let asked = self.all_of(&function);
+        let line = match self.dice.below(4) {
+            0 => format!("!(bag (collapse (transaction (let $c {change} {asked}))))"),
+            1 => format!("!(bag (collapse (transaction (let $c {change} (Error {asked} undone)))))"),
+            2 => format!("!(let* (($c {change}) ($d (commit!))) {asked})"),
+            _ => format!(
+                "!(bag (collapse (transaction (let $c {change} (transaction (let $d {asked} (Error $d undone)))))))"
+            ),
+        };
+        self.line(line);
+        let after = self.all_of(&function);
+        self.line(format!("!{after}"));
     }
 
     fn variable_headed_rule(&mut self) {

@@ -41,8 +41,7 @@ pub fn as_multiset<'a>(results: impl IntoIterator<Item = &'a str>) -> Vec<String
 }
 
 fn plain(result: &str) -> String {
-    let mut trees: Vec<Tree> =
-        crate::trees::forms(result).into_iter().map(|form| form.tree).map(unordered).collect();
+    let mut trees: Vec<Tree> = crate::trees::forms(result).into_iter().map(|form| form.tree).map(unordered).collect();
     let mut seen = Vec::new();
     trees.iter_mut().for_each(|tree| rename(tree, &mut seen));
     trees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")

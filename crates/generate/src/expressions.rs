@@ -108,7 +108,7 @@ impl Writer {
         fitting.get(index).map(|function| (*function).clone())
     }
 
-    fn arguments(&mut self, function: &Function, depth: usize) -> Vec<String> {
+    pub(crate) fn arguments(&mut self, function: &Function, depth: usize) -> Vec<String> {
         let kinds = function.parameters.iter();
         let mut arguments: Vec<String> = kinds.map(|kind| self.expression(*kind, depth)).collect();
         if self.has(Feature::IllTyped) && self.dice.one_in(24) {
@@ -195,8 +195,10 @@ impl Writer {
 
     fn alternatives(&mut self, kind: Kind, depth: usize) -> String {
         let (one, other) = (self.expression(kind, depth), self.expression(kind, depth));
-        match self.dice.below(7) {
+        match self.dice.below(9) {
             0..3 => format!("(superpose ({one} {other}))"),
+            7 => format!("(subtraction {one} {other})"),
+            8 => format!("(intersection {one} {one})"),
             3 => format!("(superpose ({one} {other} {}))", self.leaf(kind)),
             4 => "(empty)".to_owned(),
             5 => format!("(union {one} {other})"),
@@ -208,8 +210,7 @@ impl Writer {
     pub(crate) fn query(&mut self, kind: Kind, depth: usize) -> String {
         self.scoped(|writer| {
             let factors: Vec<String> = (0..1 + writer.dice.below(2)).map(|_| writer.factor()).collect();
-            let pattern =
-                if factors.len() == 1 { factors[0].clone() } else { format!("(, {})", factors.join(" ")) };
+            let pattern = if factors.len() == 1 { factors[0].clone() } else { format!("(, {})", factors.join(" ")) };
             format!("(match &self {pattern} {})", writer.expression(kind, depth))
         })
     }
@@ -254,7 +255,8 @@ impl Writer {
     pub(crate) fn code(&mut self) -> (Kind, String) {
         let kind = self.kind();
         let called = self.call(kind, 1);
-        let code = match self.dice.below(5) {
+        let code = match self.dice.below(6) {
+            5 => format!("(eval {})", self.leaf(kind)),
             0 => format!("(metta {called} %Undefined% &self)"),
             1 => format!("(evalc {called} &self)"),
             2 => format!("(chain (collapse-bind (eval {called})) $pairs (superpose-bind $pairs))"),
@@ -344,16 +346,19 @@ impl Writer {
         let of = self.kind();
         let all = self.expression(of, depth);
         let found = self.fresh("$all");
-        format!("(let {found} (collapse {all}) (if (== (size-atom {found}) 1) {} {}))", self.leaf(kind), self.leaf(kind))
+        format!(
+            "(let {found} (collapse {all}) (if (== (size-atom {found}) 1) {} {}))",
+            self.leaf(kind),
+            self.leaf(kind)
+        )
     }
 
     /// A state that one alternative has for itself.
     fn local_state(&mut self, kind: Kind, depth: usize) -> String {
         let (state, ignored) = (self.fresh("$state"), self.fresh("$_"));
-        let (first, then) = (self.expression(kind, depth), self.value(kind));
-        format!(
-            "(let {state} (new-state {first}) (let {ignored} (change-state! {state} {then}) (get-state {state})))"
-        )
+        let held = if self.has(Feature::UntypedStates) { kind } else { Kind::Number };
+        let (first, then) = (self.expression(held, depth), self.value(held));
+        format!("(let {state} (new-state {first}) (let {ignored} (change-state! {state} {then}) (get-state {state})))")
     }
 
     /// A space that one alternative has for itself.

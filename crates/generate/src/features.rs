@@ -42,10 +42,13 @@ features! {
     Subtypes "subtypes" "`(:< A B)`.",
     Switch "switch" "`switch`, and `case` with a branch for `Empty`.",
     Tuples "tuples" "`car-atom`, `map-atom`, `foldl-atom` and what else takes an expression apart.",
+    Transactions "transactions" "`transaction` and `commit!`.",
     TypeCheckAuto "type-check-auto" "`(pragma! type-check auto)`.",
     TypeChanges "type-changes" "Types added and removed at run time.",
     Types "types" "Declared types.",
+    UntypedStates "untyped-states" "States whose values have no type, or several.",
     VariableHeads "variable-heads" "Rules whose head is a variable: `(= ($f $x) …)`.",
+    WholeFloats "whole-floats" "Floats that equal an integer, and `-0.0`.",
     WideIntegers "wide-integers" "Integers around and beyond 64 bits.",
 }
 

@@ -23,6 +23,7 @@ const WAYS: &[(Feature, Way)] = &[
     (Feature::Core, Writer::on_nat),
     (Feature::Core, Writer::on_list),
     (Feature::Core, Writer::mutual),
+    (Feature::Core, Writer::other_arity),
     (Feature::Alternatives, Writer::search),
     (Feature::Match, Writer::over_facts),
     (Feature::Relational, Writer::relation),
@@ -41,6 +42,10 @@ impl Writer {
                 let declaration = self.type_declaration(index);
                 self.types.push(declaration.clone());
                 self.line(declaration);
+                if self.dice.one_in(10) {
+                    let another = self.type_declaration(index);
+                    self.line(another);
+                }
             }
         }
     }
@@ -191,6 +196,21 @@ impl Writer {
             let step = self.step(result, &format!("({other} $k)"));
             self.rule(&format!("({name} (S $k))"), &step);
         }
+    }
+
+    /// A function that bears the name of another one and takes another number of arguments.
+    fn other_arity(&mut self) {
+        let Some(namesake) = self.callee(|_| true) else { return self.table() };
+        let (parameters, result) = (self.parameters(3), self.kind());
+        if parameters.len() == namesake.parameters.len() {
+            return self.table();
+        }
+        let name = namesake.name;
+        for _ in 0..1 + self.dice.below(2) {
+            let (head, body) = self.table_rule(&name, &parameters, result);
+            self.rule(&head, &body);
+        }
+        self.functions.push(Function { name, parameters, result, is_finite: true });
     }
 
     /// A choice at every step.

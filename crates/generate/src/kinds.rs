@@ -35,7 +35,8 @@ pub(crate) const KINDS: &[Kind] = &[
 
 const COLORS: &[&str] = &["red", "green", "blue"];
 const NUMBERS: &[&str] = &["0", "1", "2", "3", "5", "7", "-1", "-4", "12"];
-const FLOATS: &[&str] = &["0.0", "-0.0", "1.0", "2.0", "2.5", "-0.5", "1e300", "1e-7"];
+const FLOATS: &[&str] = &["2.5", "-0.5", "0.25", "1e-7"];
+const WHOLE_FLOATS: &[&str] = &["0.0", "-0.0", "1.0", "2.0", "1e300"];
 const WIDE: &[&str] = &[
     "9223372036854775807",
     "-9223372036854775808",
@@ -67,9 +68,10 @@ impl Writer {
     }
 
     fn number(&mut self) -> String {
-        let many = match self.dice.below(8) {
+        let many = match self.dice.below(10) {
             0 if self.has(Feature::Floats) => FLOATS,
-            1 if self.has(Feature::WideIntegers) => WIDE,
+            1 if self.has(Feature::WholeFloats) => WHOLE_FLOATS,
+            2 if self.has(Feature::WideIntegers) => WIDE,
             _ => NUMBERS,
         };
         self.dice.pick(many).to_owned()
@@ -89,8 +91,10 @@ impl Writer {
     pub(crate) fn value(&mut self, kind: Kind) -> String {
         match kind {
             Kind::Number => self.number(),
+            Kind::Small if self.dice.one_in(16) => (4 + self.dice.below(6)).to_string(),
             Kind::Small => self.dice.below(4).to_string(),
             Kind::Truth => self.dice.pick(&["True", "False"]).to_owned(),
+            Kind::Color if self.has(Feature::Subtypes) && self.dice.one_in(6) => "tiny".to_owned(),
             Kind::Color => self.dice.pick(COLORS).to_owned(),
             Kind::Nat => {
                 let times = self.dice.below(4);

@@ -32,7 +32,7 @@ struct Shrinker<F> {
 impl<F: FnMut(&str) -> bool> Shrinker<F> {
     /// Takes these forms if they still show it.
     fn take(&mut self, forms: Vec<Form>) -> bool {
-        if self.tries_left == 0 || forms.iter().any(is_variable) {
+        if self.tries_left == 0 || forms.iter().any(|form| holds_for_all(&form.tree)) {
             return false;
         }
         self.tries_left -= 1;
@@ -89,9 +89,17 @@ impl<F: FnMut(&str) -> bool> Shrinker<F> {
     }
 }
 
-/// A variable as an atom of a space is found by every query: it would hide what a program showed at first.
-fn is_variable(form: &Form) -> bool {
-    matches!(&form.tree, Tree::Word(word) if word.starts_with('$'))
+/// A variable as an atom of a space, or as the head of a rule, answers every query: it would hide what a program showed
+/// at first.
+fn holds_for_all(tree: &Tree) -> bool {
+    let is_variable = |tree: &Tree| matches!(tree, Tree::Word(word) if word.starts_with('$'));
+    match tree {
+        Tree::Word(_) => is_variable(tree),
+        Tree::List(list) => match list.as_slice() {
+            [Tree::Word(equals), head, _] if equals == "=" && is_variable(head) => true,
+            list => list.iter().any(|child| matches!(child, Tree::List(_)) && holds_for_all(child)),
+        },
+    }
 }
 
 /// The parts of the list with this number, counted from the outside in and from left to right.
