@@ -146,11 +146,13 @@ impl Writer {
 
     /// Adds or removes a rule.
     fn changing(&mut self) -> (Function, String) {
-        if self.rules.is_empty() || self.dice.one_in(2) {
+        let removes = self.has(Feature::RuleRemovals);
+        let removable: Vec<String> = self.rules.iter().filter(|rule| removes || !rule.contains('$')).cloned().collect();
+        if removable.is_empty() || self.dice.one_in(2) {
             let (function, rule) = self.new_rule();
             return (function, format!("(add-atom &self {rule})"));
         }
-        let rule = self.rules[self.dice.below(self.rules.len())].clone();
+        let rule = removable[self.dice.below(removable.len())].clone();
         let changed = self.functions.iter().find(|function| {
             let head = format!("(= ({}", function.name);
             rule.strip_prefix(&head).is_some_and(|rest| rest.starts_with([' ', ')']))
@@ -218,7 +220,7 @@ impl Writer {
         let rule = format!("(= {pattern} {body})");
         self.line(format!("!(add-atom &self {rule})"));
         self.question();
-        if self.dice.one_in(2) {
+        if self.dice.one_in(2) && (self.has(Feature::RuleRemovals) || !rule.contains('$')) {
             self.line(format!("!(remove-atom &self {rule})"));
             self.question();
         }

@@ -36,7 +36,7 @@ pub struct Report {
 }
 
 /// A comparison ends after this many differences.
-const DIFFERENCES_MAX: usize = 10;
+const DIFFERENCES_MAX: usize = 5;
 
 /// Runs a program of each seed both ways. A program that differs is made smaller.
 pub fn compare(

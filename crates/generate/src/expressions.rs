@@ -254,9 +254,12 @@ impl Writer {
     /// A minimal instruction that comes to something, and what that is.
     pub(crate) fn code(&mut self) -> (Kind, String) {
         let kind = self.kind();
-        let called = self.call(kind, 1);
-        let code = match self.dice.below(6) {
-            5 => format!("(eval {})", self.leaf(kind)),
+        // To evaluate an unbound variable is to ask for every rule there is, the library's included.
+        let called = match self.call(kind, 1) {
+            variable if variable.starts_with('$') => self.value(kind),
+            called => called,
+        };
+        let code = match self.dice.below(5) {
             0 => format!("(metta {called} %Undefined% &self)"),
             1 => format!("(evalc {called} &self)"),
             2 => format!("(chain (collapse-bind (eval {called})) $pairs (superpose-bind $pairs))"),
@@ -276,7 +279,10 @@ impl Writer {
                     "(function (chain {code} {answer} (unify {answer} {pattern} (return {found}) (return {otherwise}))))"
                 )
             }
-            2 => format!("(eval {})", writer.call(kind, depth)),
+            2 => match writer.call(kind, depth) {
+                variable if variable.starts_with('$') => format!("(id {variable})"),
+                called => format!("(eval {called})"),
+            },
             3 => format!("(id {})", writer.expression(kind, depth)),
             _ => {
                 let (subject, otherwise) = (writer.leaf(of), writer.expression(kind, depth));
@@ -357,7 +363,9 @@ impl Writer {
     fn local_state(&mut self, kind: Kind, depth: usize) -> String {
         let (state, ignored) = (self.fresh("$state"), self.fresh("$_"));
         let held = if self.has(Feature::UntypedStates) { kind } else { Kind::Number };
-        let (first, then) = (self.expression(held, depth), self.value(held));
+        let is_plain = !self.has(Feature::UntypedStates);
+        let first = if is_plain { self.value(held) } else { self.expression(held, depth) };
+        let then = self.value(held);
         format!("(let {state} (new-state {first}) (let {ignored} (change-state! {state} {then}) (get-state {state})))")
     }
 
