@@ -1,7 +1,7 @@
 //! What is printed without what may differ: the numbers of fresh variables, or all that one engine promises and
 //! another does not.
 
-use crate::trees::{Tree, words};
+use crate::trees::Tree;
 
 /// A line with its fresh variables numbered by first appearance: `(a $x#17 $x#4)` is `(a $x#1 $x#2)`.
 #[must_use]
@@ -31,8 +31,8 @@ fn end_of_word(text: &str) -> usize {
 }
 
 /// Results without their order, the names of their variables and of spaces: equal for engines that agree. The parts of
-/// a tuple in `(bag …)`, a `collapse` mostly, have no order either; nor has an error its text, where it is one of several
-/// words.
+/// a tuple in `(bag …)`, a `collapse` mostly, have no order either, and each has variables of its own; nor has an error
+/// its text, where it is one of several words.
 #[must_use]
 pub fn as_multiset<'a>(results: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut plain: Vec<String> = results.into_iter().map(plain).collect();
@@ -52,25 +52,23 @@ fn unordered(tree: Tree) -> Tree {
     let Tree::List(list) = tree else { return tree };
     let mut list: Vec<Tree> = list.into_iter().map(unordered).collect();
     match list.as_mut_slice() {
-        [Tree::Word(word), Tree::List(inside)] if word == "bag" => inside.sort_by_cached_key(nameless),
+        [Tree::Word(word), Tree::List(inside)] if word == "bag" => {
+            inside.iter_mut().for_each(|part| rename(part, &mut Vec::new()));
+            inside.sort_by_cached_key(ToString::to_string);
+        }
         [Tree::Word(word), _, _, _, ..] if word == "Error" => list.truncate(2),
         _ => {}
     }
     Tree::List(list)
 }
 
-/// The text of a tree with all variables alike.
-fn nameless(tree: &Tree) -> String {
-    words(&tree.to_string())
-        .into_iter()
-        .map(|word| if word.starts_with('$') { "$".to_owned() } else { word })
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
     match tree {
-        Tree::List(list) => list.iter_mut().for_each(|child| rename(child, seen)),
+        Tree::List(list) => match list.as_slice() {
+            // Its parts have been renamed.
+            [Tree::Word(word), Tree::List(_)] if word == "bag" => {}
+            _ => list.iter_mut().for_each(|child| rename(child, seen)),
+        },
         Tree::Word(word) if word.starts_with('$') => {
             let number = seen.iter().position(|known| known == word).unwrap_or_else(|| {
                 seen.push(word.clone());
@@ -101,6 +99,7 @@ mod tests {
         assert_eq!(as_multiset(["b", "(a $x#1 $x)"]), as_multiset(["(a $p $q#2)", "b"]));
         assert_ne!(as_multiset(["(a $x $x)"]), as_multiset(["(a $x $y)"]));
         assert_ne!(as_multiset(["a", "a"]), as_multiset(["a"]));
+        assert_eq!(as_multiset(["(bag ((a $x) (b $x)))"]), as_multiset(["(bag ((b $y) (a $z)))"]));
         assert_eq!(as_multiset(["(bag (2 1))"]), as_multiset(["(bag (1 2))"]));
         assert_ne!(as_multiset(["(2 1)"]), as_multiset(["(1 2)"]));
         assert_eq!(as_multiset(["GroundingSpace-0x5"]), as_multiset(["GroundingSpace-7"]));

@@ -33,3 +33,28 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let features = features.some(&mut dice);
     writer::Writer::new(dice, features).program(size)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trees::{forms, text};
+
+    #[test]
+    fn a_program_is_well_formed_and_the_same_every_time() {
+        for seed in 0..200 {
+            let made = program(seed, Features::all(), 4);
+            assert_eq!(made, program(seed, Features::all(), 4));
+            assert_eq!(text(&forms(&made)), made, "seed {seed}");
+            assert_eq!(made.matches('(').count(), made.matches(')').count(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn every_feature_changes_some_program() {
+        for (feature, word) in FEATURES.iter().filter(|(feature, _)| *feature != Feature::Core) {
+            let without = Features::all().without(&[*feature]);
+            let differs = |seed| program(seed, Features::all(), 4) != program(seed, without, 4);
+            assert!((0..100).any(differs), "{word} changes nothing");
+        }
+    }
+}

@@ -43,7 +43,7 @@ fn tree<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> O
 }
 
 /// The words of a text: brackets, a `!` before one, texts in quotes, and what lies between.
-pub(crate) fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut characters = text.chars().peekable();
     while let Some(first) = characters.next() {

@@ -60,7 +60,6 @@ fn in_base(parts: &[&str]) -> Ran {
 
 #[track_caller]
 fn assert_agree(report: &Report) {
-    println!("{report}");
     assert!(report.differences.is_empty(), "{report}");
     assert!(report.stopped * 20 <= report.compared, "too many programs do not end: {report}");
 }
