@@ -230,11 +230,13 @@ impl Writer {
         let (index, function) = self.any_function();
         let known =
             |types: &[String]| types.iter().position(|line| line.starts_with(&format!("(: {} ", function.name)));
+        let has_many = self.has(Feature::SeveralTypes);
         let change = match (self.dice.below(8), known(&self.types)) {
             (0..4, Some(at)) => format!("(remove-atom &self {})", self.types.remove(at)),
             (4, _) => "(add-atom &self (:< Color Number))".to_owned(),
-            (5, _) => "(add-atom &self (: red Number))".to_owned(),
-            (6, _) => "(add-atom &self (: Box (-> Color Data)))".to_owned(),
+            (5, _) if has_many => "(add-atom &self (: red Number))".to_owned(),
+            (6, _) if has_many => "(add-atom &self (: Box (-> Color Data)))".to_owned(),
+            (_, Some(at)) if !has_many => format!("(remove-atom &self {})", self.types.remove(at)),
             _ => {
                 let declaration = self.type_declaration(index);
                 self.types.push(declaration.clone());

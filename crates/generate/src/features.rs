@@ -38,6 +38,7 @@ features! {
     RuleChanges "rule-changes" "Rules added at run time.",
     RuleRemovals "rule-removals" "Rules with variables removed at run time.",
     Sealed "sealed" "`sealed`, `atom-subst`, `if-equal`, `=alpha`.",
+    SeveralTypes "several-types" "Symbols with several types, which are tried in order.",
     Spaces "spaces" "Spaces made at run time.",
     States "states" "`new-state`, `get-state`, `change-state!`.",
     Subtypes "subtypes" "`(:< A B)`.",

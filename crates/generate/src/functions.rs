@@ -39,10 +39,14 @@ impl Writer {
         self.scoped(way);
         if self.has(Feature::Types) && !self.dice.one_in(3) {
             for index in declared..self.functions.len() {
+                let named = format!("(: {} ", self.functions[index].name);
+                if !self.has(Feature::SeveralTypes) && self.types.iter().any(|known| known.starts_with(&named)) {
+                    continue;
+                }
                 let declaration = self.type_declaration(index);
                 self.types.push(declaration.clone());
                 self.line(declaration);
-                if self.dice.one_in(10) {
+                if self.has(Feature::SeveralTypes) && self.dice.one_in(10) {
                     let another = self.type_declaration(index);
                     self.line(another);
                 }

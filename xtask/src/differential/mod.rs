@@ -48,6 +48,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::Dependent,
     Feature::WholeFloats,
     Feature::RuleRemovals,
+    Feature::SeveralTypes,
     Feature::Transactions,
     Feature::TypeCheckAuto,
     Feature::UntypedStates,
