@@ -186,7 +186,8 @@ impl Writer {
     /// A function that changes another one, or itself, between its own calls.
     fn changed_while_entered(&mut self) {
         let name = self.fresh("grow");
-        let (function, change) = self.changing();
+        let changes_type = self.has(Feature::TypeChanges) && self.dice.one_in(3);
+        let (function, change) = if changes_type { self.type_change() } else { self.changing() };
         let asked = self.all_of(&function);
         let rest = format!("({name} (- $n 1))");
         let (end, wrapped) = match self.dice.below(3) {
@@ -233,7 +234,10 @@ impl Writer {
         let has_many = self.has(Feature::SeveralTypes);
         let change = match (self.dice.below(8), known(&self.types)) {
             (0..4, Some(at)) => format!("(remove-atom &self {})", self.types.remove(at)),
-            (4, _) => "(add-atom &self (:< Color Number))".to_owned(),
+            (4, _) if self.has(Feature::Subtypes) => {
+                let verb = self.dice.pick(&["add-atom", "remove-atom"]);
+                format!("({verb} &self {})", self.dice.pick(&["(:< Tiny Color)", "(:< Color Number)"]))
+            }
             (5, _) if has_many => "(add-atom &self (: red Number))".to_owned(),
             (6, _) if has_many => "(add-atom &self (: Box (-> Color Data)))".to_owned(),
             (_, Some(at)) if !has_many => format!("(remove-atom &self {})", self.types.remove(at)),
