@@ -323,7 +323,9 @@ impl Writer {
             0 => format!("(sealed ({}) {inner})", kept.join(" ")),
             1 => format!("(if-equal {inner} {other} {} {})", self.leaf(kind), self.leaf(kind)),
             2 => self.scoped(|writer| {
-                let variable = writer.variable(kind);
+                // Not a variable of the value itself: there Hyperon leaves it as it is.
+                let variable = writer.fresh("$put");
+                writer.scope.push((variable.clone(), kind));
                 format!("(atom-subst {inner} {variable} {})", writer.expression(kind, depth))
             }),
             _ => format!("(if (=alpha {inner} {other}) {} {})", self.leaf(kind), self.leaf(kind)),

@@ -36,7 +36,7 @@ features! {
     Quoting "quoting" "`quote`, `unquote`, `noeval`, `get-type`, `get-metatype`.",
     Relational "relational" "Calls with unbound variables.",
     RuleChanges "rule-changes" "Rules added at run time.",
-    RuleRemovals "rule-removals" "Rules with variables removed at run time.",
+    RuleRemovals "rule-removals" "Rules removed at run time.",
     Sealed "sealed" "`sealed`, `atom-subst`, `if-equal`, `=alpha`.",
     SeveralTypes "several-types" "Symbols with several types, which are tried in order.",
     Spaces "spaces" "Spaces made at run time.",
