@@ -147,9 +147,7 @@ impl Writer {
 
     /// Adds or removes a rule.
     fn changing(&mut self) -> (Function, String) {
-        let removes = self.has(Feature::RuleRemovals);
-        let removable: Vec<String> = self.rules.iter().filter(|rule| removes || !rule.contains('$')).cloned().collect();
-        if removable.is_empty() || self.dice.one_in(2) {
+        if self.rules.is_empty() || !self.has(Feature::RuleRemovals) || self.dice.one_in(2) {
             let (function, rule) = self.new_rule();
             return (function, format!("(add-atom &self {rule})"));
         }
@@ -173,12 +171,14 @@ impl Writer {
     fn changed_inside(&mut self) {
         let (function, change) = self.changing();
         let (before, after) = (self.all_of(&function), self.all_of(&function));
+        // Evaluated again, the first of several errors would be the result.
+        let kept = if self.has(Feature::Order) { "$b" } else { "(quote $b)" };
         let other = self.functions.last().expect("there are functions").clone();
         let above = self.all_of(&other);
         let line = match self.dice.below(4) {
             0 => format!("!({before} {change} {after})"),
-            1 => format!("!(let* (($b {before}) ($c {change}) ($d {after})) ($b $c $d {above}))"),
-            2 => format!("!(let $b {before} (let $c {change} ($b {after} {above})))"),
+            1 => format!("!(let* (($b {before}) ($c {change}) ($d {after})) ({kept} $c (quote $d) {above}))"),
+            2 => format!("!(let $b {before} (let $c {change} ({kept} {after} {above})))"),
             _ => format!("!(chain (metta {change} %Undefined% &self) $c ($c {after} {above}))"),
         };
         self.line(line);
@@ -269,7 +269,7 @@ impl Writer {
     fn changed_type_inside(&mut self) {
         let (function, change) = self.type_change();
         let (before, after) = (self.all_of(&function), self.all_of(&function));
-        self.line(format!("!(let* (($b {before}) ($c {change})) ($b {after}))"));
+        self.line(format!("!(let* (($b {before}) ($c {change})) ((quote $b) {after}))"));
     }
 
     fn changed_fact(&mut self) {

@@ -410,7 +410,7 @@ impl Writer {
         match self.dice.below(5) {
             0 => format!("(size-atom {tuple})"),
             1 => format!("(index-atom {tuple} {})", self.leaf(Kind::Small)),
-            2 => format!("(max-atom {tuple})"),
+            2 if self.has(Feature::WholeFloats) => format!("(max-atom {tuple})"),
             _ => format!("(car-atom {tuple})"),
         }
     }

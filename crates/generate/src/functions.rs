@@ -310,10 +310,12 @@ impl Writer {
             let replaced = parts[self.dice.below(parts.len())].clone();
             parts.iter_mut().filter(|part| **part == replaced).for_each(|part| "$t".clone_into(part));
         }
-        if self.has(Feature::Metatypes) && self.dice.one_in(4) {
-            let metatype = self.dice.pick(&["Atom", "Atom", "Expression", "Symbol", "Variable", "Grounded"]);
-            let at = self.dice.below(parts.len());
-            metatype.clone_into(&mut parts[at]);
+        let narrow = ["Expression", "Symbol", "Variable", "Grounded"];
+        for (feature, metatypes) in [(Feature::Metatypes, &["Atom"][..]), (Feature::NarrowMetatypes, &narrow)] {
+            if self.has(feature) && self.dice.one_in(6) {
+                let (metatype, at) = (self.dice.pick(metatypes), self.dice.below(parts.len()));
+                metatype.clone_into(&mut parts[at]);
+            }
         }
         if self.has(Feature::IllTyped) && self.dice.one_in(6) {
             let (at, other) = (self.dice.below(parts.len()), self.kind());
