@@ -380,8 +380,8 @@ impl Writer {
             let found = writer.expression(kind, depth);
             let fact = writer.value(body);
             format!(
-                "(let {space} (new-space) (let {ignored} (add-atoms {space} ((held {added}) (held {fact}))) \
-                 (match {space} (held {pattern}) {found})))"
+                "(let* (({space} (new-space)) ({ignored} (add-atom {space} (held {added}))) \
+                 ({ignored} (add-atom {space} (held {fact})))) (match {space} (held {pattern}) {found}))"
             )
         })
     }
