@@ -230,8 +230,11 @@ impl Writer {
 
     fn type_change(&mut self) -> (Function, String) {
         let (index, function) = self.any_function();
-        let known =
-            |types: &[String]| types.iter().position(|line| line.starts_with(&format!("(: {} ", function.name)));
+        let removes = self.has(Feature::RuleRemovals);
+        let known = |types: &[String]| {
+            let name = format!("(: {} ", function.name);
+            types.iter().position(|line| line.starts_with(&name) && (removes || !line.contains('$')))
+        };
         let has_many = self.has(Feature::SeveralTypes);
         let change = match (self.dice.below(8), known(&self.types)) {
             (0..4, Some(at)) => format!("(remove-atom &self {})", self.types.remove(at)),

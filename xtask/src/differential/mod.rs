@@ -145,7 +145,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] =
     &[("(let* ", &["((", "()"]), ("(new-state ", &["0", "1", "2", "3", "5", "7", "-"]), ("(function ", &["(chain "])];
 
 /// What may not follow: it asks for all that a library holds, or for the text of an error.
-const NOT_COMPARED: &[&str] = &["(eval $", "(evalc $", "(chain $", "(match &self $"];
+const NOT_COMPARED: &[&str] = &["(function)", "(eval $", "(evalc $", "(chain $", "(match &self $"];
 
 /// Whether two engines promise to agree about a program. What is generated is of that kind, but made smaller it may
 /// show something else: the order of a `collapse`, a `let*` without a list, a state without a type, or every rule of a
