@@ -1,0 +1,78 @@
+//! Generated programs, run in two ways, print the same.
+//!
+//! `MNEMON_SEEDS=A..B` runs other programs than usual, `MNEMON_FEATURES=types,match` those with these features only
+//! (`-types,-match`: without them).
+
+use crate::harness::{Program, Ran, line_of};
+use generate::{Features, Report, compare, renamed, seeds};
+use metta::{Limits, MemoryWorld, RunEnd, Runner};
+
+/// A program that asks for more is stopped, and counted.
+const STEPS_MAX: u64 = 20_000;
+/// How long programs are.
+const SIZE: usize = 4;
+
+fn features() -> Features {
+    let words = std::env::var("MNEMON_FEATURES").unwrap_or_default();
+    Features::all().narrowed(&words).unwrap_or_else(|error| panic!("MNEMON_FEATURES: {error}"))
+}
+
+fn program(seed: u64) -> String {
+    generate::program(seed, features(), SIZE)
+}
+
+/// What a run printed, and how it ended.
+fn printed(lines: &[String], end: &RunEnd) -> generate::Ran {
+    if matches!(end, RunEnd::Limit(_)) {
+        return generate::Ran::Stopped;
+    }
+    let lines = lines.iter().map(|line| renamed(line));
+    generate::Ran::Printed(lines.chain([format!("{end:?}")]).collect())
+}
+
+fn at_once(text: &str) -> generate::Ran {
+    let ran: Ran = Program::new(text).with_steps(STEPS_MAX).run();
+    printed(&ran.lines, &ran.end)
+}
+
+/// Each line of the program is a run of its own, of one runner.
+fn line_by_line(text: &str) -> generate::Ran {
+    let world = MemoryWorld::default();
+    let output = world.output();
+    let mut runner = Runner::new(Box::new(world));
+    *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+    let ends = text.lines().map(|line| runner.run(line, &mut |world, answer| world.print(&line_of(answer))).end);
+    let end = ends.into_iter().find(|end| !matches!(end, RunEnd::Finished)).unwrap_or(RunEnd::Finished);
+    printed(&output.printed(), &end)
+}
+
+/// Nothing differs, and most programs were compared.
+#[track_caller]
+fn assert_agree(report: &Report) {
+    assert!(report.differences.is_empty(), "{report}");
+    assert!(report.stopped * 20 <= report.compared, "too many programs do not end: {report}");
+}
+
+#[test]
+fn generated_programs_print_the_same_line_by_line() {
+    assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
+}
+
+/// How many of some lines are like this, in percent.
+fn percent(lines: &[String], is_like: impl Fn(&str) -> bool) -> usize {
+    100 * lines.iter().filter(|line| is_like(line)).count() / lines.len()
+}
+
+#[test]
+fn generated_programs_say_something() {
+    let run = |seed| Program::new(program(seed)).with_steps(STEPS_MAX).run();
+    let ran: Vec<Ran> = (0..200).map(run).collect();
+    let answers: Vec<String> = ran.into_iter().flat_map(|ran| ran.answers).collect();
+    assert!(answers.len() > 200 * 5, "{} answers", answers.len());
+    let errors = percent(&answers, |line| line.contains("(Error"));
+    assert!((2..20).contains(&errors), "{errors} % of the answers have errors");
+    let empty = percent(&answers, |line| ["[]", "[(bag ())]"].contains(&line));
+    assert!((2..20).contains(&empty), "{empty} % of the answers are empty");
+    let many = percent(&answers, |line| line.contains(", ") || line.contains(") ("));
+    assert!(many > 10, "{many} % of the answers have parts or are many");
+}
