@@ -307,7 +307,6 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     fn abandon(&mut self, full: Full) -> Full {
         self.count();
         self.heap.rewind(self.to, self.start);
-        self.counted = self.heap.given(self.to);
         self.heap.scratch.begin();
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);

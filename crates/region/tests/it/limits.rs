@@ -71,6 +71,30 @@ fn a_copy_can_be_tried_again() -> Result<(), Full> {
     Ok(())
 }
 
+/// The same where it was the value of a variable that did not fit.
+#[test]
+fn a_copy_can_be_tried_again_after_a_binding() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let (variable, other) = (heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?);
+    let large = heap.expression(&mut region, &[small(1); 300])?;
+    let value = heap.expression(&mut region, &[small(2)])?;
+    heap.bind(variable, large);
+    heap.bind(other, value);
+    heap.set_limit(Some(heap.statistics().bytes_live + 2 * 512));
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+    copying.root(variable)?;
+    assert!(copying.scan().is_err());
+    let copy = copying.root(other)?;
+    copying.scan()?;
+    let moved = copying.moved(value);
+    assert_eq!((heap.label(copy), heap.binding(copy)), (2, moved));
+    assert_eq!(heap.stray(&[&to], &[copy]), None);
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
 /// A long expression may need fewer chunks where its lane ends than elsewhere; the limit holds for what it takes.
 #[test]
 fn a_run_elsewhere_counts_in_full() -> Result<(), Full> {
