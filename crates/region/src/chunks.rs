@@ -332,7 +332,7 @@ impl Chunks {
             (lane.first, 0)
         } else {
             let (end, kept) = self.last(place.end());
-            (std::mem::replace(&mut self.links[end as usize].next, NONE), kept)
+            (self.links[end as usize].next, kept)
         };
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         self.links[last as usize].next = self.free;
@@ -435,5 +435,22 @@ mod tests {
         let mut longest = Lane::EMPTY;
         chunks.extend(&mut longest, Kind::Expressions, 6_400).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.free_count(), chunks.credit), (102, 0, 100 * STEPS_EARNED));
+    }
+
+    /// Without credit, free chunks are not sorted to save memory, but they are before a run is refused.
+    #[test]
+    fn the_last_resort_needs_no_credit() {
+        let mut chunks = Chunks::new();
+        let mut lanes = [Lane::EMPTY; 4];
+        for lane in &mut lanes {
+            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+        }
+        for at in [0, 2, 1, 3] {
+            chunks.release(&mut lanes[at], Place::START);
+        }
+        chunks.credit = 0;
+        chunks.set_limit(Some(4 * CHUNK_BYTES));
+        let mut long = Lane::EMPTY;
+        assert_eq!(chunks.extend(&mut long, Kind::Expressions, 4 * 64), Ok(0));
     }
 }

@@ -459,4 +459,44 @@ mod tests {
         heap.close(region);
         assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
     }
+
+    #[test]
+    fn all_words_of_expressions_are_references_or_zero() -> Result<(), Full> {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        for _ in 0..3 * CHUNK_CELLS {
+            heap.number(&mut region, 0, u64::MAX)?;
+        }
+        heap.rewind(&mut region, Mark::START);
+        let child = Ref::new(tag::IMMEDIATE_2, 9);
+        for length in [0, 1, 2, 30, 31, 62, 63, 100] {
+            heap.expression(&mut region, &[child; 100][..length])?;
+        }
+        let used = region.expressions.place.cursor() as usize * 2;
+        let ones = heap.chunks.words[..used].iter().filter(|word| word.bits() == u32::MAX);
+        assert_eq!(ones.count(), 0);
+        heap.close(region);
+        Ok(())
+    }
+
+    /// What a freed chunk still holds must not lead a walk into memory in use: here a cell that looks like the header of a
+    /// long expression, in front of a chunk of another region.
+    #[test]
+    fn clearing_notes_stays_out_of_what_is_in_use() -> Result<(), Full> {
+        let mut heap = Heap::new();
+        let (mut freed, mut used) = (heap.open(), heap.open());
+        let header = Ref::new(tag::IMMEDIATE_0, 100 << NOTE_BITS);
+        heap.expression(&mut freed, &[])?;
+        let mark = heap.mark(&freed);
+        heap.expression(&mut freed, &[header; 125])?;
+        let numbers = (0..64).map(|_| heap.number(&mut used, 0, u64::MAX)).collect::<Result<Vec<Ref>, Full>>()?;
+        heap.expression(&mut freed, &[header; 125])?;
+        heap.rewind(&mut freed, mark);
+        heap.expression(&mut freed, &[])?;
+        heap.close(freed);
+        heap.clear_notes();
+        assert!(numbers.iter().all(|number| heap.number_bits(*number) == u64::MAX));
+        heap.close(used);
+        Ok(())
+    }
 }

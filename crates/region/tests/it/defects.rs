@@ -172,6 +172,7 @@ fn foreign_reference_is_found() -> Result<(), Full> {
     heap.bind(variable, temporary.marked());
     assert_eq!(heap.stray(&[&long, &short], &[holder]), None);
     assert_eq!(heap.stray(&[&long], &[holder]), Some(temporary.marked()));
+    heap.number(&mut long, 0, 4)?;
     let mark = heap.mark(&long);
     let later = heap.number(&mut long, 0, 5)?;
     assert_eq!(heap.stray(&[&long], &[later]), None);

@@ -41,22 +41,77 @@ fn a_copy_that_fails_leaves_both_regions_as_they_were() -> Result<(), Full> {
     Ok(())
 }
 
-/// A copy may go on after it failed, from the beginning.
+/// A copy may begin again after it failed, in its scan as well as at a root.
 #[test]
 fn a_copy_can_be_tried_again() -> Result<(), Full> {
-    let mut heap = Heap::with_limit(5 * 512);
+    let mut heap = Heap::new();
     let (mut region, mut to) = (heap.open(), heap.open());
-    let small_one = heap.expression(&mut region, &[small(1)])?;
-    let large = heap.expression(&mut region, &[small_one; 300])?;
+    let variables = [heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?];
+    let pair = heap.expression(&mut region, &variables)?;
+    heap.bind(variables[0], small(5));
+    let large = heap.expression(&mut region, &[pair; 300])?;
+    let root = heap.expression(&mut region, &[pair, variables[0], large])?;
+    heap.variable(&mut to, 0)?;
+    heap.expression(&mut to, &[])?;
+    heap.set_limit(Some(heap.statistics().bytes_live + 512));
     let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
-    copying.root(small_one)?;
+    copying.root(root)?;
+    assert!(copying.scan().is_err());
     assert!(copying.root(large).is_err());
-    let copy = copying.root(small_one)?;
+    let copy = copying.root(pair)?;
     copying.scan()?;
-    assert_eq!(copying.moved(small_one), Some(copy));
-    assert_eq!(heap.children(copy), [small(1)]);
+    assert_eq!((copying.moved(pair), copying.moved(root)), (Some(copy), None));
+    let [bound, free] = *heap.children(copy) else { panic!("two children") };
+    assert_eq!((heap.label(bound), heap.binding(bound)), (1, Some(small(5))));
+    assert_eq!((heap.label(free), heap.binding(free)), (2, None));
+    // The copy that failed made the root, the pair and a variable; the other one the pair and both.
+    assert_eq!(heap.statistics().cells_copied, (2 + 2 + 1) + (2 + 2));
     heap.close(region);
     heap.close(to);
+    Ok(())
+}
+
+/// The same where it was the value of a variable that did not fit.
+#[test]
+fn a_copy_can_be_tried_again_after_a_binding() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let (variable, other) = (heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?);
+    let large = heap.expression(&mut region, &[small(1); 300])?;
+    let value = heap.expression(&mut region, &[small(2)])?;
+    heap.bind(variable, large);
+    heap.bind(other, value);
+    heap.set_limit(Some(heap.statistics().bytes_live + 2 * 512));
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+    copying.root(variable)?;
+    assert!(copying.scan().is_err());
+    let copy = copying.root(other)?;
+    copying.scan()?;
+    let moved = copying.moved(value);
+    assert_eq!((heap.label(copy), heap.binding(copy)), (2, moved));
+    assert_eq!(heap.stray(&[&to], &[copy]), None);
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// A long expression may need fewer chunks where its lane ends than elsewhere; the limit holds for what it takes.
+#[test]
+fn a_run_elsewhere_counts_in_full() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut other) = (heap.open(), heap.open());
+    heap.expression(&mut region, &[])?;
+    let kept = heap.number(&mut other, 0, 1)?;
+    let mut long = heap.open();
+    heap.reserve(&mut long, 255)?;
+    heap.close(long);
+    heap.set_limit(Some(3 * 512));
+    assert_eq!(heap.reserve(&mut region, 130).map_err(|full| full.limit()), Err(Limit::Bytes));
+    heap.set_limit(Some(4 * 512));
+    heap.reserve(&mut region, 130)?;
+    assert_eq!((heap.statistics().bytes_live, heap.number_bits(kept)), (4 * 512, 1));
+    heap.close(region);
+    heap.close(other);
     Ok(())
 }
 
