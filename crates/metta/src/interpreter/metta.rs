@@ -292,7 +292,8 @@ impl Check<'_> {
             if let Some(matched) = agree(actual, expected, bindings, source).into_iter().next() {
                 return Some(matched);
             }
-            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual.clone()]);
+            let actual = bindings.resolve(actual);
+            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual]);
             self.errors.push(error(self.call.clone(), message));
         }
         None

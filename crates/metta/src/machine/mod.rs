@@ -87,11 +87,12 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
-    typed: FxHashMap<(Ref, TypeId), bool>,
+    typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
     bool_type: TypeId,
     atom_type: TypeId,
+    expression_type: TypeId,
     stack_max: usize,
     /// Calls and steps until limits are looked at, and how many there were when that was decided.
     fuel: u32,
@@ -123,6 +124,7 @@ impl Machine {
         let number_type = code.type_id(&Atom::symbol(names::NUMBER)).expect("the first types fit");
         let bool_type = code.type_id(&Atom::symbol(names::BOOL)).expect("the first types fit");
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
+        let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
         let trying = Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, matched: false };
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
@@ -150,6 +152,7 @@ impl Machine {
             number_type,
             bool_type,
             atom_type,
+            expression_type,
             stack_max: 0,
             fuel: 1,
             fuel_given: 0,
