@@ -43,6 +43,8 @@ impl Evaluation<'_> {
             }
             Atom::Expression(_) => {
                 let is_reduct = self.raise_expression_barrier();
+                // What an earlier part of the expression around it has bound, types see as well.
+                let atom = self.store.resolve(&atom);
                 self.interpret_expression(&atom, target, is_reduct)
             }
         }

@@ -279,7 +279,7 @@ impl Running<'_> {
             Purpose::List => {
                 let values: Vec<Ref> = results.iter().map(|gathered| gathered.value).collect();
                 let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
-                self.resume_raw(site, list);
+                self.resume(site, list)?;
             }
             Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
             Purpose::Expression if results.is_empty() => return Ok(false),

@@ -10,9 +10,10 @@ use super::choices::{Gathered, To};
 use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Site, Slot, TypeId};
 use super::run::raw;
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, INTEGER, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
 use crate::interpreter::{self, Task};
+use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Atom;
 
@@ -221,8 +222,11 @@ impl Running<'_> {
         let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if !is_data {
             let type_atom = self.type_atom(type_id);
-            let to = if tail { To::Frame } else { To::Site(site) };
-            return self.interpret(call, to, |atom| Task::Call(atom, type_atom));
+            if !tail {
+                // Its results are results of the call's frame, which knows when the expression began.
+                self.enter_plain(site)?;
+            }
+            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
         }
         let value = self.m.note_normal(call);
         let value = if same { value } else { value.unmarked() };
@@ -243,6 +247,9 @@ impl Running<'_> {
         match head.tag() {
             SYMBOL if head != ERROR => Some(self.m.code.function(head, count, type_id)),
             tag::EXPRESSION | tag::MARKED | TERM | INTEGER | tag::NUMBER => {
+                Some(self.m.code.function(COMPOUND, count, type_id))
+            }
+            FOREIGN if Operation::of(self.m.values.foreign_of(head)).is_none() => {
                 Some(self.m.code.function(COMPOUND, count, type_id))
             }
             _ => None,

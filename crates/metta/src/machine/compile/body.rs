@@ -3,7 +3,7 @@
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Label, Later};
 use crate::machine::code::{Guard, HEADER, Instruction, Part, Slot, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::{EMPTY, SYMBOL};
+use crate::machine::values::{COMPOUND, EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
@@ -380,7 +380,12 @@ impl Compiler<'_, '_> {
             Atom::Variable(_) => true,
             Atom::Expression(expression) if !expression.is_empty() => {
                 let children = expression.children();
-                let Atom::Symbol(_) = &children[0] else { return false };
+                if !matches!(children[0], Atom::Symbol(_)) {
+                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
+                    return is_data
+                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
+                        && children[1..].iter().all(|child| self.is_same(child));
+                }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
                 matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
