@@ -104,6 +104,7 @@ pub(crate) struct Machine {
     /// Heap bytes at which garbage is collected.
     collect_at: usize,
     collections: u64,
+    trace: bool,
 }
 
 /// A machine at work for a runner.
@@ -162,6 +163,7 @@ impl Machine {
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
             collections: 0,
+            trace: std::env::var_os("TRACE").is_some(),
         }
     }
 

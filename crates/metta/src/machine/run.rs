@@ -122,6 +122,9 @@ impl Running<'_> {
     pub(super) fn run(&mut self) -> Halt {
         loop {
             let instruction = self.m.code.instructions[self.m.pc as usize];
+            if self.m.trace {
+                eprintln!("pc {} base {} prot {} ch {} {:?} stack {:?}", self.m.pc, self.m.base, self.m.protected, self.m.choices.len(), instruction, &self.m.stack[..20]);
+            }
             self.m.pc += 1;
             let done = match instruction {
                 Instruction::Call { function, site, begun } => self.call(function, site, begun),
