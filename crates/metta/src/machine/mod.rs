@@ -104,12 +104,11 @@ pub(crate) struct Machine {
     /// Heap bytes at which garbage is collected.
     collect_at: usize,
     collections: u64,
-    trace: bool,
 }
 
 /// A machine at work for a runner.
 pub(crate) struct Running<'r> {
-    m: Box<Machine>,
+    m: Machine,
     runner: &'r mut Runner,
     space: SpaceRef,
     watch: Watch,
@@ -163,7 +162,6 @@ impl Machine {
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
             collections: 0,
-            trace: std::env::var_os("TRACE").is_some(),
         }
     }
 
@@ -192,8 +190,8 @@ impl Machine {
 /// Evaluates an atom as MeTTa.
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
     let m = match runner.machine.take() {
-        Some(machine) => machine,
-        None => Box::new(Machine::new(runner)),
+        Some(machine) => *machine,
+        None => Machine::new(runner),
     };
     let watch = Watch::begin(&runner.limits);
     let scope = Scope::default();
@@ -276,7 +274,7 @@ impl Running<'_> {
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
         self.runner.count_machine(self.m.calls, self.m.interpreted);
-        self.runner.machine = Some(self.m);
+        self.runner.machine = Some(Box::new(self.m));
         answer
     }
 
