@@ -113,6 +113,7 @@ impl Running<'_> {
                 let result = self.m.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
             }
+            HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
             _ => self.interpret_here(value, type_id),
         }
     }

@@ -79,6 +79,8 @@ pub(crate) struct Machine {
     floor: Floor,
     trying: Trying,
     scratch: Vec<Ref>,
+    pairs: Vec<(Ref, Ref)>,
+    work: Vec<Ref>,
     /// What rules stand at, and the same for types and special forms.
     version: u32,
     shapes: u32,
@@ -141,6 +143,8 @@ impl Machine {
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
             scratch: Vec::new(),
+            pairs: Vec::new(),
+            work: Vec::new(),
             version: 1,
             shapes: 1,
             note: 1,
