@@ -460,6 +460,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
+    /// The slots from here on belonged to a callee: nothing is known of them any more.
+    fn forget_from(&mut self, at: Slot) {
+        let State { variables, facts, live, .. } = &mut self.state;
+        variables.retain(|_, slot| *slot < at);
+        facts.retain(|slot, _| *slot < at);
+        live.retain(|slot| *slot < at);
+    }
+
     fn know(&mut self, slot: Slot, fact: Fact) {
         self.state.facts.insert(slot, fact);
     }
@@ -468,7 +476,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
     fn site(&mut self, dst: Slot, at: Option<Slot>) -> u32 {
         let at = at.unwrap_or(self.next as Slot);
         self.most = self.most.max(usize::from(at) + HEADER);
-        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live: self.state.live.clone().into() };
+        // What lies behind belongs to the callee.
+        let live = self.state.live.iter().copied().filter(|&slot| slot < at).collect();
+        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live };
         self.run.m.code.sites.push(site);
         let index = (self.run.m.code.sites.len() - 1) as u32;
         if let Errors::To(label) = self.errors {

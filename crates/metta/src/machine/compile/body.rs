@@ -224,6 +224,7 @@ impl Compiler<'_, '_> {
         let site = self.site(dst, Some(block));
         self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
         if dest != Dest::Tail {
+            self.forget_from(block);
             self.mark_live(dst);
             self.state.is_stale = true;
             self.end_barrier(label, block + 2, site);
@@ -357,6 +358,7 @@ impl Compiler<'_, '_> {
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: begins });
+                self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
                 self.end_barrier(label, block + 2, site);
@@ -492,6 +494,7 @@ impl Compiler<'_, '_> {
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: begins });
+                self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
                 self.end_barrier(label, block + 2, site);

@@ -87,6 +87,7 @@ impl Compiler<'_, '_> {
         }
         self.guard(&guards, atom, type_id, dest);
         let fused = self.fuse(condition);
+        let live = self.state.live.clone();
         let slot = self.operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
@@ -100,6 +101,10 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), dest, state, join, errors });
+        if fused.is_some() {
+            // The slots of the comparison are not assigned when numbers are compared on the way.
+            self.state.live = live;
+        }
         let before = self.state.clone();
         self.value(then, type_id, dest);
         if let Some(join) = join {
