@@ -5,6 +5,7 @@ use super::code::Slot;
 use super::types::Signature;
 use super::values::Scope;
 use super::{Halt, Running};
+use crate::interpreter::Task;
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use crate::stdlib;
@@ -52,6 +53,11 @@ impl Running<'_> {
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, &mut scope)?);
+        }
+        if let [Gathered { value, .. }] = loaded[..]
+            && self.is_code(value, true)?
+        {
+            return self.interpret(value, site, |code| Task::Metta(code, names::undefined()));
         }
         self.deliver_all(loaded, site)
     }
