@@ -356,7 +356,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.emit(Instruction::Unreduced { function });
             }
             _ if type_id == REDUCE => self.reduced(arguments.len(), body),
-            _ if minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
+            _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
             _ => self.value(body, type_id, Dest::Tail),
         }
         self.complete()?;

@@ -69,9 +69,12 @@ impl Compiler<'_, '_> {
     /// Runs `(function body)`: the slot of what it returns.
     fn run_function(&mut self, function: &Atom, call: u32) -> Slot {
         let body = &function.children().expect("it is a function")[1];
+        self.make_shared(body);
         let (dst, join) = (self.slot(), self.label());
         let before = self.state.clone();
-        self.minimal(body, Out::Function { call, dst, join });
+        let out = Out::Function { call, dst, join };
+        // What bare pairs bind would be lost between two visits to the interpreter: it runs the whole.
+        if takes_pairs(body) { self.at_run_time(body, out) } else { self.minimal(body, out) }
         self.joined_at(join, before, dst);
         dst
     }
@@ -81,7 +84,8 @@ impl Compiler<'_, '_> {
         self.make_shared(code);
         let (dst, join) = (self.slot(), self.label());
         let before = self.state.clone();
-        self.minimal(code, Out::Value { dst, join });
+        let out = Out::Value { dst, join };
+        if !is_function(code) && takes_pairs(code) { self.at_run_time(code, out) } else { self.minimal(code, out) }
         self.joined_at(join, before, dst);
         dst
     }
@@ -137,7 +141,7 @@ impl Compiler<'_, '_> {
                 }
                 Out::Value { .. } => self.data(atom, out),
             },
-            // What it binds would be lost on the way to the interpreter and back.
+            ("evalc", [call, space]) if self.is_context(space) => self.eval(atom, call, out),
             ("collapse-bind" | "superpose-bind", _) => self.is_too_large = true,
             _ if is_instruction(atom) => self.at_run_time(atom, out),
             _ => self.data(atom, out),
@@ -647,6 +651,36 @@ fn evaluated_next(template: &Atom) -> Option<(&'static str, &Atom, &Variable, &A
     let [head, argument] = call.children()? else { return None };
     let name = super::forms::operation_name(head)?;
     (chain.is_symbol("chain") && eval.is_symbol("eval")).then_some((name, argument, result, rest))
+}
+
+/// Whether code takes pairs of results and bindings apart or hands them on, but for a collection of results.
+fn takes_pairs(code: &Atom) -> bool {
+    let mut work = vec![code];
+    while let Some(atom) = work.pop() {
+        let Some(children) = atom.children() else { continue };
+        if let [chain, nested, Atom::Variable(_), template] = children
+            && chain.is_symbol("chain")
+            && nested.head().is_some_and(|head| head.is_symbol("collapse-bind"))
+        {
+            match evaluated_next(template) {
+                Some(("_collapsed-atoms", _, _, rest)) => {
+                    work.extend([nested.children().map_or(nested, |nested| &nested[1]), rest]);
+                    continue;
+                }
+                Some(("_case-subjects", _, _, rest)) => {
+                    let rest = rest.children().filter(|rest| rest.len() == 4).map_or(rest, |rest| &rest[3]);
+                    work.extend([nested.children().map_or(nested, |nested| &nested[1]), rest]);
+                    continue;
+                }
+                _ => return true,
+            }
+        }
+        if children.first().is_some_and(|head| head.is_symbol("collapse-bind") || head.is_symbol("superpose-bind")) {
+            return true;
+        }
+        work.extend(children);
+    }
+    false
 }
 
 fn starts_with_variable(atom: &Atom) -> bool {
