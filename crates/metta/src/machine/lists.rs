@@ -183,6 +183,20 @@ impl Running<'_> {
         Ok(is_settled && self.heads_data(list)?)
     }
 
+    /// Whether a value is a settled list that begins with a number: its types hold no error.
+    pub(super) fn is_settled_numbers(&self, value: Ref) -> bool {
+        let heap = &self.m.values.heap;
+        value.is_expression()
+            && heap.note(value) == self.m.note
+            && heap.children(value).first().is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER))
+    }
+
+    /// Whether nobody has given `()` a type.
+    pub(super) fn is_unit_open(&mut self) -> bool {
+        let found = crate::types::types_of(&self.space, &Atom::unit(), &mut self.runner.variables);
+        found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
+    }
+
     /// Whether the head of an expression of settled children makes it data.
     fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(list, 0));

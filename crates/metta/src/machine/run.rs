@@ -432,7 +432,9 @@ impl Running<'_> {
             Guard::Expression => value.is_expression() || value.tag() == TERM,
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
-            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
+            Guard::Plain => {
+                !(value.is_expression() || value.tag() == TERM) || self.is_open(value) || self.is_settled_numbers(value)
+            }
             Guard::Type(type_id) => self.has_type(value, type_id),
             Guard::Ground => self.m.is_ground(value),
             Guard::Unbound => value.tag() == tag::VARIABLE,

@@ -139,7 +139,7 @@ impl Compiler<'_, '_> {
         self.guard(&guards, atom, type_id, dest);
         let slot = self.slot();
         self.argument(value, 0, slot);
-        if matches!(pattern, Atom::Expression(_)) {
+        if !matches!(pattern, Atom::Variable(_)) {
             // A space stands for a query: the interpreter knows how.
             self.rebind_if_space(slot, [pattern, body], type_id, dest);
         }
@@ -219,6 +219,12 @@ impl Compiler<'_, '_> {
             branches.iter().map(|branch| branch.children().and_then(|pair| <&[Atom; 2]>::try_from(pair).ok()).map(|[a, b]| [a, b])).collect()
         });
         let pairs = pairs.expect("the branches are pairs");
+        if pairs.iter().any(|[pattern, _]| !matches!(pattern, Atom::Variable(_))) {
+            // A space stands for a query: the interpreter knows how.
+            let subject = self.stand_in(found);
+            let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
+            self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
+        }
         let marks = self.slot();
         self.emit(Instruction::Remember { slot: marks });
         let join = self.join(dest);
@@ -229,11 +235,6 @@ impl Compiler<'_, '_> {
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
                 self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
             } else {
-                if matches!(pattern, Atom::Expression(_)) {
-                    let subject = self.stand_in(found);
-                    let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
-                    self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
-                }
                 self.pattern(found, pattern, Or::To(next));
             }
             self.value(body, 0, dest);
@@ -441,6 +442,7 @@ impl Compiler<'_, '_> {
                 None => Side::Other,
             },
             Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
+            Atom::Expression(expression) if expression.is_empty() && self.run.is_unit_open() => Side::Open,
             Atom::Symbol(_) => {
                 let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
                 if self.run.is_open(leaf) { Side::Open } else { Side::Other }
