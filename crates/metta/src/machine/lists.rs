@@ -60,7 +60,8 @@ impl Running<'_> {
             Instruction::Element { slot, index, dst, or } => {
                 let (list, index) = (self.list(slot)?, self.m.read(index));
                 let position = if is_small(index) { usize::try_from(word(index)).ok() } else { None };
-                let element = list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
+                let element =
+                    list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
                     Some(element) => self.m.set_slot(dst, element),
                     None => self.m.pc = or,
@@ -102,8 +103,8 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
-        let is_settled = self.is_settled_child(head)
-            && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
+        let is_settled =
+            self.is_settled_child(head) && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
         let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if is_settled && self.heads_data(made)? {
             self.m.values.heap.set_note(made, self.m.note);

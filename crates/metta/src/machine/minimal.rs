@@ -266,8 +266,7 @@ impl Running<'_> {
         if !unifier.unify(&left, &right) {
             return Ok(Vec::new());
         }
-        let solutions: Vec<Solution> =
-            unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect();
+        let solutions: Vec<Solution> = unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect();
         let unit = Atom::unit();
         solutions.into_iter().map(|solution| self.load_result(solution, &unit, &mut scope)).collect()
     }
@@ -280,11 +279,8 @@ impl Running<'_> {
             let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
             let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
             match (left.tag(), right.tag()) {
-                (tag::VARIABLE, tag::VARIABLE) => {
-                    if *forth.entry(left).or_insert(right) != right || *back.entry(right).or_insert(left) != left {
-                        return Ok(false);
-                    }
-                }
+                (tag::VARIABLE, tag::VARIABLE)
+                    if *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left => {}
                 (tag::VARIABLE, _) | (_, tag::VARIABLE) => return Ok(false),
                 _ if compound(left) && compound(right) => {
                     let (left, right) = (self.opened(left)?, self.opened(right)?);

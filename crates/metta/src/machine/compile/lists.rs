@@ -237,7 +237,8 @@ impl Compiler<'_, '_> {
         let or = self.label();
         self.emit_to(test, or);
         self.emit_to(Instruction::Tail { slot: list, dst: rest, or: 0 }, or);
-        (self.mark_live(first), self.mark_live(rest));
+        self.mark_live(first);
+        self.mark_live(rest);
         self.pattern(first, head, super::head::Or::To(or));
         self.pattern(rest, tail, super::head::Or::To(or));
         self.value(then, 0, dest);
@@ -362,10 +363,13 @@ impl Compiler<'_, '_> {
         // The test came to no truth value.
         let children = made.call.children().expect("it is a call");
         let list = Atom::Variable(Variable::with_id(names::asked().clone(), u64::MAX));
-        self.state.variables.insert(match &list {
-            Atom::Variable(variable) => variable.clone(),
-            _ => unreachable!("it is a variable"),
-        }, made.captured.len() as Slot);
+        self.state.variables.insert(
+            match &list {
+                Atom::Variable(variable) => variable.clone(),
+                _ => unreachable!("it is a variable"),
+            },
+            made.captured.len() as Slot,
+        );
         let Atom::Variable(item) = &children[2] else { unreachable!("a loop has a variable") };
         self.state.variables.remove(item);
         let call = Atom::expression([children[0].clone(), list, children[2].clone(), children[3].clone()]);

@@ -12,7 +12,7 @@
 //! 6. What remains is run by the interpreter.
 
 use super::head::Or;
-use super::{Compiler, DEPTH_MAX, Dest, Errors, Later, Label, State, occurrences};
+use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::interpreter::is_instruction;
 use crate::machine::code::{Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
 use crate::names;
@@ -74,7 +74,11 @@ impl Compiler<'_, '_> {
         let before = self.state.clone();
         let out = Out::Function { call, dst, join };
         // What bare pairs bind would be lost between two visits to the interpreter: it runs the whole.
-        if takes_pairs(body) { self.at_run_time(body, out) } else { self.minimal(body, out) }
+        if takes_pairs(body) {
+            self.at_run_time(body, out)
+        } else {
+            self.minimal(body, out)
+        }
         self.joined_at(join, before, dst);
         dst
     }
@@ -85,7 +89,11 @@ impl Compiler<'_, '_> {
         let (dst, join) = (self.slot(), self.label());
         let before = self.state.clone();
         let out = Out::Value { dst, join };
-        if !is_function(code) && takes_pairs(code) { self.at_run_time(code, out) } else { self.minimal(code, out) }
+        if !is_function(code) && takes_pairs(code) {
+            self.at_run_time(code, out)
+        } else {
+            self.minimal(code, out)
+        }
         self.joined_at(join, before, dst);
         dst
     }
@@ -123,7 +131,11 @@ impl Compiler<'_, '_> {
             ("function", [Atom::Expression(_)]) => self.nested_function(atom, out),
             ("unify", [left, pattern, then, otherwise]) => {
                 self.make_branches(&[then, otherwise]);
-                self.unify([left, pattern, then, otherwise], |compiler| compiler.branch(then, out), |compiler| compiler.branch(otherwise, out));
+                self.unify(
+                    [left, pattern, then, otherwise],
+                    |compiler| compiler.branch(then, out),
+                    |compiler| compiler.branch(otherwise, out),
+                );
             }
             ("cons-atom", [head, tail]) => self.cons(atom, [head, tail], out),
             ("decons-atom", [list]) => self.decons(atom, list, out),
@@ -239,7 +251,8 @@ impl Compiler<'_, '_> {
             self.collected(goal, dst, subjects);
             return self.bound(result, dst, false, |compiler| compiler.minimal(rest, out));
         }
-        let is_context = nested.children().is_some_and(|nested| nested.len() == 1 && nested[0].is_symbol("context-space"));
+        let is_context =
+            nested.children().is_some_and(|nested| nested.len() == 1 && nested[0].is_symbol("context-space"));
         let dst = self.minimal_value(nested);
         self.bound(variable, dst, is_context, |compiler| compiler.minimal(template, out));
     }
@@ -302,7 +315,9 @@ impl Compiler<'_, '_> {
         let Some([head, arguments @ ..]) = call.children() else { return self.reduce(call, out) };
         match head {
             Atom::Symbol(_) if is_instruction(call) => self.minimal(call, out),
-            Atom::Symbol(name) if name.as_str() == "collapse" && self.run.is_special_form("collapse", arguments.len()) => {
+            Atom::Symbol(name)
+                if name.as_str() == "collapse" && self.run.is_special_form("collapse", arguments.len()) =>
+            {
                 let dst = self.slot_for(out);
                 self.make_shared(call);
                 self.collected(&arguments[0], dst, false);
@@ -372,13 +387,21 @@ impl Compiler<'_, '_> {
                 self.make_branches(&[then, otherwise]);
                 let [left, right] = [self.operand_slot(left), self.operand_slot(right)];
                 let test = Instruction::IfEqual { left, right, or: 0 };
-                self.either(test, |compiler| compiler.eval_branch(then, out), |compiler| compiler.eval_branch(otherwise, out));
+                self.either(
+                    test,
+                    |compiler| compiler.eval_branch(then, out),
+                    |compiler| compiler.eval_branch(otherwise, out),
+                );
             }
             (Some("if-error"), [atom, then, otherwise]) => {
                 self.make_branches(&[then, otherwise]);
                 let slot = self.operand_slot(atom);
                 let test = Instruction::IfError { slot, or: 0 };
-                self.either(test, |compiler| compiler.eval_branch(then, out), |compiler| compiler.eval_branch(otherwise, out));
+                self.either(
+                    test,
+                    |compiler| compiler.eval_branch(then, out),
+                    |compiler| compiler.eval_branch(otherwise, out),
+                );
             }
             _ => self.native_reduction(head, arguments, out),
         }
@@ -462,12 +485,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Matches two atoms as they stand: `then` with each way, `otherwise` if there is none. Both end with a jump.
-    pub(super) fn unify(
-        &mut self,
-        parts: [&Atom; 4],
-        then: impl FnOnce(&mut Self),
-        otherwise: impl FnOnce(&mut Self),
-    ) {
+    pub(super) fn unify(&mut self, parts: [&Atom; 4], then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
         let [left, pattern, ..] = parts;
         self.make_known_outside(parts);
         let slot = self.operand_slot(left);
@@ -486,8 +504,8 @@ impl Compiler<'_, '_> {
             .filter(|variable| !before.variables.contains_key(variable))
             .map(|variable| (variable.clone(), self.state.variables[&variable]))
             .collect();
-        let added: Vec<&Variable> = fresh.iter().map(|(variable, _)| variable).filter(|variable| !self.fixed.contains(*variable)).collect();
-        let added: Vec<Variable> = added.into_iter().cloned().collect();
+        let is_new = |variable: &Variable| !self.fixed.contains(variable);
+        let added: Vec<Variable> = fresh.iter().map(|(variable, _)| variable.clone()).filter(is_new).collect();
         self.fixed.extend(added.iter().cloned());
         let inside = self.state.clone();
         then(self);
@@ -607,7 +625,11 @@ impl Compiler<'_, '_> {
                     compiler.jump(join);
                 }
             };
-            compiler.unify([left, pattern, then, otherwise], |compiler| branch(compiler, then), |compiler| branch(compiler, otherwise));
+            compiler.unify(
+                [left, pattern, then, otherwise],
+                |compiler| branch(compiler, then),
+                |compiler| branch(compiler, otherwise),
+            );
             compiler.place(join);
             compiler.state = before;
             compiler.state.is_stale = true;
