@@ -9,7 +9,7 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Case, HEADER, Instruction, Key, Pc, Slot};
+use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FOREIGN, TERM, is_small};
@@ -233,6 +233,9 @@ impl Running<'_> {
 
     /// Keeps a result of an expression that has further alternatives, and tries the next one.
     pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
+        if level == OPEN {
+            return self.resume_open(site, value, base);
+        }
         let level = level as usize;
         if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
             let oldest = &self.m.choices[level];
@@ -303,7 +306,7 @@ impl Running<'_> {
     }
 
     /// Goes on at a site with a value, whatever it is.
-    fn resume_raw(&mut self, site: u32, value: Ref) {
+    pub(super) fn resume_raw(&mut self, site: u32, value: Ref) {
         let (pc, dst) = (self.m.site(site).pc, self.m.site(site).dst);
         self.m.set_slot(dst, value);
         self.m.pc = pc;

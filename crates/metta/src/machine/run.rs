@@ -287,7 +287,7 @@ impl Running<'_> {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
             }
-            other => unreachable!("{other:?} is run in the first loop"),
+            other => self.minimal_instruction(other),
         }
     }
 
@@ -421,7 +421,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn give(&mut self, value: Ref) -> Result<(), Halt> {
         if value == EMPTY {
-            return self.fail();
+            return self.give_empty();
         }
         let base = self.m.base;
         let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
@@ -491,9 +491,13 @@ impl Running<'_> {
             Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
-            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
+            Guard::Plain => {
+                !(value.is_expression() || value.tag() == TERM) || self.is_open(value) || self.is_settled_numbers(value)
+            }
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
+            Guard::Ground => self.m.is_ground(value),
+            Guard::Unbound => value.tag() == tag::VARIABLE,
         }
     }
 
