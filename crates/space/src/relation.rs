@@ -165,6 +165,52 @@ impl Relation {
         found
     }
 
+    /// The numbers of the rows that [`Relation::candidates`] gives.
+    pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        if self.rows.len() <= SCAN_MAX || known.is_empty() {
+            found.extend((0..self.rows.len() as u32).filter(|&row| self.is_live(row)));
+            return self.order(found);
+        }
+        let best = loop {
+            match self.shortest(known, found) {
+                Ok(best) => break best,
+                Err(missing) => drop(self.with_index(missing, dictionary, Index::len)),
+            }
+        };
+        let (listed, path, key) = best;
+        if found.len() * 2 < listed {
+            self.forget_holes(path, key);
+        }
+        self.order(found);
+    }
+
+    /// Finds the live rows of the shortest list; gives its length and where it is, or a path without an index.
+    fn shortest(&self, known: &[(Path, Term)], found: &mut Vec<u32>) -> Result<(usize, Path, Term), Path> {
+        let indexes = self.indexes.read().expect("no panic while indexes are locked");
+        let mut best: Option<(&[u32], Path, Term)> = None;
+        for &(path, key) in known {
+            let index = indexes.get(&path).ok_or(path)?;
+            let rows = index.get(&key).map(Vec::as_slice).unwrap_or_default();
+            if best.is_none_or(|(shortest, ..)| rows.len() < shortest.len()) {
+                best = Some((rows, path, key));
+            }
+            if rows.len() <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        let (rows, path, key) = best.expect("at least one path is known");
+        found.extend(rows.iter().filter(|&&row| self.is_live(row)));
+        Ok((rows.len(), path, key))
+    }
+
+    /// Puts rows into insertion order: only a row that came back can stand out of it.
+    fn order(&self, rows: &mut [u32]) {
+        let number = |row: &u32| self.rows[*row as usize].number;
+        if !rows.is_sorted_by_key(number) {
+            rows.sort_by_key(number);
+        }
+    }
+
     /// Takes the holes out of one list of an index.
     fn forget_holes(&self, path: Path, key: Term) {
         let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
@@ -219,7 +265,7 @@ impl Relation {
         cells_of(&self.cells, &self.rows, row)
     }
 
-    fn found(&self, row: u32) -> Found<'_> {
+    pub(crate) fn found(&self, row: u32) -> Found<'_> {
         let Row { copies, number, .. } = self.rows[row as usize];
         Found { terms: self.terms_of(row), copies, number }
     }

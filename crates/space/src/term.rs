@@ -24,7 +24,7 @@ pub struct Term(u32);
 
 impl Term {
     /// The term of a number that a dictionary has given out.
-    pub fn new(number: u32) -> Self {
+    pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
@@ -156,10 +156,20 @@ impl Terms {
         })
     }
 
+    /// The term of the expression of these children, made if need be.
+    pub fn intern_row(&mut self, children: &[Term]) -> Term {
+        self.intern_one(Visit::Row(children))
+    }
+
+    /// The term of the expression of these children; `None` when it was never interned.
+    pub fn find_row(&self, children: &[Term]) -> Option<Term> {
+        self.find_one(&Visit::Row(children))
+    }
+
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
         let hash = match visit {
             Visit::Leaf(leaf) => hash_leaf(leaf),
-            Visit::Node(_, children) => hash_children(children),
+            Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
             Visit::Known(term) => return Some(*term),
         };
         self.table.find(hash, |&index| self.is_entry(index, visit)).map(|&index| Term(index))
@@ -168,7 +178,7 @@ impl Terms {
     fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
         match visit {
             Visit::Leaf(leaf) => is_same_leaf(&self.entries[index as usize].atom, leaf),
-            Visit::Node(_, children) => self.children(Term(index)) == Some(children),
+            Visit::Node(_, children) | Visit::Row(children) => self.children(Term(index)) == Some(children),
             Visit::Known(term) => term.0 == index,
         }
     }
@@ -187,7 +197,7 @@ impl Terms {
         let first_child = self.children.len();
         let (atom, length) = match visit {
             Visit::Leaf(leaf) => ((*leaf).clone(), None),
-            Visit::Node(_, children) => {
+            Visit::Node(_, children) | Visit::Row(children) => {
                 self.children.extend_from_slice(children);
                 let own = self.share_children(children);
                 own.set_known(Known { dictionary: self.serial, term: index });
@@ -213,13 +223,12 @@ impl Terms {
                 let normal = normalized(leaf);
                 (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
             }
-            Visit::Node(_, children) => {
+            Visit::Node(_, children) | Visit::Row(children) => {
                 let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
                 if keys == *children {
                     return None;
                 }
-                let expression = self.share_children(&keys);
-                Some(self.intern_one(Visit::Node(&expression, &keys)))
+                Some(self.intern_one(Visit::Row(&keys)))
             }
             Visit::Known(_) => unreachable!("a known expression is found"),
         }
@@ -230,6 +239,8 @@ impl Terms {
 enum Visit<'a> {
     Leaf(&'a Atom),
     Node(&'a Expression, &'a [Term]),
+    /// An expression of which only the children's terms are there.
+    Row(&'a [Term]),
     /// An expression that the dictionary has interned before, children and all.
     Known(Term),
 }

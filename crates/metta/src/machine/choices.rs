@@ -34,6 +34,8 @@ pub(super) enum ChoiceKind {
     Results { results: std::vec::IntoIter<Gathered>, site: u32 },
     /// The children of a list from here on, each a result for a site of the frame.
     Children { list: Ref, next: usize, site: u32 },
+    /// Answers of a space.
+    Rows(Box<super::queries::Rows>),
     /// Alternatives of code: so many jumps, from here on.
     Jumps { next: Pc, left: u32 },
     /// The end of an expression's alternatives.
@@ -103,7 +105,7 @@ impl Machine {
     }
 
     /// Takes the last choice away.
-    fn pop_choice(&mut self) -> Choice {
+    pub(super) fn pop_choice(&mut self) -> Choice {
         let choice = self.choices.pop().expect("there is a choice");
         self.protected = self.choices.last().map_or(0, |choice| choice.top);
         self.floor.choices = self.floor.choices.min(self.choices.len());
@@ -165,6 +167,7 @@ impl Running<'_> {
                     let child = self.m.values.heap.child(list, index);
                     return self.deliver_child(site, child);
                 }
+                ChoiceKind::Rows(_) => return self.m.next_row(),
                 ChoiceKind::Jumps { next, left } => {
                     self.m.pc = *next;
                     *next += 1;

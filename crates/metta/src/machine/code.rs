@@ -67,6 +67,8 @@ pub(super) enum Guard {
     Plain,
     /// Anything but a space.
     NoSpace,
+    /// A space.
+    Space,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
 }
@@ -163,6 +165,14 @@ pub(super) enum Instruction {
     Collected { begun: Slot, slot: Slot },
     /// The error in the accumulator into a slot.
     Take { dst: Slot },
+    /// The content of the state in a slot.
+    GetState { slot: Slot, site: u32 },
+    /// Another content for the state in a slot.
+    ChangeState { slot: Slot, value: Slot, site: u32 },
+    /// Adds what a slot holds to the space in another.
+    AddAtom { space: Slot, value: Slot, site: u32 },
+    /// What the space in a slot knows of a pattern: each answer is an alternative.
+    Query { query: u32, space: Slot, site: u32 },
 }
 
 /// Where a call goes on.
@@ -201,6 +211,29 @@ pub(super) struct Shape {
     /// Where to go on once the variable has become it, and where if it cannot.
     pub(super) built: Pc,
     pub(super) or: Pc,
+}
+
+/// A part of a pattern that a space is asked for, in the order in which it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum QueryPart {
+    Open(u32),
+    Leaf(Ref),
+    Slot(Slot),
+    /// A variable that nothing has bound, by its place in `fresh`.
+    New(u32),
+}
+
+/// What a space is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Query {
+    pub(super) patterns: Box<[Box<[QueryPart]>]>,
+    /// The slots of the new variables, and their names: symbols, or variables of the form.
+    pub(super) fresh: Box<[(Slot, u32)]>,
+    pub(super) is_form: bool,
+    /// Whether it is known only when it is asked that it is no conjunction.
+    pub(super) may_join: bool,
+    /// The whole, for a space that is to be asked with an atom.
+    pub(super) template: u32,
 }
 
 /// What is known of an argument of a rule before it is matched.
@@ -273,6 +306,7 @@ pub(super) struct Code {
     pub(super) sites: Vec<Site>,
     pub(super) templates: Vec<Box<[Part]>>,
     pub(super) shapes: Vec<Shape>,
+    pub(super) queries: Vec<Query>,
     pub(super) groups: Vec<Group>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,

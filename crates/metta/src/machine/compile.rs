@@ -12,6 +12,8 @@
 mod body;
 mod forms;
 mod head;
+mod parametric;
+mod spaces;
 
 use super::code::{
     ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,

@@ -22,8 +22,11 @@ mod evaluate;
 mod explain;
 mod garbage;
 mod native;
+mod queries;
 mod run;
 mod special;
+mod states;
+mod terms;
 mod types;
 mod unify;
 mod values;
@@ -79,6 +82,9 @@ pub(crate) struct Machine {
     floor: Floor,
     trying: Trying,
     scratch: Vec<Ref>,
+    /// A row on its way into a space, and a query on its way to one.
+    row: Vec<space::Term>,
+    asked: space::RowQuery,
     /// What rules stand at, and the same for types and special forms.
     version: u32,
     shapes: u32,
@@ -138,6 +144,8 @@ impl Machine {
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
             scratch: Vec::new(),
+            row: Vec::new(),
+            asked: space::RowQuery::default(),
             version: 1,
             shapes: 1,
             note: 1,

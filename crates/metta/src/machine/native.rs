@@ -2,7 +2,6 @@
 
 use super::choices::Gathered;
 use super::code::Slot;
-use super::types::Signature;
 use super::values::Scope;
 use super::{Halt, Running};
 use crate::names;
@@ -54,11 +53,6 @@ impl Running<'_> {
             loaded.push(self.load_result(solution, &atom, &mut scope)?);
         }
         self.deliver_all(loaded, site)
-    }
-
-    /// The signature of a native function whose type has variables, as far as the machine knows it.
-    pub(super) fn parametric(&mut self, _name: &str, _arity: usize) -> Option<Signature> {
-        None
     }
 
     pub(super) fn form_variable(&mut self, index: u32) -> Result<Ref, Halt> {

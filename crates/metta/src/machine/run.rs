@@ -286,6 +286,19 @@ impl Running<'_> {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
             }
+            Instruction::GetState { slot, site } => {
+                let state = self.m.read(slot);
+                self.get_state(state, site)
+            }
+            Instruction::ChangeState { slot, value, site } => {
+                let (state, value) = (self.m.read(slot), self.m.read(value));
+                self.change_state(state, value, site)
+            }
+            Instruction::AddAtom { space, value, site } => {
+                let (space, value) = (self.m.read(space), self.m.read(value));
+                self.add_atom(space, value, site)
+            }
+            Instruction::Query { query, space, site } => self.query(query, space, site),
             other => unreachable!("{other:?} is run in the first loop"),
         }
     }
@@ -432,6 +445,7 @@ impl Running<'_> {
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
+            Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
             Guard::Type(type_id) => self.has_type(value, type_id),

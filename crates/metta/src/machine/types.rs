@@ -48,6 +48,11 @@ fn class_of_rule(call: Option<&Atom>) -> usize {
     }
 }
 
+/// The class of an expression with this head, if the head says it.
+pub(super) fn classify_head(head: &str) -> Option<usize> {
+    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
+}
+
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
 pub(super) enum HeadKind {
@@ -57,6 +62,8 @@ pub(super) enum HeadKind {
     Raw { result: TypeId },
     /// One function type without variables.
     Typed(Signature),
+    /// One function type with variables.
+    Parametric(Atom),
     /// Anything else.
     Other,
 }
@@ -129,10 +136,19 @@ impl Running<'_> {
         if !only.is_valid() || !only.is_function() {
             return HeadKind::Other;
         }
+        if !only.atom.is_ground() {
+            // With variables in its result alone it may do as it is.
+            return match self.kind_of_type(&only.atom, arity) {
+                HeadKind::Other if types::function_parts(&only.atom).0.len() == arity => {
+                    HeadKind::Parametric(only.atom.clone())
+                }
+                known => known,
+            };
+        }
         self.kind_of_type(&only.atom, arity)
     }
 
-    fn kind_of_type(&mut self, function: &Atom, arity: usize) -> HeadKind {
+    pub(super) fn kind_of_type(&mut self, function: &Atom, arity: usize) -> HeadKind {
         let (formals, result) = types::function_parts(function);
         if formals.len() != arity {
             return HeadKind::Other;
@@ -202,6 +218,12 @@ impl Running<'_> {
         let is_kept = value.tag() == SYMBOL || value.tag() == FOREIGN && value.payload() & 1 == 0;
         if let Some(&known) = self.m.typed.get(&(value, type_id)).filter(|_| is_kept) {
             return known;
+        }
+        let is_of_state = |m: &Machine| {
+            m.values.state_of(value).is_some_and(|state| *state.type_atom() == m.code.types[usize::from(type_id)])
+        };
+        if is_of_state(&self.m) {
+            return true;
         }
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);

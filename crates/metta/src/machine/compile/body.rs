@@ -182,6 +182,13 @@ impl Compiler<'_, '_> {
                         self.typed(head, &raw, atom, type_id, dest);
                     }
                     HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
+                    HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+                        Some((signature, guards)) => {
+                            self.guard(&guards, atom, type_id, dest);
+                            self.typed(head, &signature, atom, type_id, dest);
+                        }
+                        None => self.plain(atom, type_id, dest),
+                    },
                     HeadKind::Other => self.plain(atom, type_id, dest),
                 }
             }
@@ -567,16 +574,32 @@ impl Compiler<'_, '_> {
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => true,
             HeadKind::Raw { result } => self.run.agrees_statically(result, type_id),
-            HeadKind::Typed(signature) => {
-                let result = signature.result.unwrap_or(type_id);
-                self.run.agrees_statically(result, type_id)
-                    && signature.formals.iter().zip(&children[1..]).all(|(formal, child)| match formal {
-                        Formal::Raw => true,
-                        Formal::Expression => self.is_raw_expression(child, guards),
-                        Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
-                    })
-            }
+            HeadKind::Typed(signature) => self.signature_agrees(&signature, &children[1..], type_id, guards),
+            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+                Some((signature, more)) => {
+                    guards.extend(more);
+                    self.signature_agrees(&signature, &children[1..], type_id, guards)
+                }
+                None => false,
+            },
             HeadKind::Other => false,
         }
+    }
+
+    /// Whether a call with this signature agrees with an expected type, if the guards hold.
+    fn signature_agrees(
+        &mut self,
+        signature: &Signature,
+        arguments: &[Atom],
+        type_id: TypeId,
+        guards: &mut Vec<Instruction>,
+    ) -> bool {
+        let result = signature.result.unwrap_or(type_id);
+        self.run.agrees_statically(result, type_id)
+            && signature.formals.iter().zip(arguments).all(|(formal, child)| match formal {
+                Formal::Raw => true,
+                Formal::Expression => self.is_raw_expression(child, guards),
+                Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
+            })
     }
 }
