@@ -19,6 +19,7 @@ mod change;
 mod grounded;
 mod handle;
 mod number;
+mod numbers;
 mod pattern_tree;
 mod print;
 mod relation;

@@ -92,6 +92,8 @@ struct Plan<'a> {
     known: Vec<(Path, Known)>,
     /// Whether its columns are keys and variables only.
     is_flat: bool,
+    /// Whether all of its columns are known, so that it has one row, if any.
+    is_known: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -99,20 +101,21 @@ impl<'a> Plan<'a> {
     fn new(parts: &'a [RowPart], bound: &mut [bool]) -> Option<Self> {
         let [RowPart::Open(length), columns @ ..] = parts else { return None };
         let length = *length as usize;
+        let is_known = !columns.is_empty() && columns.iter().all(|&part| known_part(part, bound).is_some());
         let mut known = Vec::new();
         let mut at = 0;
         for column in 0..length {
             let part = columns[at];
             let path = (column as u32, None);
             match part {
-                _ if column >= COLUMNS_INDEXED_MAX => {}
+                _ if column >= COLUMNS_INDEXED_MAX && !is_known => {}
                 RowPart::Open(inner) => known_inside(column as u32, &columns[at + 1..], inner, bound, &mut known),
                 part => known.extend(known_part(part, bound).map(|key| (path, key))),
             }
             at += extent(&columns[at..]);
         }
         // The head of an expression is its least selective column: it is asked last.
-        if known.first().is_some_and(|&((column, child), _)| column == 0 && child.is_none()) {
+        if !is_known && known.first().is_some_and(|&((column, child), _)| column == 0 && child.is_none()) {
             known.rotate_left(1);
         }
         for part in columns {
@@ -120,7 +123,7 @@ impl<'a> Plan<'a> {
                 bound[*variable as usize] = true;
             }
         }
-        Some(Self { length, parts: columns, known, is_flat: columns.len() == length })
+        Some(Self { length, parts: columns, known, is_flat: columns.len() == length, is_known })
     }
 }
 
@@ -164,6 +167,7 @@ struct Answers {
     current: Vec<Term>,
     rows: Vec<u32>,
     keys: Vec<(Path, Term)>,
+    row: Vec<Term>,
 }
 
 impl SpaceRef {
@@ -208,6 +212,7 @@ fn answer(plans: &[Plan<'_>], spaces: &[&Space], width: usize, terms: &Terms) ->
         current: vec![NO_TERM; width],
         rows: Vec::new(),
         keys: Vec::new(),
+        row: Vec::new(),
     };
     let mut count = 1;
     for plan in plans {
@@ -242,7 +247,13 @@ impl Answers {
             return 0;
         }
         self.rows.clear();
-        relation.narrow(&self.keys, terms, &mut self.rows);
+        if plan.is_known {
+            self.row.clear();
+            self.row.extend(self.keys.iter().map(|&(_, key)| key));
+            relation.find_rows(&self.row, terms, &mut self.rows);
+        } else {
+            relation.narrow(&self.keys, terms, &mut self.rows);
+        }
         let from = self.next.len();
         let mut made = 0;
         for at in 0..self.rows.len() {

@@ -12,7 +12,7 @@ use crate::atom::{Atom, Expression, Known};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use hashbrown::HashTable;
+use crate::numbers::Numbers;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -44,7 +44,7 @@ pub struct Terms {
     entries: Vec<Entry>,
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
-    table: HashTable<u32>,
+    table: Numbers,
     /// How many of the first entries have their content hash.
     hashed: usize,
 }
@@ -63,7 +63,7 @@ impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new(), hashed: 0 }
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: Numbers::default(), hashed: 0 }
     }
 }
 
@@ -167,12 +167,10 @@ impl Terms {
     }
 
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
-        let hash = match visit {
-            Visit::Leaf(leaf) => hash_leaf(leaf),
-            Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
-            Visit::Known(term) => return Some(*term),
-        };
-        self.table.find(hash, |&index| self.is_entry(index, visit)).map(|&index| Term(index))
+        if let Visit::Known(term) = visit {
+            return Some(*term);
+        }
+        self.table.find(hash_visit(visit), |index| self.is_entry(index, visit)).map(Term)
     }
 
     fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
@@ -206,8 +204,7 @@ impl Terms {
             Visit::Known(_) => unreachable!("a known expression is found"),
         };
         self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length, hash: [0; 2] });
-        let Self { entries, children, table, .. } = self;
-        table.insert_unique(hash_entry(entries, children, index), index, |&other| hash_entry(entries, children, other));
+        self.table.insert(hash_visit(visit), index);
         Term(index)
     }
 
@@ -298,11 +295,11 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
-fn hash_entry(entries: &[Entry], children: &[Term], index: u32) -> u64 {
-    let entry = &entries[index as usize];
-    match entry.length {
-        None => hash_leaf(&entry.atom),
-        Some(length) => hash_children(&children[entry.first_child..entry.first_child + length as usize]),
+fn hash_visit(visit: &Visit<'_>) -> u64 {
+    match visit {
+        Visit::Leaf(leaf) => hash_leaf(leaf),
+        Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
+        Visit::Known(_) => unreachable!("a known expression is not looked up"),
     }
 }
 
