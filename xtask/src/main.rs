@@ -16,6 +16,7 @@
 mod arguments;
 mod bench;
 mod conformance;
+mod differential;
 mod process;
 mod repository;
 mod test;
@@ -45,7 +46,7 @@ pub(crate) struct Task {
     run: fn(&Arguments) -> Result<Outcome, String>,
 }
 
-const TASKS: &[Task] = &[test::TASK, tidy::TASK, conformance::TASK, wordnet::TASK, bench::TASK];
+const TASKS: &[Task] = &[test::TASK, tidy::TASK, conformance::TASK, differential::TASK, wordnet::TASK, bench::TASK];
 
 /// The exit status of a call that names an unknown task or flag.
 const USAGE: u8 = 2;

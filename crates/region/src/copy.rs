@@ -88,6 +88,8 @@ pub struct Copying<'h, F> {
     foreign: F,
     /// Where the other region stood when the copy began.
     start: Mark,
+    /// [`Heap::given`] when the cells copied were counted last.
+    counted: u64,
     expressions: Scan,
     variables: Scan,
 }
@@ -102,7 +104,7 @@ struct Source {
 
 impl Heap {
     /// Begins to copy what a region made after a mark to another region. What is older, and what lies in other regions, is
-    /// shared: the copy refers to it.
+    /// shared: the copy refers to it. Notes and labels are copied as they are, and so are the marks of references.
     ///
     /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`] that is met, once for each place where it stands, and
     /// gives what the copy has in its place.
@@ -151,7 +153,8 @@ impl Heap {
         };
         let start = self.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
-        Ok(Copying { heap: self, source, bound, to, foreign, start, expressions, variables })
+        let counted = self.given(to);
+        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables })
     }
 }
 
@@ -162,20 +165,16 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     #[inline]
     pub fn root(&mut self, root: Ref) -> Result<Ref, Full> {
-        match self.forward(root) {
-            Ok(copy) => Ok(copy),
-            Err(full) => Err(self.abandon(full)),
-        }
+        self.forward(root).map_err(|full| self.abandon(full))
     }
 
     /// Completes what was copied so far. There may be more roots afterwards, and another scan.
     ///
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
-        match self.scan_all() {
-            Ok(()) => Ok(()),
-            Err(full) => Err(self.abandon(full)),
-        }
+        let result = self.scan_all();
+        self.count();
+        result.map_err(|full| self.abandon(full))
     }
 
     /// Where something went: to the copy if it was copied, nowhere if it is part of the source and no root leads to it. What
@@ -195,71 +194,84 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         if self.bound == Bound::Replaced { self.heap.walk(reference) } else { reference }
     }
 
-    #[inline]
+    /// The reference that the copy has in place of this one.
+    #[inline(always)]
     fn forward(&mut self, reference: Ref) -> Result<Ref, Full> {
-        let reference = self.resolve(reference);
-        if reference.tag() < tag::IMMEDIATE_3 {
-            return Ok(reference);
-        }
-        let Some(part) = self.source.part(reference) else { return Ok((self.foreign)(reference)) };
-        let cell = reference.cell();
-        if let Some(copy) = self.heap.scratch.get(cell) {
-            return Ok(reference.at_cell(copy));
-        }
-        if !self.heap.chunks.contains(part, cell) {
-            return Ok(reference);
-        }
-        let copy = self.copy_cell(reference)?;
-        self.heap.scratch.set(cell, copy);
-        Ok(reference.at_cell(copy))
+        if reference.is_expression() { self.forward_expression(reference) } else { self.forward_other(reference) }
     }
 
-    /// Copies something as it is.
-    #[inline]
-    fn copy_cell(&mut self, reference: Ref) -> Result<u32, Full> {
-        match reference.tag() {
-            tag::NUMBER => {
-                let bits = self.heap.number_bits(reference);
-                self.heap.scratch.cells_copied += 1;
-                Ok(self.heap.number(self.to, 0, bits)?.cell())
-            }
-            tag::VARIABLE => {
-                let value = self.heap.binding(reference);
-                let copy = self.heap.variable(self.to, self.heap.label(reference))?;
-                self.heap.scratch.cells_copied += 1;
-                if let Some(value) = value {
-                    self.heap.write_binding(copy, value);
-                }
-                Ok(copy.cell())
-            }
-            _ => self.copy_expression(reference.payload()),
+    /// The path that most references take.
+    #[inline(always)]
+    fn forward_expression(&mut self, reference: Ref) -> Result<Ref, Full> {
+        let from = reference.payload();
+        if let Some(to) = self.heap.scratch.get(from) {
+            return Ok(reference.at_cell(to));
         }
-    }
-
-    #[inline]
-    fn copy_expression(&mut self, from: u32) -> Result<u32, Full> {
+        if !self.heap.chunks.contains(&self.source.expressions, from) {
+            return Ok(reference);
+        }
         let length = self.heap.length_at(from);
-        let to = self.heap.place(self.to, length)?;
-        let first = from as usize * 2;
-        self.heap.chunks.words.copy_within(first..first + 1 + length, to as usize * 2);
-        self.heap.scratch.cells_copied += cells_of(length) as u64;
-        Ok(to)
+        let to = self.heap.allot(self.to, length)?;
+        self.heap.chunks.copy_cells(from, to, cells_of(length));
+        self.heap.scratch.set(from, to);
+        Ok(reference.at_cell(to))
+    }
+
+    #[inline(never)]
+    fn forward_other(&mut self, reference: Ref) -> Result<Ref, Full> {
+        match reference.tag() {
+            tag::IMMEDIATE_3 => Ok((self.foreign)(reference)),
+            tag::NUMBER => self.forward_number(reference),
+            tag::VARIABLE => match self.resolve(reference) {
+                variable if variable.is_variable() => self.forward_variable(variable),
+                value => self.forward(value),
+            },
+            _ => Ok(reference),
+        }
+    }
+
+    fn forward_number(&mut self, number: Ref) -> Result<Ref, Full> {
+        let from = number.cell();
+        if let Some(to) = self.heap.scratch.get(from) {
+            return Ok(number.at_cell(to));
+        }
+        if !self.heap.chunks.contains(&self.source.numbers, from) {
+            return Ok(number);
+        }
+        let copy = self.heap.number(self.to, number.payload() & 1, self.heap.number_bits(number))?;
+        self.heap.scratch.set(from, copy.cell());
+        Ok(copy)
+    }
+
+    /// A variable that stays one. If it is bound, its value is forwarded by the scan.
+    fn forward_variable(&mut self, variable: Ref) -> Result<Ref, Full> {
+        let from = variable.cell();
+        if let Some(to) = self.heap.scratch.get(from) {
+            return Ok(variable.at_cell(to));
+        }
+        if !self.heap.chunks.contains(&self.source.variables, from) {
+            return Ok(variable);
+        }
+        let copy = self.heap.variable(self.to, self.heap.label(variable))?;
+        if let Some(value) = self.heap.binding(variable) {
+            self.heap.write_binding(copy, value);
+        }
+        self.heap.scratch.set(from, copy.cell());
+        Ok(copy)
     }
 
     fn scan_all(&mut self) -> Result<(), Full> {
         loop {
-            if let Some(at) = self.variables.next(&self.to.variables, self.heap) {
-                self.variables.at += 1;
-                self.scan_word(at as usize * 2)?;
-            } else if let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
+            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
                 self.scan_expression(at)?;
-            } else {
-                return Ok(());
             }
+            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
+            self.variables.at += 1;
+            self.scan_word(at as usize * 2)?;
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
         if self.heap.chunks.words[at as usize * 2].tag() == tag::IMMEDIATE_1 {
             self.expressions.at += 1;
@@ -274,16 +286,26 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn scan_word(&mut self, word: usize) -> Result<(), Full> {
         let reference = self.heap.chunks.words[word];
-        self.heap.chunks.words[word] = self.forward(reference)?;
+        if reference.tag() >= tag::IMMEDIATE_3 {
+            self.heap.chunks.words[word] = self.forward(reference)?;
+        }
         Ok(())
+    }
+
+    /// Adds what was copied since the last time to the statistics.
+    fn count(&mut self) {
+        let given = self.heap.given(self.to);
+        self.heap.scratch.cells_copied += given - self.counted;
+        self.counted = given;
     }
 
     /// Undoes what was copied.
     #[cold]
     fn abandon(&mut self, full: Full) -> Full {
+        self.count();
         self.heap.rewind(self.to, self.start);
         self.heap.scratch.begin();
         self.expressions = Scan::from(self.start.expressions);
@@ -314,13 +336,13 @@ struct Scan {
 
 impl Scan {
     fn from(place: Place) -> Scan {
-        Scan { at: place.cursor, end: place.end }
+        Scan { at: place.cursor(), end: place.end() }
     }
 
     /// The next cell, unless the lane ends.
     #[inline]
     fn next(&mut self, lane: &Lane, heap: &Heap) -> Option<u32> {
-        if self.at == lane.cursor {
+        if self.at == lane.place.cursor() {
             return None;
         }
         if self.at >= self.end {
@@ -337,5 +359,32 @@ impl Scan {
         while self.at >= self.end {
             (self.at, self.end) = heap.chunks.follow(self.at, self.end).expect("a lane goes on up to its cursor");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry of the copy 2^32 copies ago would be taken for one of this copy.
+    #[test]
+    fn stamps_wrap_without_a_trace() {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        let (mut to, zero) = (heap.open(), Ref::new(tag::IMMEDIATE_0, 0));
+        let old = heap.expression(&mut region, &[zero]).expect("there is no limit");
+        let copy = |heap: &mut Heap, to: &mut Region| {
+            let mut copying = heap.copy(&region, Mark::START, Bound::Kept, to, |foreign| foreign).expect("no limit");
+            let moved = copying.moved(old);
+            (moved, copying.root(old).expect("no limit"))
+        };
+        let (moved, first) = copy(&mut heap, &mut to);
+        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        // The last stamp, for a copy that touches nothing.
+        heap.scratch.stamp = u32::MAX - 1;
+        heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign).expect("no limit");
+        let (moved, second) = copy(&mut heap, &mut to);
+        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_ne!(first, second);
     }
 }

@@ -13,7 +13,7 @@
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind, NUMBER_CHUNKS_MAX};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind};
 use crate::copy::Scratch;
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
@@ -31,7 +31,7 @@ const LONG_PREFIX_CELLS: usize = 1;
 pub struct Heap {
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
-    /// Cells handed out, without those in the last chunks of lanes: see [`Place::pending`].
+    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     handed_out: u64,
 }
 
@@ -75,11 +75,8 @@ impl Heap {
     /// Where a region stands.
     #[inline]
     pub fn mark(&self, region: &Region) -> Mark {
-        Mark {
-            expressions: region.expressions.place(),
-            variables: region.variables.place(),
-            numbers: region.numbers.place(),
-        }
+        let Region { expressions, variables, numbers } = region;
+        Mark { expressions: expressions.place, variables: variables.place, numbers: numbers.place }
     }
 
     /// Gives back what a region made after a mark. O(1), whatever that is.
@@ -95,14 +92,18 @@ impl Heap {
 
     #[inline]
     fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
-        if lane.end == place.end {
-            debug_assert!(place.cursor <= lane.cursor, "a mark is no older than the last rewind of its region");
-            self.handed_out += u64::from(lane.cursor - place.cursor);
-            lane.cursor = place.cursor;
-        } else {
-            self.handed_out = (self.handed_out + lane.place().pending()).wrapping_sub(place.pending());
-            self.chunks.release(lane, place);
+        if lane.place.end() != place.end() {
+            return self.rewind_chunks(lane, place);
         }
+        debug_assert!(place.cursor() <= lane.place.cursor(), "a mark is no older than the last rewind of its region");
+        self.handed_out += u64::from(lane.place.cursor() - place.cursor());
+        lane.place = place;
+    }
+
+    #[cold]
+    fn rewind_chunks(&mut self, lane: &mut Lane, place: Place) {
+        self.settle(lane.place.pending(), place);
+        self.chunks.release(lane, place);
     }
 
     /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
@@ -117,12 +118,23 @@ impl Heap {
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
     }
 
+    /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
+    fn settle(&mut self, cells: u64, place: Place) {
+        self.handed_out = self.handed_out + cells - place.pending();
+    }
+
+    /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
+    pub(crate) fn given(&self, region: &Region) -> u64 {
+        let lanes = [region.expressions, region.variables, region.numbers];
+        self.handed_out + lanes.iter().map(|lane| lane.place.pending()).sum::<u64>()
+    }
+
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
     fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
-        let before = lane.place();
+        let before = lane.place;
         let at = self.chunks.extend(lane, kind, cells as u32)?;
-        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place().pending());
+        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
         Ok(at)
     }
 }
@@ -132,59 +144,53 @@ impl Heap {
     /// Makes an expression of these children.
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        let at = self.place(region, children.len())?;
-        let first = at as usize * 2 + 1;
-        self.chunks.words[first..first + children.len()].copy_from_slice(children);
+        let at = self.allot(region, children.len())?;
+        let words = self.write_header(at, children.len());
+        copy_words(&mut words[1..1 + children.len()], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
-        let at = self.place(region, length)?;
-        let first = at as usize * 2 + 1;
-        self.chunks.words[first..first + length].fill(ZERO);
+        let at = self.allot(region, length)?;
+        self.write_header(at, length)[1..1 + length].fill(ZERO);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
-    /// A place for an expression: its header is written, and zero where the last cell has a word too many.
+    /// A place for an expression of this length, with its prefix if it needs one.
     #[inline]
-    pub(crate) fn place(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        let cells = cells_of(length);
-        let at = match region.expressions.bump(cells) {
-            Some(at) => at,
-            None => return self.place_elsewhere(region, length),
-        };
-        self.write_header(at, cells, length);
-        Ok(at)
+    pub(crate) fn allot(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        match region.expressions.bump(cells_of(length)) {
+            Some(at) => Ok(at),
+            None => self.allot_chunks(region, length),
+        }
     }
 
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[cold]
-    fn place_elsewhere(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+    fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
             return Err(self.chunks.refuse(Limit::Length, chunks));
         }
         let cells = cells_of(length);
         if length < LONG {
-            let at = self.extend(&mut region.expressions, Kind::Expressions, cells)?;
-            self.write_header(at, cells, length);
-            return Ok(at);
+            return self.extend(&mut region.expressions, Kind::Expressions, cells);
         }
         let prefix = self.extend(&mut region.expressions, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
-        self.chunks.words[prefix as usize * 2] = Ref::new(tag::IMMEDIATE_1, length as u32);
-        self.chunks.words[prefix as usize * 2 + 1] = ZERO;
-        let at = prefix + LONG_PREFIX_CELLS as u32;
-        self.write_header(at, cells, LONG);
-        Ok(at)
+        self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
+        Ok(prefix + LONG_PREFIX_CELLS as u32)
     }
 
+    /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
-    fn write_header(&mut self, at: u32, cells: usize, length: usize) {
-        let first = at as usize * 2;
-        self.chunks.words[first + cells * 2 - 1] = ZERO;
-        self.chunks.words[first] = Ref::new(tag::IMMEDIATE_0, (length as u32) << NOTE_BITS);
+    fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
+        let (first, count) = (at as usize * 2, cells_of(length) * 2);
+        let words = &mut self.chunks.words[first..first + count];
+        words[count - 1] = ZERO;
+        words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
+        words
     }
 
     /// How many children an expression has.
@@ -312,7 +318,7 @@ impl Heap {
     #[inline]
     pub fn bind(&mut self, variable: Ref, value: Ref) {
         debug_assert!(variable.is_variable());
-        debug_assert!(self.walk(value) != variable, "a chain of variables must end");
+        debug_assert!(value != variable, "a chain of variables must end");
         self.chunks.words[variable.payload() as usize * 2] = value;
     }
 
@@ -364,13 +370,15 @@ impl Heap {
 
     #[cold]
     fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
-        let before = region.numbers.place();
+        let before = region.numbers.place;
         let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
-        if region.numbers.end <= NUMBER_CHUNKS_MAX * CHUNK_CELLS {
+        let limit = self.chunks.number_limit;
+        if at < limit * CHUNK_CELLS {
             return Ok(at);
         }
         self.rewind_lane(&mut region.numbers, before);
-        Err(self.chunks.refuse(Limit::NumberAddresses, NUMBER_CHUNKS_MAX))
+        self.handed_out -= 1;
+        Err(self.chunks.refuse(Limit::NumberAddresses, limit))
     }
 
     /// The bits of a number.
@@ -405,4 +413,90 @@ impl Heap {
 #[inline]
 pub(crate) fn cells_of(length: usize) -> usize {
     length / 2 + 1
+}
+
+/// Copies words. Most expressions are short, and a few words are copied faster than a call is made.
+#[inline]
+fn copy_words(to: &mut [Ref], from: &[Ref]) {
+    #[inline]
+    fn some<const N: usize>(to: &mut [Ref], from: &[Ref]) {
+        if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+            *to = *from;
+        }
+    }
+    match from.len() {
+        0 => {}
+        1 => some::<1>(to, from),
+        2 => some::<2>(to, from),
+        3 => some::<3>(to, from),
+        4 => some::<4>(to, from),
+        5 => some::<5>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_cannot_be_addressed_is_refused() {
+        let mut heap = Heap::new();
+        heap.chunks.number_limit = 3;
+        let mut region = heap.open();
+        let (mark, mut made) = (heap.mark(&region), 0);
+        let full = loop {
+            match heap.number(&mut region, 0, 7) {
+                Ok(number) => made += heap.number_bits(number),
+                Err(full) => break full,
+            }
+        };
+        assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
+        assert_eq!(heap.statistics().chunks_free, 1);
+        heap.variable(&mut region, 0).expect("only numbers have that limit");
+        heap.rewind(&mut region, mark);
+        heap.number(&mut region, 0, 7).expect("there is room again");
+        heap.close(region);
+        assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
+    }
+
+    #[test]
+    fn all_words_of_expressions_are_references_or_zero() -> Result<(), Full> {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        for _ in 0..3 * CHUNK_CELLS {
+            heap.number(&mut region, 0, u64::MAX)?;
+        }
+        heap.rewind(&mut region, Mark::START);
+        let child = Ref::new(tag::IMMEDIATE_2, 9);
+        for length in [0, 1, 2, 30, 31, 62, 63, 100] {
+            heap.expression(&mut region, &[child; 100][..length])?;
+        }
+        let used = region.expressions.place.cursor() as usize * 2;
+        let ones = heap.chunks.words[..used].iter().filter(|word| word.bits() == u32::MAX);
+        assert_eq!(ones.count(), 0);
+        heap.close(region);
+        Ok(())
+    }
+
+    /// What a freed chunk still holds must not lead a walk into memory in use: here a cell that looks like the header of a
+    /// long expression, in front of a chunk of another region.
+    #[test]
+    fn clearing_notes_stays_out_of_what_is_in_use() -> Result<(), Full> {
+        let mut heap = Heap::new();
+        let (mut freed, mut used) = (heap.open(), heap.open());
+        let header = Ref::new(tag::IMMEDIATE_0, 100 << NOTE_BITS);
+        heap.expression(&mut freed, &[])?;
+        let mark = heap.mark(&freed);
+        heap.expression(&mut freed, &[header; 125])?;
+        let numbers = (0..64).map(|_| heap.number(&mut used, 0, u64::MAX)).collect::<Result<Vec<Ref>, Full>>()?;
+        heap.expression(&mut freed, &[header; 125])?;
+        heap.rewind(&mut freed, mark);
+        heap.expression(&mut freed, &[])?;
+        heap.close(freed);
+        heap.clear_notes();
+        assert!(numbers.iter().all(|number| heap.number_bits(*number) == u64::MAX));
+        heap.close(used);
+        Ok(())
+    }
 }

@@ -1,14 +1,43 @@
 //! Region memory: a heap of small cells for the terms of an evaluation.
 //!
-//! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or
-//! down to a [`Mark`]. In a region are made
+//! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
+//! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
+//! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
 //!
-//! - expressions: a header and references to children, contiguous,
-//! - variables: a cell with a binding and a label,
-//! - numbers: a cell with 64 raw bits,
+//! # How it works
 //!
-//! and a [`Ref`] refers to one of them, or is an immediate value. What the tags of immediates, labels, notes and marks of
-//! references mean is the owner's: this crate knows nothing of atoms.
+//! 1. A reference is 32 bits: three of tag, the rest the number of a cell. Cells are words of one vector, so growth moves
+//!    nothing that a reference could notice, and following one costs what following a pointer costs, at half the memory.
+//! 2. A region has three lanes, each a list of chunks with a cursor in the last: expressions, variables, numbers. Apart, each
+//!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
+//!    is, none of numbers is.
+//! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free one, or the
+//!    heap grows, if [limits](Heap::set_limit) and the system allow.
+//! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
+//!    that fills up again runs through the same memory in the same order.
+//! 5. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
+//!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
+//!
+//! # What it costs
+//!
+//! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
+//! open and a close are O(1), whatever they give back. A copy is linear in what it copies, and only in that. A region wastes
+//! at most a chunk a lane, beside the ends of chunks that an expression did not fit into. Memory that was got from the system
+//! is kept until the heap is dropped.
+//!
+//! # What never happens
+//!
+//! - The heap never looks at an immediate, a label, a note or the bits of a number: what they mean is the owner's.
+//! - No operation recurses, however deep an expression is nested.
+//! - No copy writes into what it copies from, and one that fails leaves nothing behind.
+//! - No limit is exceeded, and then noticed: what is refused was not made.
+//! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
+//!   and [`Heap::stray`] finds it.
+//!
+//! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
+//! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
+//! machine (1983); that regions serve an evaluation with results copied or moved out of them was taken from the RC-G runtime
+//! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![forbid(unsafe_code)]
 
 mod chunks;
@@ -18,6 +47,7 @@ mod limit;
 mod reference;
 mod region;
 mod statistics;
+mod stray;
 
 pub use copy::{Bound, Copying};
 pub use heap::Heap;

@@ -12,7 +12,7 @@
 //! The suite this is for is that of hyperon-experimental 0.2.10; [`HOW_TO_GET`] says how to get it.
 
 mod assertions;
-mod record;
+pub(crate) mod record;
 mod report;
 
 use std::fs;

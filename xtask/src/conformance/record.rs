@@ -10,7 +10,7 @@
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(crate) enum Record {
     Result { form: usize, text: String },
     Done { form: usize, results: usize },
 }
@@ -20,7 +20,8 @@ pub(super) fn read(output: &str) -> Vec<Record> {
     output.lines().filter_map(record).collect()
 }
 
-fn record(line: &str) -> Option<Record> {
+/// The record that a line is, if it is one.
+pub(crate) fn record(line: &str) -> Option<Record> {
     let members = object(line.trim())?;
     let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let number = |name| match member(name) {

@@ -1,7 +1,7 @@
 //! Imports point down: a crate names only crates of lower layers, in its `Cargo.toml` and in its code.
 //!
 //! [`MAY_IMPORT`] holds the layers of ARCHITECTURE.md and those to come. A crate that is not in it is a finding, so that
-//! a new one gets a place.
+//! a new one gets a place. What is for tests only, [`TESTS`], may be a dependency of tests alone, and of `xtask`.
 
 use super::Finding;
 use super::rust;
@@ -12,10 +12,14 @@ use super::tree::Tree;
 const LIBRARIES: &[&str] =
     &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon", "server"];
 
+/// What writes programs for tests and chores; nothing that is shipped holds it.
+const TESTS: &str = "generate";
+
 /// Package folder, and the libraries it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("crates/region", &[]),
     ("crates/journal", &[]),
+    ("crates/generate", &[]),
     ("crates/space", &["region"]),
     ("crates/store", &["journal"]),
     ("crates/reactive", &["journal"]),
@@ -52,8 +56,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str]) -> Vec<Finding> {
     let mut found = Vec::new();
     for dependency in toml::dependencies(text) {
+        let is_of_tests = dependency.names.iter().any(|name| library(name) == Some(TESTS));
+        if is_of_tests && !dependency.is_for_tests && folder != "xtask" {
+            let message = format!("{TESTS} is for tests: move it to [dev-dependencies]");
+            found.push(Finding::new(manifest, dependency.line, message));
+        }
         let library = dependency.names.iter().find_map(|name| library(name));
-        if let Some(library) = library.filter(|library| !allowed.contains(library)) {
+        if let Some(library) = library.filter(|library| *library != TESTS && !allowed.contains(library)) {
             found.push(Finding::new(manifest, dependency.line, points_up(folder, library, allowed)));
         }
     }
@@ -63,7 +72,7 @@ fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str])
 /// The library of this package name or short name.
 pub(super) fn library(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix("mnemon-").unwrap_or(name);
-    LIBRARIES.iter().find(|library| **library == name).copied()
+    LIBRARIES.iter().chain([&TESTS]).find(|library| **library == name).copied()
 }
 
 fn code_findings(tree: &Tree, folder: &str, allowed: &[&str]) -> Vec<Finding> {
@@ -128,6 +137,15 @@ mod tests {
         assert_eq!(with("fn f() { mnemon::run(); }\n").len(), 1);
         assert!(with("mod store;\nuse store::Row;\nuse crate::metta::x; // metta::y\n").is_empty());
         assert!(with("use space::Atom;\nuse region::Heap;\n").is_empty());
+    }
+
+    #[test]
+    fn what_is_for_tests_is_not_shipped() {
+        let with =
+            |section: &str| found(&[("crates/metta/Cargo.toml", &format!("[{section}]\ngenerate.workspace = true\n"))]);
+        assert!(with("dependencies")[0].starts_with("crates/metta/Cargo.toml:2: generate is for tests"));
+        assert!(with("dev-dependencies").is_empty());
+        assert!(found(&[("xtask/Cargo.toml", "[dependencies]\ngenerate.workspace = true\n")]).is_empty());
     }
 
     #[test]

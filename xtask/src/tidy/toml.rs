@@ -1,29 +1,33 @@
 //! The dependencies that a `Cargo.toml` names. Reads just that much of TOML: section headers and `key = value` lines.
 
-/// A dependency: the line it is on and every name it goes by (its key, and `package = "…"` if that differs).
+/// A dependency: the line it is on, every name it goes by (its key, and `package = "…"` if that differs), and whether
+/// only tests, examples and benchmarks see it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) line: usize,
     pub(super) names: Vec<String>,
+    pub(super) is_for_tests: bool,
 }
 
 /// The dependencies of all kinds (normal, build, development, by platform).
 pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
-    let mut section = Section::Other;
+    let (mut section, mut is_for_tests) = (Section::Other, false);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if let Some(header) = line.strip_prefix('[') {
-            section = Section::of(header.trim_end_matches(']'));
+            let header = header.trim_end_matches(']');
+            section = Section::of(header);
+            is_for_tests = header.contains("dev-dependencies");
             if let Section::One(name) = &section {
-                found.push(Dependency { line: index + 1, names: vec![name.clone()] });
+                found.push(Dependency { line: index + 1, names: vec![name.clone()], is_for_tests });
             }
         } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
             let key = unquoted(key.split('.').next().unwrap_or(key));
             match (&section, found.last_mut()) {
                 (Section::List, _) => {
                     let names = std::iter::once(key.to_owned()).chain(renamed(value)).collect();
-                    found.push(Dependency { line: index + 1, names });
+                    found.push(Dependency { line: index + 1, names, is_for_tests });
                 }
                 (Section::One(_), Some(last)) if key == "package" => last.names.push(unquoted(value).to_owned()),
                 _ => {}

@@ -61,10 +61,14 @@ pub(super) enum Guard {
     Bool,
     /// A value of this type, by its place in the table of types.
     Type(TypeId),
+    /// The same inside a type, where `Atom` agrees with itself only.
+    TypeInside(TypeId),
     /// An expression.
     Expression,
     /// Something whose types hold no error, such as a leaf.
     Plain,
+    /// Something that has no type.
+    Open,
     /// Anything but a space.
     NoSpace,
     /// A space.
@@ -79,7 +83,7 @@ pub(super) enum Instruction {
     /// The evaluation is complete: the result is noted and the next alternative tried.
     Answer,
     /// A child of an expression that is evaluated without code has come to a result.
-    Child,
+    Child { index: Slot },
     /// An error where a child's result was expected: it is the result of the whole.
     Escape,
     /// No result on this path.
@@ -154,8 +158,6 @@ pub(super) enum Instruction {
     Native { operation: Ref, first: Slot, count: Slot, site: u32 },
     /// Hands a call whose arguments are evaluated to the reference interpreter.
     Interpret { slot: Slot, type_id: TypeId, site: u32 },
-    /// The alternatives that follow, each a jump, in order.
-    Fork { count: u32, at: Slot },
     /// Each child of the expression in a slot is an alternative.
     Superpose { slot: Slot, site: u32 },
     /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the
@@ -232,8 +234,9 @@ pub(super) struct Query {
     pub(super) is_form: bool,
     /// Whether it is known only when it is asked that it is no conjunction.
     pub(super) may_join: bool,
-    /// The whole, for a space that is to be asked with an atom.
+    /// The whole, for a space that is to be asked with an atom, and the site at which the new variables are there.
     pub(super) template: u32,
+    pub(super) atoms: u32,
 }
 
 /// What is known of an argument of a rule before it is matched.
@@ -311,24 +314,25 @@ pub(super) struct Code {
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,
+    /// The site for each child of an expression that is evaluated without code.
+    pub(super) child_sites: Vec<u32>,
 }
 
 /// The instruction that notes a result of the whole evaluation, and its site.
 pub(super) const ANSWER: u32 = 0;
-/// The instruction that goes on with an expression without code, and its site.
-pub(super) const CHILD: u32 = 1;
-/// Where errors of its children go.
-pub(super) const ESCAPE: Pc = 2;
+/// Where the error that the whole evaluation came to goes.
+const ANSWER_ERROR: Pc = 3;
+/// Where errors go that are the result of a frame.
+pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
-pub(super) const FAIL: Pc = 3;
+pub(super) const FAIL: Pc = 2;
 
 impl Code {
     pub(super) fn new() -> Self {
         let mut code = Self::default();
-        code.instructions.extend([Instruction::Answer, Instruction::Child, Instruction::Escape, Instruction::Fail]);
+        code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
-        let site = |pc, error| Site { pc, dst: 0, at: 0, error, live: Box::default() };
-        code.sites.extend([site(ANSWER, 4), site(CHILD, ESCAPE)]);
+        code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
         code
     }

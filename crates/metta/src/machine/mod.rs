@@ -93,11 +93,12 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
-    typed: FxHashMap<(Ref, TypeId), bool>,
+    typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
     bool_type: TypeId,
     atom_type: TypeId,
+    expression_type: TypeId,
     stack_max: usize,
     /// Calls and steps until limits are looked at, and how many there were when that was decided.
     fuel: u32,
@@ -107,7 +108,8 @@ pub(crate) struct Machine {
     interpreted: u64,
     depth_max: usize,
     /// Heap bytes at which garbage is collected.
-    collect_at: u64,
+    collect_at: usize,
+    collections: u64,
 }
 
 /// A machine at work for a runner.
@@ -128,6 +130,7 @@ impl Machine {
         let number_type = code.type_id(&Atom::symbol(names::NUMBER)).expect("the first types fit");
         let bool_type = code.type_id(&Atom::symbol(names::BOOL)).expect("the first types fit");
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
+        let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
         let trying = Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, matched: false };
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
@@ -157,6 +160,7 @@ impl Machine {
             number_type,
             bool_type,
             atom_type,
+            expression_type,
             stack_max: 0,
             fuel: 1,
             fuel_given: 0,
@@ -165,6 +169,7 @@ impl Machine {
             interpreted: 0,
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
+            collections: 0,
         }
     }
 
@@ -300,8 +305,7 @@ impl Running<'_> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         self.look_at_limits()?;
         if self.m.is_crowded() {
-            let slots: Vec<u32> = (0..count as u32).collect();
-            self.collect_garbage(&slots)?;
+            self.collect_garbage(count)?;
         }
         Ok(())
     }

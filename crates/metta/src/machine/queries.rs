@@ -7,7 +7,7 @@
 //!
 //! All answers are found before the first is used: what the code behind adds is not seen.
 
-use super::choices::{ChoiceKind, Gathered};
+use super::choices::{ChoiceKind, Gathered, To};
 use super::code::{HEADER, QueryPart, Slot};
 use super::terms::Keyed;
 use super::values::{Scope, TRUE};
@@ -22,7 +22,7 @@ pub(super) struct Rows {
     query: u32,
     /// The variables from outside, bound by the last terms of an answer.
     pub(super) outer: Vec<Ref>,
-    site: u32,
+    pub(super) site: u32,
 }
 
 /// What makes a pattern unfit to be asked for as rows.
@@ -40,12 +40,12 @@ impl Running<'_> {
                 self.m.push_choice(base, top, ChoiceKind::Rows(rows));
                 self.m.next_row()
             }
-            None => self.query_atoms(query, space, site),
+            None => self.query_atoms(query, space),
         }
     }
 
     /// Asks with an atom.
-    fn query_atoms(&mut self, query: u32, space: Ref, site: u32) -> Result<(), Halt> {
+    fn query_atoms(&mut self, query: u32, space: Ref) -> Result<(), Halt> {
         for place in 0..self.m.code.queries[query as usize].fresh.len() {
             let (slot, name) = self.m.code.queries[query as usize].fresh[place];
             let made = match self.m.code.queries[query as usize].is_form {
@@ -69,7 +69,8 @@ impl Running<'_> {
             }
             results.push(Gathered { value: TRUE, bound });
         }
-        self.deliver_all(results, site)
+        let site = self.m.code.queries[query as usize].atoms;
+        self.deliver_all(results, To::Site(site))
     }
 }
 

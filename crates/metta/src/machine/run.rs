@@ -7,11 +7,10 @@
 //!    (`choices.rs`).
 //! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
 
-use super::choices::{Choice, ChoiceKind};
 use super::code::{
-    ANSWER, Arithmetic, CHILD, Code, Comparison, Guard, HEADER, Instruction, Kind, NEXT_RULE, Pc, Site, Slot, TypeId,
+    Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Site, Slot, TypeId,
 };
-use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, Values, is_small, word};
+use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -191,6 +190,14 @@ impl Running<'_> {
                     self.m.pc = to;
                     Ok(())
                 }
+                Instruction::GetState { slot, site } => {
+                    let state = self.m.read(slot);
+                    self.get_state(state, site)
+                }
+                Instruction::ChangeState { slot, value, site } => {
+                    let (state, value) = (self.m.read(slot), self.m.read(value));
+                    self.change_state(state, value, site)
+                }
                 other => self.rarely(other),
             };
             if let Err(halt) = done {
@@ -203,7 +210,7 @@ impl Running<'_> {
     fn rarely(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
             Instruction::Answer => self.answer(),
-            Instruction::Child => self.next_child(),
+            Instruction::Child { index } => self.next_child(index),
             Instruction::Escape => {
                 let error = self.m.acc;
                 self.give(error)
@@ -262,7 +269,6 @@ impl Running<'_> {
             }
             Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
             Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
-            Instruction::Fork { count, at } => self.fork(count, at),
             Instruction::Superpose { slot, site } => self.superpose(slot, site),
             Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
@@ -285,14 +291,6 @@ impl Running<'_> {
             Instruction::Logic { operation, left, right, site } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
-            }
-            Instruction::GetState { slot, site } => {
-                let state = self.m.read(slot);
-                self.get_state(state, site)
-            }
-            Instruction::ChangeState { slot, value, site } => {
-                let (state, value) = (self.m.read(slot), self.m.read(value));
-                self.change_state(state, value, site)
             }
             Instruction::AddAtom { space, value, site } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
@@ -444,11 +442,13 @@ impl Running<'_> {
             Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
+            Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
-            Guard::Type(type_id) => self.has_type(value, type_id),
+            Guard::Type(type_id) => self.has_type(value, type_id, false),
+            Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
         }
     }
 

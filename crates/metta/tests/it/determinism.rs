@@ -1,8 +1,9 @@
 //! The same program prints the same lines, whoever runs it and however often: the numbers of fresh variables and the
 //! names of spaces included.
 
-use crate::generated::{Dice, SOUND, rule_set, sentence};
+use crate::generated::{SOUND, rule_set, sentence};
 use crate::harness::{Program, Ran, run};
+use generate::Dice;
 
 /// Programs in which fresh variables, spaces, states and multisets are seen.
 const REVEALING: &[&str] = &[

@@ -84,7 +84,8 @@ impl Program {
     }
 }
 
-fn line_of(answer: &FormAnswer<'_>) -> String {
+/// An answer as the command prints it.
+pub(crate) fn line_of(answer: &FormAnswer<'_>) -> String {
     let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
     format!("[{}]", results.join(", "))
 }

@@ -4,6 +4,7 @@
 mod bundled;
 mod choosing;
 mod determinism;
+mod differential;
 mod evaluation;
 mod generated;
 mod harness;

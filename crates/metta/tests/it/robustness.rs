@@ -1,7 +1,8 @@
 //! Whatever the text, a run ends: no panic, no more steps than allowed, and no more time than they take.
 
-use crate::generated::{Dice, damaged, rule_set, sentence, soup};
+use crate::generated::{damaged, rule_set, sentence, soup};
 use crate::harness::{Program, Ran};
+use generate::Dice;
 use metta::RunEnd;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Transactions: one that fails leaves everything as if it had not been, one that does not leaves what its body alone
 //! would have. Random programs are compared with the same programs less their failed transactions.
 
-use crate::generated::Dice;
 use crate::harness::{answers, check, unnumbered};
+use generate::Dice;
 use metta::{
     Begun, Cause, Commit, Event, Known, LimitReached, Memory, MemoryError, MemoryWorld, Occasion, Reason, Runner,
     SourceId, SourceText, World,

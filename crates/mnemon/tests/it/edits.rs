@@ -1,6 +1,7 @@
 //! A base applies what is edited in its sources. The model is a list of atoms, and for each file a list of what it states.
 
-use crate::history::{Dice, engine, plain, results, run_source};
+use crate::history::{engine, plain, results, run_source};
+use generate::Dice;
 use journal::{Disk, MemoryDisk};
 use mnemon::{Engine, MemoryWorld, RunEnd, Source};
 use std::collections::BTreeMap;

@@ -1,33 +1,12 @@
 //! Programs made from numbers, and what they leave behind. Each is made from a seed, so that a failure can be run again.
 
+use generate::Dice;
 use journal::Disk;
 use mnemon::{Atom, Base, Engine, MemoryWorld, Run, RunEnd, Source};
 use std::sync::Arc;
 
 /// Where the base lies, as far as sources are named.
 pub(crate) const DIRECTORY: &str = "/kb";
-
-/// Numbers that look random and are the same in every run.
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A number below `limit`.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
-    }
-
-    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
 
 /// Children of atoms: few, so that they meet again, and those where kinds and sizes change.
 const PARTS: [&str; 22] = [

@@ -2,6 +2,7 @@
 
 mod base_model;
 mod corpus;
+mod differential;
 mod documents;
 mod edits;
 mod examples;

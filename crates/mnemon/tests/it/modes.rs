@@ -60,7 +60,7 @@ fn the_corpus_prints_the_same_in_a_base() {
 }
 
 /// A program's text up to the middle of its forms, and the rest.
-fn halves(text: &str) -> (&str, &str) {
+pub(crate) fn halves(text: &str) -> (&str, &str) {
     let parsed = syntax::parse(text);
     let forms = parsed.forms_before_error();
     let middle =

@@ -18,8 +18,8 @@ impl Compiler<'_, '_> {
         let arguments = &atom.children().expect("a call is an expression")[1..];
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
         match (name, arguments, formals.as_slice()) {
-            ("get-state", [state], &[Some(formal)]) => {
-                let content = signature.result.unwrap_or(0);
+            ("get-state", [state], &[Some(formal)]) if signature.result != Some(self.run.m.atom_type) => {
+                let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
                 self.around(arguments, dest, |compiler, dest| compiler.get_state(state, formal, content, dest));
             }
             ("change-state!", [state, value], &[Some(formal), Some(content)]) => {
@@ -44,7 +44,9 @@ impl Compiler<'_, '_> {
                     compiler.finish(dst, dest);
                 });
             }
-            ("match", [space, pattern, template], &[Some(formal), None, None]) => {
+            ("match", [space, pattern, template], &[Some(formal), None, None])
+                if !crate::interpreter::is_function(template) =>
+            {
                 let space = self.operand(space, formal);
                 self.query(space, pattern, template, type_id, dest);
             }
@@ -82,9 +84,12 @@ impl Compiler<'_, '_> {
         let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
         let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
         let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
+        // Answers that are rows come before the new variables hold anything.
+        let dst = self.slot();
+        let first = self.slots(new.len());
+        let site = self.site(dst, None);
         let mut fresh = Vec::new();
-        for variable in new {
-            let slot = self.slot();
+        for (slot, variable) in (first..).zip(new) {
             let name = match self.is_form {
                 true => self.run.m.values.form_variable(variable),
                 false => self.run.m.values.symbol(variable.name()).payload(),
@@ -99,11 +104,13 @@ impl Compiler<'_, '_> {
         let may_join = !matches!(patterns.first().map(|parts| &parts[..]), Some([QueryPart::Open(_), second, ..])
             if !matches!(second, QueryPart::Slot(_)));
         let (patterns, fresh) = (patterns.into(), fresh.into());
-        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template };
+        let atoms = self.site(dst, None);
+        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
-        let dst = self.slot();
-        let site = self.site(dst, None);
+        for site in [site, atoms] {
+            self.run.m.code.sites[site as usize].pc = self.here() + 1;
+        }
         self.emit(Instruction::Query { query, space, site });
         self.state.is_stale = true;
     }

@@ -1,0 +1,117 @@
+//! What is printed without what may differ: the numbers of fresh variables, or all that one engine promises and
+//! another does not.
+
+use crate::trees::Tree;
+
+/// A line with its fresh variables numbered by first appearance: `(a $x#17 $x#4)` is `(a $x#1 $x#2)`.
+#[must_use]
+pub fn renamed(line: &str) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut written = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('$') {
+        written.push_str(&rest[..at]);
+        let (variable, after) = rest[at..].split_at(end_of_word(&rest[at..]));
+        rest = after;
+        let Some((name, _)) = variable.split_once('#') else {
+            written.push_str(variable);
+            continue;
+        };
+        let number = seen.iter().position(|known| *known == variable).unwrap_or_else(|| {
+            seen.push(variable);
+            seen.len() - 1
+        });
+        written.push_str(&format!("{name}#{}", number + 1));
+    }
+    written + rest
+}
+
+fn end_of_word(text: &str) -> usize {
+    text.find(|character: char| character.is_whitespace() || "(),]\"".contains(character)).unwrap_or(text.len())
+}
+
+/// Results without their order, the names of their variables and of spaces: equal for engines that agree. The parts of
+/// a tuple in `(bag …)`, a `collapse` mostly, have no order either, and each has variables of its own; nor has an error
+/// its text, where it is one of several words.
+#[must_use]
+pub fn as_multiset<'a>(results: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut plain: Vec<String> = results.into_iter().map(plain).collect();
+    plain.sort();
+    plain
+}
+
+fn plain(result: &str) -> String {
+    let mut trees: Vec<Tree> = crate::trees::forms(result).into_iter().map(|form| form.tree).map(unordered).collect();
+    let mut seen = Vec::new();
+    trees.iter_mut().for_each(|tree| rename(tree, &mut seen));
+    trees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// How the text of a failed assertion begins; it lists results in some order.
+const ASSERTION: &str = "\"\\nExpected: ";
+
+/// The tree with the parts of what is in `(bag …)` in alphabetical order.
+fn unordered(tree: Tree) -> Tree {
+    let Tree::List(list) = tree else { return tree };
+    let mut list: Vec<Tree> = list.into_iter().map(unordered).collect();
+    match list.as_mut_slice() {
+        [Tree::Word(word), Tree::List(inside)] if word == "bag" => {
+            inside.iter_mut().for_each(|part| rename(part, &mut Vec::new()));
+            inside.sort_by_cached_key(ToString::to_string);
+        }
+        [Tree::Word(word), _, _, _, ..] if word == "Error" => list.truncate(2),
+        [Tree::Word(word), _, Tree::Word(text)] if word == "Error" && text.starts_with(ASSERTION) => list.truncate(2),
+        _ => {}
+    }
+    Tree::List(list)
+}
+
+fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
+    match tree {
+        Tree::List(list) => match list.as_slice() {
+            // Its parts have been renamed.
+            [Tree::Word(word), Tree::List(_)] if word == "bag" => {}
+            _ => list.iter_mut().for_each(|child| rename(child, seen)),
+        },
+        Tree::Word(word) if word.starts_with('$') => {
+            let number = seen.iter().position(|known| known == word).unwrap_or_else(|| {
+                seen.push(word.clone());
+                seen.len() - 1
+            });
+            *word = format!("${number}");
+        }
+        Tree::Word(word) if word.starts_with("GroundingSpace-") && word != "GroundingSpace-top" => {
+            "GroundingSpace".clone_into(word);
+        }
+        Tree::Word(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_variables_are_numbered_by_appearance() {
+        assert_eq!(renamed("[(a $x#17 $x#4), $x#17]"), "[(a $x#1 $x#2), $x#1]");
+        assert_eq!(renamed("[(a $x $y#30)]"), "[(a $x $y#1)]");
+        assert_ne!(renamed("[($x#1 $x#1)]"), renamed("[($x#1 $x#2)]"));
+    }
+
+    #[test]
+    fn order_and_names_do_not_count_in_a_multiset() {
+        assert_eq!(as_multiset(["b", "(a $x#1 $x)"]), as_multiset(["(a $p $q#2)", "b"]));
+        assert_ne!(as_multiset(["(a $x $x)"]), as_multiset(["(a $x $y)"]));
+        assert_ne!(as_multiset(["a", "a"]), as_multiset(["a"]));
+        assert_eq!(as_multiset(["(bag ((a $x) (b $x)))"]), as_multiset(["(bag ((b $y) (a $z)))"]));
+        assert_eq!(as_multiset(["(bag (2 1))"]), as_multiset(["(bag (1 2))"]));
+        assert_ne!(as_multiset(["(2 1)"]), as_multiset(["(1 2)"]));
+        assert_eq!(as_multiset(["GroundingSpace-0x5"]), as_multiset(["GroundingSpace-7"]));
+        assert_eq!(as_multiset(["(Error (f) it is wrong)"]), as_multiset(["(Error (f) no number)"]));
+        assert_eq!(
+            as_multiset([r#"(Error a "\nExpected: [1, 2]")"#]),
+            as_multiset([r#"(Error a "\nExpected: [2, 1]")"#])
+        );
+        assert_ne!(as_multiset(["(Error (f) one)"]), as_multiset(["(Error (f) other)"]));
+    }
+}

@@ -1,0 +1,112 @@
+//! The forms of a program as trees of words: just enough of the syntax to take programs apart and put them together.
+
+use std::fmt;
+
+/// A word, or a list in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Tree {
+    Word(String),
+    List(Vec<Tree>),
+}
+
+/// A form at the top of a program: evaluated if it stands after `!`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) is_asked: bool,
+    pub(crate) tree: Tree,
+}
+
+/// The forms of a well-formed program without comments.
+pub(crate) fn forms(text: &str) -> Vec<Form> {
+    let words = words(text);
+    let mut words = words.iter().map(String::as_str).peekable();
+    let mut forms = Vec::new();
+    while words.peek().is_some() {
+        let is_asked = words.next_if_eq(&"!").is_some();
+        if let Some(tree) = tree(&mut words) {
+            forms.push(Form { is_asked, tree });
+        }
+    }
+    forms
+}
+
+fn tree<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> Option<Tree> {
+    let word = words.next()?;
+    if word != "(" {
+        return Some(Tree::Word(word.to_owned()));
+    }
+    let mut children = Vec::new();
+    while words.peek().is_some() && words.next_if_eq(&")").is_none() {
+        children.extend(tree(words));
+    }
+    Some(Tree::List(children))
+}
+
+/// The words of a text: brackets, a `!` before one, texts in quotes, and what lies between.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut characters = text.chars().peekable();
+    while let Some(first) = characters.next() {
+        if first.is_whitespace() {
+            continue;
+        }
+        let mut word = String::from(first);
+        let is_bang = first == '!' && matches!(characters.peek(), Some('(' | ' '));
+        if first == '"' {
+            while let Some(next) = characters.next() {
+                word.push(next);
+                match next {
+                    '"' => break,
+                    '\\' => word.extend(characters.next()),
+                    _ => {}
+                }
+            }
+        } else if !matches!(first, '(' | ')') && !is_bang {
+            while let Some(next) = characters.next_if(|next| !next.is_whitespace() && !matches!(next, '(' | ')')) {
+                word.push(next);
+            }
+        }
+        words.push(word);
+    }
+    words
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tree::Word(word) => f.write_str(word),
+            Tree::List(children) => {
+                let children: Vec<String> = children.iter().map(ToString::to_string).collect();
+                write!(f, "({})", children.join(" "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.is_asked, &self.tree) {
+            (false, tree) => write!(f, "{tree}"),
+            (true, Tree::List(_)) => write!(f, "!{}", self.tree),
+            // Without the space it would be a symbol.
+            (true, Tree::Word(word)) => write!(f, "! {word}"),
+        }
+    }
+}
+
+/// The text of forms, one a line.
+pub(crate) fn text(forms: &[Form]) -> String {
+    forms.iter().map(|form| format!("{form}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_taken_apart_is_put_together_the_same() {
+        let program = "(= (f $x) ())\n!(f \"a) \\\" b\")\n! word\n(: f (-> A B))\n!no\n";
+        assert_eq!(text(&forms(program)), program);
+        assert_eq!(forms(program).iter().filter(|form| form.is_asked).count(), 2);
+    }
+}

@@ -1,0 +1,139 @@
+//! Generated programs, run in two ways, print the same.
+//!
+//! `MNEMON_SEEDS=A..B` runs other programs than usual, `MNEMON_FEATURES=types,match` those with these features only
+//! (`-types,-match`: without them).
+
+use crate::harness::{Program, Ran, line_of};
+use generate::{Features, Report, compare, renamed, seeds};
+use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
+
+/// A program that asks for more is stopped, and counted.
+const STEPS_MAX: u64 = 20_000;
+/// How long programs are.
+const SIZE: usize = 4;
+
+fn features() -> Features {
+    let words = std::env::var("MNEMON_FEATURES").unwrap_or_default();
+    Features::all().narrowed(&words).unwrap_or_else(|error| panic!("MNEMON_FEATURES: {error}"))
+}
+
+fn program(seed: u64) -> String {
+    generate::program(seed, features(), SIZE)
+}
+
+/// What a run printed, and how it ended.
+fn printed(lines: &[String], end: &RunEnd) -> generate::Ran {
+    if matches!(end, RunEnd::Limit(_)) {
+        return generate::Ran::Stopped;
+    }
+    let lines = lines.iter().map(|line| renamed(line));
+    generate::Ran::Printed(lines.chain([format!("{end:?}")]).collect())
+}
+
+fn at_once(text: &str) -> generate::Ran {
+    let ran: Ran = Program::new(text).with_steps(STEPS_MAX).run();
+    printed(&ran.lines, &ran.end)
+}
+
+/// Each line of the program is a run of its own, of one runner.
+fn line_by_line(text: &str) -> generate::Ran {
+    let world = MemoryWorld::default();
+    let output = world.output();
+    let mut runner = Runner::new(Box::new(world));
+    *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+    let ends = text.lines().map(|line| runner.run(line, &mut |world, answer| world.print(&line_of(answer))).end);
+    let end = ends.into_iter().find(|end| !matches!(end, RunEnd::Finished)).unwrap_or(RunEnd::Finished);
+    printed(&output.printed(), &end)
+}
+
+/// Each evaluator in turn.
+fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
+    move |text| {
+        let world = MemoryWorld::default();
+        let output = world.output();
+        let mut runner = Runner::new(Box::new(world));
+        runner.set_evaluator(evaluator);
+        *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+        let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
+        printed(&output.printed(), &end)
+    }
+}
+
+/// Nothing differs, and most programs were compared.
+#[track_caller]
+fn assert_agree(report: &Report) {
+    assert!(report.differences.is_empty(), "{report}");
+    assert!(report.stopped * 20 <= report.compared, "too many programs do not end: {report}");
+}
+
+#[test]
+fn generated_programs_print_the_same_line_by_line() {
+    assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
+}
+
+/// What was printed, without the names of numbered variables: those that are made equal share one, and which does not
+/// matter.
+fn nameless(ran: generate::Ran) -> generate::Ran {
+    let generate::Ran::Printed(lines) = ran else { return ran };
+    let results = lines.iter().flat_map(|line| results_of(line));
+    let plain = |result: &str| match without_names(result) {
+        // The parts of a list of results stand for themselves as well.
+        bag if bag.contains("(bag") => bag.split('#').map(|part| part.trim_start_matches(char::is_numeric)).collect(),
+        result => renamed(&result),
+    };
+    generate::Ran::Printed(results.map(plain).collect())
+}
+
+/// The results in a line: which of their variables are one does not matter, since each result stands for itself.
+fn results_of(line: &str) -> Vec<&str> {
+    let (mut depth, mut is_quoted, mut from, mut results) = (0, false, 0, Vec::new());
+    for (place, letter) in line.char_indices() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth -= 1,
+            ',' if !is_quoted && depth == 0 => results.push(&line[std::mem::replace(&mut from, place + 1)..place]),
+            _ => {}
+        }
+    }
+    results.push(&line[from..]);
+    results
+}
+
+fn without_names(line: &str) -> String {
+    let mut plain = String::new();
+    for (index, part) in line.split('$').enumerate() {
+        let end = part.find([' ', ')', ']', ',']).unwrap_or(part.len());
+        let name = part[..end].find('#').filter(|_| index > 0).unwrap_or(0);
+        plain.extend((index > 0).then_some('$'));
+        plain.push_str(&part[name..]);
+    }
+    plain
+}
+
+#[test]
+fn generated_programs_print_the_same_in_both_evaluators() {
+    let interpreter = by(Evaluator::Interpreter);
+    let machine = by(Evaluator::Machine);
+    let report = compare(seeds(0..600), program, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    assert_agree(&report);
+}
+
+/// How many of some lines are like this, in percent.
+fn percent(lines: &[String], is_like: impl Fn(&str) -> bool) -> usize {
+    100 * lines.iter().filter(|line| is_like(line)).count() / lines.len()
+}
+
+#[test]
+fn generated_programs_say_something() {
+    let run = |seed| Program::new(program(seed)).with_steps(STEPS_MAX).run();
+    let ran: Vec<Ran> = (0..200).map(run).collect();
+    let answers: Vec<String> = ran.into_iter().flat_map(|ran| ran.answers).collect();
+    assert!(answers.len() > 200 * 5, "{} answers", answers.len());
+    let errors = percent(&answers, |line| line.contains("(Error"));
+    assert!((2..20).contains(&errors), "{errors} % of the answers have errors");
+    let empty = percent(&answers, |line| ["[]", "[(bag ())]"].contains(&line));
+    assert!((2..20).contains(&empty), "{empty} % of the answers are empty");
+    let many = percent(&answers, |line| line.contains(", ") || line.contains(") ("));
+    assert!(many > 10, "{many} % of the answers have parts or are many");
+}

@@ -1,0 +1,235 @@
+//! What happens at a limit: an error with a name, and everything as it was.
+
+use region::{Bound, Full, Heap, LENGTH_MAX, Limit, Mark, Ref};
+
+use crate::basics::small;
+
+/// Fails the first request for memory of a copy, then the second, and so on until it goes through.
+#[test]
+fn a_copy_that_fails_leaves_both_regions_as_they_were() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let mut list = small(0);
+    for at in 0..500 {
+        let (variable, number) = (heap.variable(&mut region, at)?, heap.number(&mut region, 0, u64::from(at))?);
+        list = heap.expression(&mut region, &[variable, number, list, small(at)])?;
+        heap.bind(variable, list);
+    }
+    let wide = heap.expression(&mut region, &[list; 10_000])?;
+    let before = heap.expression(&mut to, &[small(77), list])?;
+    let (from_mark, to_mark) = (heap.mark(&region), heap.mark(&to));
+    let live = heap.statistics().bytes_live;
+    let mut failures = 0;
+    loop {
+        heap.set_limit(Some(live + failures * 512));
+        let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+        let result = copying.root(wide).and_then(|root| copying.scan().map(|()| root));
+        let Err(full) = result else { break };
+        assert_eq!((full.limit(), full.bytes()), (Limit::Bytes, (live + failures * 512) as u64));
+        assert_eq!(copying.moved(wide), None);
+        failures += 1;
+        assert_eq!((heap.mark(&region), heap.mark(&to)), (from_mark, to_mark));
+        assert_eq!(heap.statistics().bytes_live, live);
+        assert_eq!(heap.children(before), [small(77), list]);
+    }
+    // The copy takes a chunk more each time: in the end 8 for variables, 8 for numbers, and for 1,500 + 5,002 cells of
+    // expressions 101 beside the one that was there.
+    assert_eq!(failures, 8 + 8 + 101);
+    assert_eq!(heap.statistics().limit_failures, failures as u64);
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// A copy may begin again after it failed, in its scan as well as at a root.
+#[test]
+fn a_copy_can_be_tried_again() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let variables = [heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?];
+    let pair = heap.expression(&mut region, &variables)?;
+    heap.bind(variables[0], small(5));
+    let large = heap.expression(&mut region, &[pair; 300])?;
+    let root = heap.expression(&mut region, &[pair, variables[0], large])?;
+    heap.variable(&mut to, 0)?;
+    heap.expression(&mut to, &[])?;
+    heap.set_limit(Some(heap.statistics().bytes_live + 512));
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+    copying.root(root)?;
+    assert!(copying.scan().is_err());
+    assert!(copying.root(large).is_err());
+    let copy = copying.root(pair)?;
+    copying.scan()?;
+    assert_eq!((copying.moved(pair), copying.moved(root)), (Some(copy), None));
+    let [bound, free] = *heap.children(copy) else { panic!("two children") };
+    assert_eq!((heap.label(bound), heap.binding(bound)), (1, Some(small(5))));
+    assert_eq!((heap.label(free), heap.binding(free)), (2, None));
+    // The copy that failed made the root, the pair and a variable; the other one the pair and both.
+    assert_eq!(heap.statistics().cells_copied, (2 + 2 + 1) + (2 + 2));
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// The same where it was the value of a variable that did not fit.
+#[test]
+fn a_copy_can_be_tried_again_after_a_binding() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let (variable, other) = (heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?);
+    let large = heap.expression(&mut region, &[small(1); 300])?;
+    let value = heap.expression(&mut region, &[small(2)])?;
+    heap.bind(variable, large);
+    heap.bind(other, value);
+    heap.set_limit(Some(heap.statistics().bytes_live + 2 * 512));
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+    copying.root(variable)?;
+    assert!(copying.scan().is_err());
+    let copy = copying.root(other)?;
+    copying.scan()?;
+    let moved = copying.moved(value);
+    assert_eq!((heap.label(copy), heap.binding(copy)), (2, moved));
+    assert_eq!(heap.stray(&[&to], &[copy]), None);
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// A long expression may need fewer chunks where its lane ends than elsewhere; the limit holds for what it takes.
+#[test]
+fn a_run_elsewhere_counts_in_full() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut other) = (heap.open(), heap.open());
+    heap.expression(&mut region, &[])?;
+    let kept = heap.number(&mut other, 0, 1)?;
+    let mut long = heap.open();
+    heap.reserve(&mut long, 255)?;
+    heap.close(long);
+    heap.set_limit(Some(3 * 512));
+    assert_eq!(heap.reserve(&mut region, 130).map_err(|full| full.limit()), Err(Limit::Bytes));
+    heap.set_limit(Some(4 * 512));
+    heap.reserve(&mut region, 130)?;
+    assert_eq!((heap.statistics().bytes_live, heap.number_bits(kept)), (4 * 512, 1));
+    heap.close(region);
+    heap.close(other);
+    Ok(())
+}
+
+#[test]
+fn what_is_too_long_is_refused_at_once() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    for length in [LENGTH_MAX + 1, 1 << 29, (1 << 29) + 1, u32::MAX as usize, usize::MAX] {
+        let full = heap.reserve(&mut region, length).expect_err("too long");
+        assert_eq!((full.limit(), full.bytes()), (Limit::Length, 1 << 28));
+    }
+    assert_eq!(heap.statistics().chunks, 0);
+    let full = Heap::with_limit(1 << 20).reserve(&mut region, LENGTH_MAX).expect_err("more than the limit");
+    assert_eq!((full.limit(), full.bytes()), (Limit::Bytes, 1 << 20));
+    let made = heap.expression(&mut region, &[small(1)])?;
+    assert_eq!(heap.length(made), 1);
+    heap.close(region);
+    Ok(())
+}
+
+#[test]
+fn a_limit_can_be_lowered_and_raised_while_in_use() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let fill = |heap: &mut Heap, region: &mut region::Region| (0..).find(|_| heap.number(region, 0, 1).is_err());
+    heap.set_limit(Some(10 * 512));
+    assert_eq!(fill(&mut heap, &mut region), Some(640));
+    heap.set_limit(Some(0));
+    assert_eq!(fill(&mut heap, &mut region), Some(0));
+    heap.rewind(&mut region, Mark::START);
+    assert_eq!(fill(&mut heap, &mut region), Some(0), "a limit of nothing gives nothing, though chunks are free");
+    heap.set_limit(Some(3 * 512));
+    assert_eq!(fill(&mut heap, &mut region), Some(192));
+    heap.set_limit(None);
+    for _ in 0..10_000 {
+        heap.number(&mut region, 0, 1)?;
+    }
+    heap.close(region);
+    Ok(())
+}
+
+/// Storage that is kept ahead counts: it is what the system gave.
+#[test]
+fn growth_does_not_overshoot_the_limit() {
+    for chunks in 1..100 {
+        let mut heap = Heap::with_limit(chunks * 512);
+        let mut region = heap.open();
+        while heap.expression(&mut region, &[small(1); 3]).is_ok() {
+            assert!(heap.statistics().bytes_held <= chunks * 512);
+        }
+        assert_eq!(heap.statistics().bytes_live, chunks * 512);
+        heap.close(region);
+    }
+}
+
+#[test]
+fn messages_say_what_and_what_next() {
+    let mut heap = Heap::with_limit(1_000);
+    let mut region = heap.open();
+    let full = heap.reserve(&mut region, 200).expect_err("more than the limit");
+    assert_eq!(full.to_string(), "the heap is full: its limit is 512 bytes; raise it, or hold on to less");
+    let full = heap.reserve(&mut region, usize::MAX).expect_err("too long");
+    let expected = "the expression is too long: an expression has at most 67108864 children; split it";
+    assert_eq!(full.to_string(), expected);
+}
+
+/// Set for the child process of the test below, which has little memory to get from the system.
+const CHILD: &str = "MNEMON_REGION_TEST_LITTLE_MEMORY";
+
+/// The system refuses: the same program runs in a process with little address space.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_system_that_refuses_is_an_error() {
+    let program = std::env::current_exe().expect("the test program has a path");
+    let command = "ulimit -v 400000 && exec \"$0\" --exact limits::with_little_memory --nocapture --test-threads 1";
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.arg("-c").arg(command).arg(program).env(CHILD, "1").output().expect("there is a shell");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("refused by the system"), "{output:?}");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the test above reads it")]
+fn with_little_memory() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let mut made = Vec::new();
+    // What the test program itself may need when the heap has taken everything.
+    let spare = Vec::<u8>::with_capacity(32 << 20);
+    let full = loop {
+        match heap.reserve(&mut region, 1 << 16) {
+            Ok(long) => made.push(long),
+            Err(full) => break full,
+        }
+    };
+    drop(spare);
+    assert_eq!((full.limit(), full.bytes()), (Limit::Memory, heap.statistics().chunks as u64 * 512));
+    assert!(made.iter().all(|long| heap.length(*long) == 1 << 16 && heap.child(*long, 65_535) == Ref::from_bits(0)));
+    let mut to = heap.open();
+    let rest = take_the_rest();
+    let copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign);
+    assert_eq!(copying.map(|_| ()).map_err(|full| full.limit()), Err(Limit::Memory));
+    drop(rest);
+    heap.close(region);
+    let mut region = heap.open();
+    heap.reserve(&mut region, 1 << 16).expect("what was given back can be had");
+    println!("refused by the system");
+}
+
+/// Takes what the system still gives, in pieces that leave enough for the test program itself.
+fn take_the_rest() -> Vec<Vec<u8>> {
+    let mut pieces = Vec::with_capacity(1_000);
+    let mut piece = Vec::new();
+    while piece.try_reserve_exact(4 << 20).is_ok() {
+        pieces.push(std::mem::take(&mut piece));
+    }
+    pieces
+}

@@ -1,0 +1,257 @@
+//! Generated programs in the engine and in Hyperon 0.2.10, compared.
+//!
+//! 1. The crate `generate` makes a program of each seed, without the features in [`NOT_HYPERONS`].
+//! 2. `mnemon run --json` runs it, once with each evaluator it has; both must print the same lines.
+//! 3. [`hyperon`] runs it in the package from PyPI. The results of each form are compared as multisets, with variables
+//!    renamed; so is all that the program printed.
+//! 4. A program that differs is made smaller and shown.
+
+mod hyperon;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use generate::{Feature, Features, Ran, as_multiset, renamed};
+
+use crate::arguments::{Arguments, Flag, INSTALL};
+use crate::conformance::record::{self, Record};
+use crate::{Outcome, Task, conformance, process};
+use hyperon::Hyperon;
+
+pub(crate) const TASK: Task = Task {
+    name: "differential",
+    about: "Run generated programs in both evaluators and in Hyperon, and compare.",
+    details: "Hyperon is the package hyperon 0.2.10 of PyPI, below the target folder; --install gets it. Without it the \
+              evaluators are compared with each other, if there are two.",
+    word: None,
+    flags: &[
+        Flag { name: "--seeds", value: Some("A..B"), about: "the programs to run (0..300)" },
+        Flag { name: "--size", value: Some("N"), about: "how long they are, in functions and questions (3)" },
+        Flag { name: "--features", value: Some("LIST"), about: "types,match: only these; -types,-match: without" },
+        Flag { name: "--mnemon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
+        Flag { name: "--show", value: None, about: "print the programs, run nothing" },
+        INSTALL,
+    ],
+    run,
+};
+
+/// What Hyperon does otherwise, as docs/compat.md says, or leaves open: it wraps integers around, ends its process at
+/// `(% n 0)`, promises no order of alternatives or types, goes wrong in some runs with dependent types, takes `1` for
+/// `1.0` once a space holds that, does not remove every rule it is asked to, and looks at a metatype too early.
+const NOT_HYPERONS: &[Feature] = &[
+    Feature::WideIntegers,
+    Feature::ModuloByZero,
+    Feature::NarrowMetatypes,
+    Feature::Order,
+    Feature::Dependent,
+    Feature::WholeFloats,
+    Feature::RuleRemovals,
+    Feature::SeveralTypes,
+    Feature::Transactions,
+    Feature::TypeCheckAuto,
+    Feature::UntypedStates,
+];
+/// A program that asks for more is stopped, and counted.
+const STEPS_MAX: &str = "100000";
+const LIMIT: Duration = Duration::from_secs(20);
+/// How many programs are compared before what differs is shown.
+const BLOCK: usize = 20;
+
+/// What a program came to: the results of each form after `!`, and what it printed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answers {
+    forms: Vec<Vec<String>>,
+    printed: Vec<String>,
+}
+
+/// A way of running a program with the engine.
+struct Evaluator {
+    name: &'static str,
+    flags: &'static [&'static str],
+}
+
+fn run(arguments: &Arguments) -> Result<Outcome, String> {
+    let seeds = generate::range(arguments.value("--seeds").unwrap_or("0..300"))?;
+    let size = arguments.value("--size").unwrap_or("3");
+    let size: usize = size.parse().map_err(|_| format!("--size {size}: write a number"))?;
+    let features = Features::all().without(NOT_HYPERONS).narrowed(arguments.value("--features").unwrap_or(""))?;
+    let make = |seed: u64| generate::program(seed, features, size);
+    if arguments.has("--show") {
+        seeds.for_each(|seed| println!("; seed {seed}\n{}", make(seed)));
+        return Ok(Outcome::Good);
+    }
+    let program = match arguments.value("--mnemon") {
+        Some(path) => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
+        None => conformance::build()?,
+    };
+    if arguments.installs() && !hyperon::is_there() {
+        hyperon::install()?;
+    }
+    let mut is_good = true;
+    let evaluators = evaluators(&program)?;
+    if let [one, other] = evaluators.as_slice() {
+        println!("== {} and {}", one.name, other.name);
+        let lines = |evaluator: &Evaluator, text: &str| exact(&program, evaluator, text);
+        is_good &= compare(seeds.clone(), make, |text| lines(one, text), |text| lines(other, text));
+    }
+    if hyperon::is_there() {
+        println!("== hyperon and {}", evaluators[0].name);
+        let mut peer = Peer { process: Hyperon::start()?, ended: 0, lost: None };
+        let ours = |text: &str| unordered(&program, &evaluators[0], text);
+        is_good &= compare(seeds, make, |text| peer.run(text), ours);
+        println!("{} programs ended the process of hyperon", peer.ended);
+        peer.lost.map_or(Ok(()), Err)?;
+    } else {
+        println!("skipped: {}", hyperon::how_to_get());
+    }
+    Ok(if is_good { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Compares block by block, so that a long run shows what it finds. True if nothing differs and most programs ended.
+fn compare(
+    seeds: Range<u64>,
+    make: impl Fn(u64) -> String,
+    mut one: impl FnMut(&str) -> Ran,
+    mut other: impl FnMut(&str) -> Ran,
+) -> bool {
+    let (mut compared, mut stopped, mut differ) = (0, 0, 0);
+    for first in seeds.clone().step_by(BLOCK) {
+        let block = first..seeds.end.min(first + BLOCK as u64);
+        let report = generate::compare(block, &make, &mut one, &mut other);
+        report.differences.iter().for_each(|difference| println!("{difference}\n"));
+        compared += report.compared;
+        stopped += report.stopped;
+        differ += report.differences.len();
+    }
+    println!("{compared} programs compared, {differ} differ, {stopped} stopped");
+    differ == 0 && stopped * 10 <= compared
+}
+
+/// The evaluators of the program: two once it can be asked for the reference interpreter.
+fn evaluators(program: &Path) -> Result<Vec<Evaluator>, String> {
+    let help = process::bounded(Command::new(program).args(["run", "--help"]), LIMIT)?;
+    let interpreter = |flags| Evaluator { name: "the interpreter", flags };
+    Ok(match help.stdout.contains("--interpreter") {
+        true => vec![Evaluator { name: "the machine", flags: &[] }, interpreter(&["--interpreter"])],
+        false => vec![interpreter(&[])],
+    })
+}
+
+/// What must follow a word so that Hyperon and Mnemon agree about it.
+const FOLLOWED_BY: &[(&str, &[&str])] =
+    &[("(let* ", &["((", "()"]), ("(new-state ", &["0", "1", "2", "3", "5", "7", "-"]), ("(function ", &["(chain "])];
+
+/// What may not follow: it asks for all that a library holds, or for the text of an error.
+const NOT_COMPARED: &[&str] = &["(function)", "(eval $", "(evalc $", "(chain $", "(match &self $"];
+
+/// Whether two engines promise to agree about a program. What is generated is of that kind, but made smaller it may
+/// show something else: the order of a `collapse`, a `let*` without a list, a state without a type, or every rule of a
+/// library.
+fn is_comparable(text: &str) -> bool {
+    let order_shows = |at: usize| {
+        let before = &text[..at];
+        let last = before.trim_end().rsplit(' ').next().unwrap_or("");
+        !(before.ends_with("(bag ") || last.starts_with("$all"))
+    };
+    let follows = |word: &str, wanted: &[&str]| {
+        let mut rests = text.match_indices(word).map(|(at, _)| &text[at + word.len()..]);
+        rests.all(|rest| wanted.iter().any(|start| rest.starts_with(start)))
+    };
+    FOLLOWED_BY.iter().all(|(word, wanted)| follows(word, wanted))
+        && !NOT_COMPARED.iter().any(|found| text.contains(found))
+        && !text.match_indices("(collapse ").any(|(at, _)| order_shows(at))
+}
+
+/// Hyperon, and what became of it.
+struct Peer {
+    process: Hyperon,
+    ended: usize,
+    /// Why there are no answers any more.
+    lost: Option<String>,
+}
+
+impl Peer {
+    fn run(&mut self, text: &str) -> Ran {
+        if !is_comparable(text) {
+            return Ran::Stopped;
+        }
+        match self.process.run(text) {
+            Ok(hyperon::Ran::Finished(answers)) => Ran::Printed(without_order(&answers)),
+            Ok(hyperon::Ran::Stopped) => Ran::Stopped,
+            Ok(hyperon::Ran::Ended) => {
+                self.ended += 1;
+                Ran::Stopped
+            }
+            Err(lost) => {
+                self.lost = Some(lost);
+                Ran::Stopped
+            }
+        }
+    }
+}
+
+/// What the engine makes of a program; none if it asked for more than it may have.
+fn answers(program: &Path, evaluator: &Evaluator, text: &str) -> Option<(Answers, Vec<String>)> {
+    let mut command = Command::new(program);
+    command.args(["run", "--json", "--steps", STEPS_MAX]).args(evaluator.flags).args(["-e", text]);
+    let run = process::bounded(&mut command, LIMIT).ok()?;
+    let is_limit = run.stdout.contains("(StepLimit ") || run.stdout.contains("StackOverflow");
+    if is_limit || run.status.is_none() {
+        return None;
+    }
+    let mut forms: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut printed = Vec::new();
+    for line in run.stdout.lines() {
+        match record::record(line) {
+            Some(Record::Result { form, text }) => forms.entry(form).or_default().push(text),
+            Some(Record::Done { form, .. }) => drop(forms.entry(form).or_default()),
+            None => printed.push(line.to_owned()),
+        }
+    }
+    let lines = run.stdout.lines().chain([run.ending().as_str()]).map(renamed).collect();
+    Some((Answers { forms: forms.into_values().collect(), printed }, lines))
+}
+
+/// All lines as they were printed.
+fn exact(program: &Path, evaluator: &Evaluator, text: &str) -> Ran {
+    answers(program, evaluator, text).map_or(Ran::Stopped, |(_, lines)| Ran::Printed(lines))
+}
+
+fn unordered(program: &Path, evaluator: &Evaluator, text: &str) -> Ran {
+    answers(program, evaluator, text).map_or(Ran::Stopped, |(answers, _)| Ran::Printed(without_order(&answers)))
+}
+
+/// A line for each form, then what was printed.
+fn without_order(answers: &Answers) -> Vec<String> {
+    let texts = |lines: &[String]| as_multiset(lines.iter().map(String::as_str));
+    let forms = answers.forms.iter().map(|results| format!("[{}]", texts(results).join(", ")));
+    forms.chain(texts(&answers.printed)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_an_order_is_not_compared() {
+        for text in ["!(bag (collapse (f)))", "(let $all1 (collapse (f)) (size-atom $all1))", "(let* (($x 1)) $x)"] {
+            assert!(is_comparable(text), "{text}");
+        }
+        for text in ["!(collapse (f))", "!(new-state a)", "!(let* $x 1)", "!(eval $x)", "!(bag (f (collapse (f))))"] {
+            assert!(!is_comparable(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_are_compared_without_order_and_names() {
+        let of = |forms: &[&[&str]], printed: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            without_order(&Answers { forms: forms.iter().map(|form| owned(form)).collect(), printed: owned(printed) })
+        };
+        assert_eq!(of(&[&["a", "(b $x#2)"], &[]], &["y", "x"]), ["[(b $0), a]", "[]", "x", "y"]);
+        assert_ne!(of(&[&["a"], &["b"]], &[]), of(&[&["b"], &["a"]], &[]));
+    }
+}
