@@ -196,12 +196,21 @@ impl SpaceRef {
         Some(answer(&plans, &spaces, query.variables, &terms))
     }
 
-    /// Adds an expression of which a row of interned terms is given; `class` is what its class of changes is.
-    pub fn add_row(&self, row: &[Term], class: usize) {
+    /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
+    /// changes is.
+    pub fn add_row(
+        &self,
+        class: usize,
+        row: &mut Vec<Term>,
+        intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool,
+    ) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        self.write(|space| space.add_row(row));
+        if !self.write(|space| space.add_row(row, intern)) {
+            return false;
+        }
         self.count_class(class);
         self.note_added_row(row);
+        true
     }
 }
 

@@ -165,18 +165,20 @@ impl Space {
         self.relation_mut(atom).add(&row, number, &terms)
     }
 
-    /// Adds the expression whose children's terms these are.
-    pub(crate) fn add_row(&mut self, row: &[Term]) {
-        self.length += 1;
-        let terms = SharedTerms::clone(&self.terms);
-        if let Some(sum) = &mut self.hash {
-            let mut terms = terms.write().expect("no panic while terms are locked");
+    /// Adds the expression whose children's terms `intern` makes; says whether there were any.
+    pub(crate) fn add_row(&mut self, row: &mut Vec<Term>, intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool) -> bool {
+        let Self { terms, relations, wide, hash, next_number, length, .. } = self;
+        let mut terms = terms.write().expect("no panic while terms are locked");
+        if !intern(&mut terms, row) {
+            return false;
+        }
+        *length += 1;
+        if let Some(sum) = hash {
             *sum = sum.wrapping_add(terms.hash_of_row(row));
         }
-        let terms = terms.read().expect("no panic while terms are locked");
-        let number = self.next_number;
-        let relation = self.relations.get_mut(row.len()).unwrap_or(&mut self.wide);
-        self.next_number += u64::from(relation.add(row, number, &terms));
+        let relation = relations.get_mut(row.len()).unwrap_or(wide);
+        *next_number += u64::from(relation.add(row, *next_number, &terms));
+        true
     }
 
     /// The dictionary.

@@ -142,6 +142,12 @@ impl Terms {
         term.expect("interning always succeeds")
     }
 
+    /// The term of a rigid atom that is no expression, made if need be.
+    pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
+        debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
+        self.intern_one(Visit::Leaf(leaf))
+    }
+
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
     pub fn find(&self, atom: &Atom) -> Option<Term> {
         fold(atom, self.serial, &mut |visit| self.find_one(&visit))

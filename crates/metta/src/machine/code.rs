@@ -73,6 +73,8 @@ pub(super) enum Guard {
     NoSpace,
     /// A space.
     Space,
+    /// A state of this type.
+    State(TypeId),
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
 }

@@ -27,6 +27,7 @@ mod run;
 mod special;
 mod states;
 mod terms;
+mod typed;
 mod types;
 mod unify;
 mod values;
@@ -93,6 +94,9 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
+    /// Which types agree, inside a type or at its top; the only types of symbols.
+    agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
+    only_types: FxHashMap<Ref, Option<TypeId>>,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
@@ -156,6 +160,8 @@ impl Machine {
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
+            agreeing: FxHashMap::default(),
+            only_types: FxHashMap::default(),
             special: FxHashMap::default(),
             number_type,
             bool_type,

@@ -444,9 +444,10 @@ impl Running<'_> {
             Guard::Expression => value.is_expression() || value.tag() == TERM,
             Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
+            Guard::State(type_id) => self.m.is_state_of(value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
-            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
+            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_plain(value),
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
         }

@@ -69,15 +69,10 @@ impl Running<'_> {
         let Some(class) = is_symbol.then(|| classify_head(self.m.values.symbol_of(head).as_str())).flatten() else {
             return false;
         };
+        let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else { return false };
         let mut row = std::mem::take(&mut self.m.row);
-        let is_row = self.m.values.intern_row(value, &mut row).is_some();
-        let added = match self.m.values.space_of(space) {
-            Some(space) if is_row && !space.is_frozen() => {
-                space.add_row(&row, class);
-                true
-            }
-            _ => false,
-        };
+        let values = &mut self.m.values;
+        let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());
         self.m.row = row;
         added
     }

@@ -30,16 +30,16 @@ impl Values {
                 if let Some(&known) = self.symbol_terms.get(index).filter(|&&known| known != NO_TERM) {
                     return Some(known);
                 }
-                let term = terms.intern(&Atom::Symbol(self.symbol_of(leaf).clone()));
+                let term = terms.intern_leaf(&Atom::Symbol(self.symbol_of(leaf).clone()));
                 self.keep_symbol_term(index, term);
                 Some(term)
             }
             TERM => Some(Term::new(leaf.payload())),
-            INTEGER => Some(terms.intern(&Atom::from(Number::Int(word(leaf))))),
-            tag::NUMBER => Some(terms.intern(&Atom::from(self.number_of(leaf)?))),
+            INTEGER => Some(terms.intern_leaf(&Atom::from(Number::Int(word(leaf))))),
+            tag::NUMBER => Some(terms.intern_leaf(&Atom::from(self.number_of(leaf)?))),
             FOREIGN => {
                 let value = self.foreign_of(leaf);
-                is_plain(value).then(|| terms.intern(value))
+                is_plain(value).then(|| terms.intern_leaf(value))
             }
             _ => None,
         }
@@ -53,9 +53,7 @@ impl Values {
     }
 
     /// The terms of the children of an expression, made if need be; `None` if it is no row.
-    pub(super) fn intern_row(&mut self, expression: Ref, row: &mut Vec<Term>) -> Option<()> {
-        let terms = self.terms.clone();
-        let terms = &mut terms.write().expect("no panic while terms are locked");
+    pub(super) fn intern_row(&mut self, expression: Ref, terms: &mut Terms, row: &mut Vec<Term>) -> Option<()> {
         let length = self.heap.length(expression);
         row.clear();
         for index in 0..length {

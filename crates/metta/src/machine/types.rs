@@ -216,7 +216,9 @@ impl Running<'_> {
         }
         match value.tag() {
             INTEGER | tag::NUMBER => return type_id == self.m.number_type,
-            tag::VARIABLE | TERM => return false,
+            tag::VARIABLE => return true,
+            TERM => return self.term_has_type(value, type_id, is_deep),
+            tag::EXPRESSION | tag::MARKED if self.expression_has_type(value, type_id, is_deep) => return true,
             _ => {}
         }
         if value == TRUE || value == FALSE {
@@ -226,10 +228,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
             return known;
         }
-        let is_of_state = |m: &Machine| {
-            m.values.state_of(value).is_some_and(|state| *state.type_atom() == m.code.types[usize::from(type_id)])
-        };
-        if is_of_state(&self.m) {
+        if self.m.is_state_of(value, type_id) {
             return true;
         }
         let mut scope = Scope::default();
@@ -277,11 +276,12 @@ impl Running<'_> {
             || is_bool(left) && is_bool(right)
             || self.is_open(left) && self.is_plain(right)
             || self.is_open(right) && self.is_plain(left)
+            || self.share_a_type(left, right)
     }
 
     /// Whether the types of a value hold no error.
-    fn is_plain(&mut self, value: Ref) -> bool {
-        !(value.is_expression() || value.tag() == TERM) || self.is_open(value)
+    pub(super) fn is_plain(&mut self, value: Ref) -> bool {
+        self.has_no_type_error(value)
     }
 
     /// Whether a head has rules for so many arguments.
@@ -331,6 +331,11 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Whether a value is a state of exactly this type.
+    pub(super) fn is_state_of(&self, value: Ref, type_id: TypeId) -> bool {
+        self.values.state_of(value).is_some_and(|state| *state.type_atom() == self.code.types[usize::from(type_id)])
+    }
+
     /// What results are evaluated to, given the type that is declared: `Expression` would otherwise end the evaluation as
     /// `Atom` does.
     pub(super) fn evaluated_as(&self, declared: TypeId) -> TypeId {
@@ -363,6 +368,7 @@ impl Machine {
             self.shapes += 1;
             self.heads.clear();
             self.typed.clear();
+            self.only_types.clear();
             self.special.clear();
         }
     }

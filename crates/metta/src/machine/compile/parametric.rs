@@ -2,8 +2,8 @@
 //!
 //! 1. An argument whose one type is known (a constant, a number, a call with a plain type) says what the variables of its
 //!    formal type are.
-//! 2. Of a variable in a slot nothing is known: where that leaves variables open, a number is guessed, and a guard sees to
-//!    it that the guess holds.
+//! 2. Of a variable in a slot nothing is known: where that leaves a variable open, a number or the state of one is guessed,
+//!    and a guard sees to it that the guess holds.
 //! 3. Where variables stay open, the call is evaluated as it stands.
 
 use super::{Compiler, Fact};
@@ -11,7 +11,7 @@ use crate::machine::code::{Guard, Instruction};
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::names;
 use crate::types;
-use space::{Atom, Bindings, Grounded, variables};
+use space::{Atom, Bindings, Grounded};
 
 impl Compiler<'_, '_> {
     /// The signature that a function type has for these arguments, if the guards hold.
@@ -92,15 +92,20 @@ impl Compiler<'_, '_> {
         is_plain_type(&found).then_some(found)
     }
 
-    /// A formal type with a number for each of its variables, for what a slot holds.
+    /// What a formal type is if a slot holds a number, or the state of one.
     fn guessed_type(&mut self, formal: &Atom, argument: &Atom, guards: &mut Vec<Instruction>) -> Option<Atom> {
         let Atom::Variable(variable) = argument else { return None };
         let slot = *self.state.variables.get(variable)?;
-        let guess = variables(formal).iter().fold(formal.clone(), |formal, variable| {
-            space::substitute(&formal, variable, &Atom::symbol(names::NUMBER))
-        });
-        let type_id = self.run.m.code.type_id(&guess)?;
-        let guard = if type_id == self.run.m.number_type { Guard::Number } else { Guard::Type(type_id) };
+        let number = Atom::symbol(names::NUMBER);
+        let (guess, guard) = match formal {
+            Atom::Variable(_) => (number, Guard::Number),
+            Atom::Expression(_) if formal.head().is_some_and(|head| head.is_symbol(names::STATE_MONAD)) => {
+                let guess = Atom::expression([Atom::symbol(names::STATE_MONAD), number]);
+                let type_id = self.run.m.code.type_id(&guess)?;
+                (guess, Guard::State(type_id))
+            }
+            _ => return None,
+        };
         guards.push(Instruction::Guard { slot, guard, or: 0 });
         Some(guess)
     }
