@@ -9,7 +9,8 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{HEADER, Key, Pc, Slot};
+use super::code::{Case, HEADER, Instruction, Key, Pc, Slot};
+use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FOREIGN, TERM, is_small};
 use super::{Halt, Machine, Running};
@@ -135,7 +136,12 @@ impl Machine {
 
     /// The end of the frame at hand as far as a site needs it.
     fn frame_end(&self, base: usize, site: u32) -> usize {
-        base + HEADER + usize::from(self.site(site).at)
+        let site = self.site(site);
+        let slots = match self.code.instructions[site.pc as usize] {
+            Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
+            _ => usize::from(site.at),
+        };
+        base + HEADER + slots
     }
 
     /// Keeps all memory that is in use now.
@@ -366,8 +372,33 @@ impl Running<'_> {
     /// Tries the rules of a group on the arguments of the frame at hand.
     #[inline]
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
+        if let Some(exclusive) = &self.m.code.groups[group as usize].exclusive {
+            let argument = self.m.read(exclusive.argument);
+            if let Some(key) = self.m.switch_key(argument) {
+                let case = exclusive.cases.iter().find(|case| case.key == key).copied();
+                return self.enter_case(group, argument, case);
+            }
+        }
         let list = self.list_for(group);
         self.try_rule(group, list, 0, false)
+    }
+
+    /// Goes on with the one rule that an argument leaves.
+    #[inline]
+    fn enter_case(&mut self, group: u32, argument: Ref, case: Option<Case>) -> Result<(), Halt> {
+        let Some(Case { body, dst, .. }) = case else {
+            let function = self.m.code.groups[group as usize].function;
+            return self.give_unreduced(function);
+        };
+        if let Some(dst) = dst {
+            let to = self.m.base + HEADER + usize::from(dst);
+            let children = &self.m.values.heap.children(argument)[1..];
+            for (place, child) in self.m.stack[to..].iter_mut().zip(children) {
+                *place = child.bits();
+            }
+        }
+        self.m.pc = body;
+        Ok(())
     }
 
     /// The rules of a group that the switch leaves.

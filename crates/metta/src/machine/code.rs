@@ -118,6 +118,10 @@ pub(super) enum Instruction {
     End { begun: Slot, value: Slot, site: u32 },
     /// Calls a function on the arguments at the site's frame.
     Call { function: u32, site: u32, begun: bool },
+    /// Calls a function on what a list of arguments says.
+    CallWith { function: u32, arguments: u32, site: u32 },
+    /// The same in place of this frame.
+    TailCallWith { function: u32, arguments: u32 },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
     /// A call whose head is in a slot, on the arguments at the site's frame.
@@ -193,6 +197,27 @@ pub(super) struct Site {
     /// The slots that hold something that is still needed.
     pub(super) live: Box<[Slot]>,
 }
+
+/// The arguments of a call that need no evaluation, if they are what one expects.
+#[derive(Clone, Debug)]
+pub(super) struct Arguments {
+    pub(super) sources: Box<[Source]>,
+    /// Where to go on if an argument needs to be evaluated.
+    pub(super) or: Pc,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    Leaf(Ref),
+    /// What a slot holds, whatever it is.
+    Slot(Slot),
+    /// What a slot holds, if it is its own result.
+    Settled(Slot),
+}
+
+/// Calls with more arguments are laid out one by one.
+pub(super) const SOURCES_MAX: usize = 8;
 
 /// A way to build an expression, from the leaves up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -280,6 +305,25 @@ pub(super) struct Group {
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
+    /// An argument that tells all rules apart, so that at most one matches.
+    pub(super) exclusive: Option<Exclusive>,
+}
+
+/// The rules of a group by what an argument is, where nothing else needs to match.
+#[derive(Clone, Debug)]
+pub(super) struct Exclusive {
+    pub(super) argument: Slot,
+    pub(super) cases: Box<[Case]>,
+}
+
+/// A rule of such a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) key: u64,
+    /// Where its body begins.
+    pub(super) body: Pc,
+    /// Where the children behind the head of the argument go, if it is an expression.
+    pub(super) dst: Option<Slot>,
 }
 
 #[derive(Clone, Debug)]
@@ -312,6 +356,7 @@ pub(super) struct Code {
     pub(super) templates: Vec<Box<[Part]>>,
     pub(super) shapes: Vec<Shape>,
     pub(super) queries: Vec<Query>,
+    pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,

@@ -16,7 +16,7 @@ mod parametric;
 mod spaces;
 
 use super::code::{
-    ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,
+    Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,
 };
 use super::choices::shape_key;
 use super::values::is_small;
@@ -32,6 +32,8 @@ const DEPTH_MAX: usize = 100;
 const SLOTS_MAX: usize = 4_000;
 /// Rules of a group beyond which the switch is used.
 const SWITCH_FROM: usize = 4;
+/// Up to here the cases of a group are looked through one by one.
+const CASES_MAX: usize = 6;
 
 /// A place in code that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +47,8 @@ enum Fix {
     Then(usize),
     /// Into the error exit of a site.
     Error(u32),
+    /// Into the exit of a list of arguments.
+    ArgumentsOr(u32),
     /// Into the two exits of a shape.
     ShapeOr(u32),
 }
@@ -118,6 +122,9 @@ pub(super) struct Compiler<'c, 'r> {
     /// Whether it is a form of the program, whose variables keep their names.
     is_form: bool,
     function: u32,
+    /// Where the body of the rule begins, and the first slot of what its head takes apart.
+    body: Pc,
+    unpacked: Slot,
 }
 
 /// Something that is not compiled.
@@ -200,7 +207,7 @@ impl Running<'_> {
         type_id: TypeId,
         rules: &[(Vec<Atom>, Atom)],
     ) -> (Kind, usize) {
-        let mut compiled = Vec::new();
+        let (mut compiled, mut entries) = (Vec::new(), Vec::new());
         let mut slots = usize::from(count);
         let is_single = rules.len() == 1;
         let mut is_plain = false;
@@ -213,13 +220,16 @@ impl Running<'_> {
             };
             slots = slots.max(compiler.most);
             is_plain = is_irrefutable;
+            let (body, dst) = (compiler.body, compiler.unpacked);
+            entries.push((body, dst));
             let keys = arguments.iter().map(|argument| self.key_of(argument)).collect();
             compiled.push(RuleCode { pc, keys });
         }
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);
         }
-        let group = self.group(function, compiled, usize::from(count));
+        let mut group = self.group(function, compiled, usize::from(count));
+        group.exclusive = exclusive(&group.rules, rules, &entries);
         self.m.code.groups.push(group);
         (Kind::Group((self.m.code.groups.len() - 1) as u32), slots)
     }
@@ -242,7 +252,7 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
         let Some(argument) = best else {
-            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None };
+            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None, exclusive: None };
         };
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
@@ -264,7 +274,7 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch) }
+        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), exclusive: None }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
@@ -283,6 +293,42 @@ impl Running<'_> {
             Err(TooLarge) => Ok(None),
         }
     }
+}
+
+/// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.
+fn exclusive(rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
+    if rules.len() > CASES_MAX {
+        return None;
+    }
+    let count = rules.first()?.keys.len();
+    let argument = (0..count).find(|&argument| {
+        heads.iter().all(|(patterns, _)| is_plain_but_for(patterns, argument))
+            && rules.iter().all(|rule| matches!(switch_key(rule.keys[argument]), Looked::Up(_)))
+    })?;
+    let case = |(rule, &(body, dst)): (&RuleCode, &(Pc, Slot))| {
+        let Looked::Up(key) = switch_key(rule.keys[argument]) else { unreachable!("it was looked at") };
+        let dst = matches!(rule.keys[argument], Key::Shape(..)).then_some(dst);
+        Case { key, body, dst }
+    };
+    let cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
+    let are_distinct = (1..cases.len()).all(|place| cases[..place].iter().all(|other| other.key != cases[place].key));
+    are_distinct.then_some(Exclusive { argument: argument as Slot, cases })
+}
+
+/// Whether the patterns of a rule are variables, each once, but for one that is a leaf or takes an expression apart into
+/// variables.
+fn is_plain_but_for(patterns: &[Atom], argument: usize) -> bool {
+    let children = patterns[argument].children().unwrap_or_default();
+    let inner = children.iter().skip(1);
+    let others = patterns.iter().enumerate().filter(|&(place, _)| place != argument).map(|(_, pattern)| pattern);
+    let mut seen = Vec::new();
+    inner.chain(others).all(|pattern| match pattern {
+        Atom::Variable(variable) if !seen.contains(&variable) => {
+            seen.push(variable);
+            true
+        }
+        _ => false,
+    })
 }
 
 /// How the switch sees a rule.
@@ -318,6 +364,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
             is_too_large: false,
             is_form: false,
             function: 0,
+            body: 0,
+            unpacked: 0,
         }
     }
 
@@ -330,10 +378,13 @@ impl<'c, 'r> Compiler<'c, 'r> {
         is_one_of_many: bool,
     ) -> Result<(Pc, bool), TooLarge> {
         let pc = self.here();
+        let first_slot = self.next;
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {
             self.emit(Instruction::Commit);
         }
+        self.body = self.here();
+        self.unpacked = first_slot as Slot;
         match body {
             Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
                 let function = self.function;
@@ -381,6 +432,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 Fix::Instruction(at) => set_target(&mut code.instructions[at], to),
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
                 Fix::Error(site) => code.sites[site as usize].error = to,
+                Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
                 Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
             }
         }

@@ -32,6 +32,12 @@ pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
     EXPRESSION..child
 }
 
+/// How many slots such a frame has, given the word of its first.
+pub(super) fn slots_of_whole_tuple(shape: u32) -> usize {
+    let length = (Ref::from_bits(shape).payload() >> 16) as usize;
+    usize::from(CHILDREN) + if length & TYPED == 0 { length } else { 2 * (length & !TYPED) }
+}
+
 impl Code {
     /// The site where an expression that is evaluated child by child takes the result of a child.
     fn child_site(&mut self, index: usize) -> u32 {
@@ -118,6 +124,7 @@ impl Running<'_> {
             {
                 self.begin_typed(value, &signature, type_id)
             }
+            HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
             _ => self.interpret_here(value, type_id),
         }
     }

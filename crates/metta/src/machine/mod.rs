@@ -86,6 +86,8 @@ pub(crate) struct Machine {
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
     asked: space::RowQuery,
+    pairs: Vec<(Ref, Ref)>,
+    work: Vec<Ref>,
     /// What rules stand at, and the same for types and special forms.
     version: u32,
     shapes: u32,
@@ -118,7 +120,7 @@ pub(crate) struct Machine {
 
 /// A machine at work for a runner.
 pub(crate) struct Running<'r> {
-    m: Box<Machine>,
+    m: Machine,
     runner: &'r mut Runner,
     space: SpaceRef,
     watch: Watch,
@@ -153,6 +155,8 @@ impl Machine {
             scratch: Vec::new(),
             row: Vec::new(),
             asked: space::RowQuery::default(),
+            pairs: Vec::new(),
+            work: Vec::new(),
             version: 1,
             shapes: 1,
             note: 1,
@@ -204,8 +208,8 @@ impl Machine {
 /// Evaluates an atom as MeTTa.
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
     let m = match runner.machine.take() {
-        Some(machine) => machine,
-        None => Box::new(Machine::new(runner)),
+        Some(machine) => *machine,
+        None => Machine::new(runner),
     };
     let watch = Watch::begin(&runner.limits);
     let scope = Scope::default();
@@ -288,7 +292,7 @@ impl Running<'_> {
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
         self.runner.count_machine(self.m.calls, self.m.interpreted);
-        self.runner.machine = Some(self.m);
+        self.runner.machine = Some(Box::new(self.m));
         answer
     }
 

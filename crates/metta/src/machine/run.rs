@@ -8,7 +8,7 @@
 //! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
 
 use super::code::{
-    Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Site, Slot, TypeId,
+    Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
 };
 use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
@@ -121,10 +121,13 @@ impl Running<'_> {
     /// Runs until something halts it.
     pub(super) fn run(&mut self) -> Halt {
         loop {
-            let instruction = self.m.code.instructions[self.m.pc as usize];
+            let pc = self.m.pc as usize;
             self.m.pc += 1;
-            let done = match instruction {
+            // Matched in place: copying the whole instruction would cost more than most of them do.
+            let done = match self.m.code.instructions[pc] {
                 Instruction::Call { function, site, begun } => self.call(function, site, begun),
+                Instruction::CallWith { function, arguments, site } => self.call_with(function, arguments, site),
+                Instruction::TailCallWith { function, arguments } => self.tail_call_with(function, arguments),
                 Instruction::TailCall { function, at } => self.tail_call(function, at),
                 Instruction::Return { slot } => {
                     let value = self.m.read(slot);
@@ -316,6 +319,62 @@ impl Running<'_> {
             let arguments = usize::from(self.m.code.functions[function as usize].arguments);
             self.m.frame_at(at, arguments)?
         };
+        self.enter(function)
+    }
+
+    /// Reads the arguments of a list; says how many, or where to go on if one needs to be evaluated.
+    #[inline]
+    fn read_arguments(&self, arguments: u32, values: &mut [u32; SOURCES_MAX]) -> Result<usize, Pc> {
+        let Arguments { sources, or } = &self.m.code.arguments[arguments as usize];
+        for (value, source) in values.iter_mut().zip(sources) {
+            *value = match *source {
+                Source::Leaf(leaf) => leaf.bits(),
+                Source::Slot(slot) => self.m.slot(slot).bits(),
+                Source::Settled(slot) => match self.settled(self.m.read(slot), 0) {
+                    None | Some(EMPTY) => return Err(*or),
+                    Some(value) => value.bits(),
+                },
+            };
+        }
+        Ok(sources.len())
+    }
+
+    #[inline]
+    fn call_with(&mut self, function: u32, arguments: u32, site: u32) -> Result<(), Halt> {
+        let mut values = [0; SOURCES_MAX];
+        let count = match self.read_arguments(arguments, &mut values) {
+            Ok(count) => count,
+            Err(or) => {
+                self.m.pc = or;
+                return Ok(());
+            }
+        };
+        let base = self.m.base;
+        let at = self.m.site(site).at;
+        let place = (base + HEADER + usize::from(at)).max(self.m.protected);
+        if place + HEADER + count > self.m.stack.len() {
+            self.m.ensure(place - base + count)?;
+        }
+        let frame = &mut self.m.stack[place..place + HEADER + count];
+        (frame[0], frame[1], frame[2]) = (site, base as u32, self.m.choices.len() as u32);
+        frame[HEADER..].copy_from_slice(&values[..count]);
+        self.m.base = place;
+        self.enter(function)
+    }
+
+    #[inline]
+    fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
+        let mut values = [0; SOURCES_MAX];
+        let count = match self.read_arguments(arguments, &mut values) {
+            Ok(count) => count,
+            Err(or) => {
+                self.m.pc = or;
+                return Ok(());
+            }
+        };
+        self.m.own_frame(count)?;
+        let first = self.m.base + HEADER;
+        self.m.stack[first..first + count].copy_from_slice(&values[..count]);
         self.enter(function)
     }
 

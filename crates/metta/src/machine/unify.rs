@@ -142,7 +142,15 @@ impl Running<'_> {
 
     /// Makes two values equal, if that can be.
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
-        let mut pairs = vec![(left, right)];
+        let mut pairs = std::mem::take(&mut self.m.pairs);
+        pairs.clear();
+        pairs.push((left, right));
+        let unified = self.unify_all(&mut pairs);
+        self.m.pairs = pairs;
+        unified
+    }
+
+    fn unify_all(&mut self, pairs: &mut Vec<(Ref, Ref)>) -> Result<Unified, Halt> {
         while let Some((left, right)) = pairs.pop() {
             let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
             if left.unmarked() == right.unmarked() {
@@ -191,7 +199,7 @@ impl Running<'_> {
 
     /// Builds what a template says.
     pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
-        let m = &mut *self.m;
+        let m = &mut self.m;
         let mut scratch = std::mem::take(&mut m.scratch);
         scratch.clear();
         for part in &m.code.templates[template as usize] {
@@ -291,11 +299,19 @@ impl Machine {
     }
 
     /// Whether a variable occurs in a value.
-    pub(super) fn occurs(&self, variable: Ref, value: Ref) -> bool {
+    pub(super) fn occurs(&mut self, variable: Ref, value: Ref) -> bool {
         if !value.is_expression() || value.tag() == tag::MARKED || self.values.heap.note(value) == self.note {
             return false;
         }
-        let mut work = vec![value];
+        let mut work = std::mem::take(&mut self.work);
+        work.clear();
+        work.push(value);
+        let occurs = self.occurs_in_any(variable, &mut work);
+        self.work = work;
+        occurs
+    }
+
+    fn occurs_in_any(&self, variable: Ref, work: &mut Vec<Ref>) -> bool {
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 let child = self.values.heap.walk(child);
@@ -311,8 +327,16 @@ impl Machine {
     }
 
     /// Whether a bound variable occurs in an expression.
-    fn mentions_bound(&self, value: Ref) -> bool {
-        let mut work = vec![value];
+    fn mentions_bound(&mut self, value: Ref) -> bool {
+        let mut work = std::mem::take(&mut self.work);
+        work.clear();
+        work.push(value);
+        let mentions = self.any_mentions_bound(&mut work);
+        self.work = work;
+        mentions
+    }
+
+    fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {

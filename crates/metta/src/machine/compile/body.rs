@@ -1,13 +1,20 @@
 //! Bodies: values, calls and construction of data.
 
-use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Label, Later};
-use crate::machine::code::{Guard, HEADER, Instruction, Part, Slot, TypeId};
+use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later};
+use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::machine::values::{COMPOUND, EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
 use space::{Atom, Variable};
+
+/// An expression and what is expected of it.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    atom: &'a Atom,
+    type_id: TypeId,
+}
 
 impl Compiler<'_, '_> {
     /// Evaluates an atom to a type.
@@ -274,10 +281,62 @@ impl Compiler<'_, '_> {
         let has_rules = self.run.has_rules(head, count);
         let function = self.run.m.code.function(head, count, type_id);
         if has_rules {
-            let formals = vec![0; usize::from(count)];
-            self.call(function, &children[1..], &formals, dest);
+            let formals = vec![Formal::Typed(0); usize::from(count)];
+            let whole = Whole { atom, type_id };
+            if self.call_with(function, &children[1..], &formals, whole, dest).is_none() {
+                self.call(function, &children[1..], dest);
+            }
         } else {
             self.construct(function, head, &children[1..], dest);
+        }
+    }
+
+    /// A call whose arguments are leaves and variables; where a variable's value is to be evaluated, the expression is
+    /// evaluated as it stands. `None` if it is no such call.
+    fn call_with(&mut self, function: u32, arguments: &[Atom], formals: &[Formal], whole: Whole<'_>, dest: Dest) -> Option<()> {
+        if arguments.len() > SOURCES_MAX || arguments.iter().any(|argument| argument.children().is_some()) {
+            return None;
+        }
+        let sources: Option<Box<[Source]>> =
+            arguments.iter().zip(formals).map(|(argument, formal)| self.source(argument, formal)).collect();
+        let sources = sources?;
+        let label = self.label();
+        let join = self.join(dest);
+        self.run.m.code.arguments.push(Arguments { sources, or: 0 });
+        let list = (self.run.m.code.arguments.len() - 1) as u32;
+        self.fixes.push((Fix::ArgumentsOr(list), label));
+        let (state, errors) = (self.state.clone(), self.errors);
+        let Whole { atom, type_id } = whole;
+        self.later.push(Later::Plain { label, atom: atom.clone(), type_id, dest, state, join, errors });
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailCallWith { function, arguments: list });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, None);
+                self.emit(Instruction::CallWith { function, arguments: list, site });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+        Some(())
+    }
+
+    fn source(&mut self, argument: &Atom, formal: &Formal) -> Option<Source> {
+        let Atom::Variable(variable) = argument else {
+            let leaf = self.run.m.values.constant_leaf(argument)?;
+            let is_plain = match formal {
+                Formal::Typed(type_id) => leaf != EMPTY && self.run.leaf_has_type(argument, leaf, *type_id, false),
+                Formal::Raw | Formal::Expression => true,
+            };
+            return is_plain.then_some(Source::Leaf(leaf));
+        };
+        let slot = self.slot_of(variable);
+        match formal {
+            Formal::Typed(type_id) if self.is_settled(slot, *type_id) => Some(Source::Slot(slot)),
+            Formal::Typed(0) => Some(Source::Settled(slot)),
+            Formal::Typed(_) => None,
+            Formal::Raw | Formal::Expression => Some(Source::Slot(slot)),
         }
     }
 
@@ -287,15 +346,15 @@ impl Compiler<'_, '_> {
         self.slots(HEADER + arguments.len())
     }
 
-    /// A call whose arguments are evaluated to these types.
-    fn call(&mut self, function: u32, arguments: &[Atom], types: &[TypeId], dest: Dest) {
+    /// A call whose arguments are evaluated.
+    fn call(&mut self, function: u32, arguments: &[Atom], dest: Dest) {
         let block = self.block(arguments);
         let begins = dest != Dest::Tail && arguments.iter().any(|argument| self.may_branch(argument));
         let outer = self.errors;
         let label = begins.then(|| self.begin_barrier(block + 2));
-        for (index, (argument, &type_id)) in arguments.iter().zip(types).enumerate() {
+        for (index, argument) in arguments.iter().enumerate() {
             let dst = block + (HEADER + index) as Slot;
-            self.value(argument, type_id, Dest::Slot(dst));
+            self.value(argument, 0, Dest::Slot(dst));
         }
         self.errors = outer;
         match dest {
@@ -417,7 +476,10 @@ impl Compiler<'_, '_> {
         self.guard(&guards, atom, type_id, dest);
         let result = self.run.m.evaluated_as(result);
         let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
-        self.typed_call(function, &signature.formals, &children[1..], dest);
+        let whole = Whole { atom, type_id };
+        if self.call_with(function, &children[1..], &signature.formals, whole, dest).is_none() {
+            self.typed_call(function, &signature.formals, &children[1..], dest);
+        }
     }
 
     fn typed_call(&mut self, function: u32, formals: &[Formal], arguments: &[Atom], dest: Dest) {
@@ -589,7 +651,7 @@ impl Compiler<'_, '_> {
         };
         if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
             let bool_type = self.run.m.bool_type;
-            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, guards).is_some();
+            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, true, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => type_id == 0 || self.run.is_open(head),
