@@ -213,8 +213,13 @@ impl ChangeLog {
     }
 
     pub(crate) fn note_added(&self, space: &SpaceRef, atom: &Atom) {
+        self.note_added_with(space, || atom.clone());
+    }
+
+    /// The same with an atom that is made when it is needed.
+    pub(crate) fn note_added_with(&self, space: &SpaceRef, atom: impl FnOnce() -> Atom) {
         self.0.added.fetch_add(1, Ordering::Relaxed);
-        self.note_atom(space, || ChangeKind::Added { space: space.clone(), atom: atom.clone() });
+        self.note_atom(space, || ChangeKind::Added { space: space.clone(), atom: atom() });
     }
 
     pub(crate) fn note_removed(&self, space: &SpaceRef, atom: Atom, number: u64) {

@@ -181,6 +181,14 @@ impl StateRef {
         self.0.value.read().expect("no panic while a state is locked").clone()
     }
 
+    /// Its content, if that is an integer of 64 bits.
+    pub fn integer(&self) -> Option<i64> {
+        match &*self.0.value.read().expect("no panic while a state is locked") {
+            Atom::Grounded(Grounded::Number(Number::Int(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// Replaces its content.
     pub fn set(&self, value: Atom) {
         debug_assert!(!self.is_frozen(), "a frozen state is changed");

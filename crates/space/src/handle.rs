@@ -9,9 +9,9 @@ use crate::change::ChangeLog;
 use crate::rewrite::variables;
 use crate::solve::solve;
 use crate::space::{Match, Space};
-use crate::term::SharedTerms;
+use crate::term::{SharedTerms, Term};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 4;
@@ -153,6 +153,18 @@ impl SpaceRef {
         true
     }
 
+    /// Notes in the log that a row was added.
+    pub(crate) fn note_added_row(&self, row: &[Term]) {
+        if self.0.log.is_on() {
+            self.0.log.note_added_with(self, || self.read(|space| space.expression_of(row)));
+        }
+    }
+
+    /// The space itself, locked for reading.
+    pub(crate) fn guard(&self) -> RwLockReadGuard<'_, Space> {
+        self.0.content.space.read().expect("no panic while a space is locked")
+    }
+
     /// Changes the space itself, unnoted.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
         change(&mut self.0.content.space.write().expect("no panic while a space is locked"))
@@ -163,7 +175,7 @@ impl SpaceRef {
         self.count_class((self.0.content.classify)(atom));
     }
 
-    fn count_class(&self, class: usize) {
+    pub(crate) fn count_class(&self, class: usize) {
         self.0.content.changes[class].fetch_add(1, Ordering::Relaxed);
     }
 

@@ -11,7 +11,9 @@
 use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
 use crate::grounded::Grounded;
+use crate::rows::{NO_TERM, RowPart};
 use crate::space::Stored;
+use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
@@ -225,6 +227,34 @@ impl PatternTree {
             }
         }
         found
+    }
+
+    /// Whether an atom may match a pattern of rows: `false` is certain.
+    pub(crate) fn may_match(&self, parts: &[RowPart], terms: &Terms) -> bool {
+        let mut node = 0_u32;
+        if self.nodes.is_empty() {
+            return false;
+        }
+        for part in parts {
+            let edges = &self.nodes[node as usize];
+            if edges.anything.is_some() {
+                return true;
+            }
+            let next = match part {
+                RowPart::Variable(_) => return !edges.steps.is_empty(),
+                RowPart::Key(NO_TERM) => return !edges.steps.is_empty(),
+                RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                RowPart::Key(key) => match terms.atom(*key) {
+                    Atom::Expression(expression) => return edges.steps.contains_key(&Step::Open(expression.len())),
+                    leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
+                },
+            };
+            match next {
+                Some(&next) => node = next,
+                None => return false,
+            }
+        }
+        true
     }
 
     fn path_to(&mut self, stored: &Stored) -> u32 {

@@ -14,7 +14,7 @@
 //! Cost: adding, removing and finding a row are constant time; a query walks the shortest list among its paths.
 
 use crate::term::{Term, Terms};
-use hashbrown::HashTable;
+use crate::numbers::Numbers;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::RwLock;
@@ -33,7 +33,7 @@ const SHORT_ENOUGH: usize = 8;
 pub struct Relation {
     cells: Vec<Term>,
     rows: Vec<Row>,
-    table: HashTable<u32>,
+    table: Numbers,
     holes: usize,
     indexes: RwLock<FxHashMap<Path, Index>>,
 }
@@ -63,7 +63,7 @@ impl Relation {
     pub fn add(&mut self, terms: &[Term], number: u64, dictionary: &Terms) -> bool {
         let hash = hash_keys(terms, dictionary);
         let Self { cells, rows, table, .. } = self;
-        if let Some(&found) = table.find(hash, |&row| cells_of(cells, rows, row) == terms) {
+        if let Some(found) = table.find(hash, |row| cells_of(cells, rows, row) == terms) {
             rows[found as usize].copies += 1;
             return false;
         }
@@ -71,7 +71,7 @@ impl Relation {
         let length = u32::try_from(terms.len()).expect("an expression has at most 2^32 children");
         rows.push(Row { start: cells.len(), length, copies: 1, number });
         cells.extend_from_slice(terms);
-        table.insert_unique(hash, row, |&row| hash_keys(cells_of(cells, rows, row), dictionary));
+        table.insert(hash, row);
         self.extend_indexes(row, dictionary);
         true
     }
@@ -92,9 +92,7 @@ impl Relation {
 
     fn forget(&mut self, row: u32, dictionary: &Terms) {
         let hash = hash_keys(self.terms_of(row), dictionary);
-        if let Ok(entry) = self.table.find_entry(hash, |&found| found == row) {
-            entry.remove();
-        }
+        self.table.remove(hash, row);
         self.holes += 1;
         if self.holes * 2 > self.rows.len() {
             self.pack(dictionary);
@@ -113,6 +111,12 @@ impl Relation {
 
     /// The rows that have these match keys, in no particular order.
     fn with_keys(&self, keys: &[Term], dictionary: &Terms) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.find_keys(keys, dictionary, &mut found);
+        found
+    }
+
+    fn find_keys(&self, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
         let mut hasher = FxHasher::default();
         keys.len().hash(&mut hasher);
         keys.iter().for_each(|key| key.hash(&mut hasher));
@@ -120,7 +124,13 @@ impl Relation {
             let terms = self.terms_of(row);
             terms.len() == keys.len() && terms.iter().zip(keys).all(|(&term, &key)| dictionary.key(term) == key)
         };
-        self.table.iter_hash(hasher.finish()).copied().filter(|&row| has_keys(row)).collect()
+        found.extend(self.table.with_hash(hasher.finish()).filter(|&row| has_keys(row)));
+    }
+
+    /// The numbers of the rows with exactly these match keys, in insertion order.
+    pub(crate) fn find_rows(&self, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
+        self.find_keys(keys, dictionary, found);
+        self.order(found);
     }
 
     /// The rows with exactly these match keys, in insertion order.
@@ -163,6 +173,52 @@ impl Relation {
             self.forget_holes(path, key);
         }
         found
+    }
+
+    /// The numbers of the rows that [`Relation::candidates`] gives.
+    pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        if self.rows.len() <= SCAN_MAX || known.is_empty() {
+            found.extend((0..self.rows.len() as u32).filter(|&row| self.is_live(row)));
+            return self.order(found);
+        }
+        let best = loop {
+            match self.shortest(known, found) {
+                Ok(best) => break best,
+                Err(missing) => drop(self.with_index(missing, dictionary, Index::len)),
+            }
+        };
+        let (listed, path, key) = best;
+        if found.len() * 2 < listed {
+            self.forget_holes(path, key);
+        }
+        self.order(found);
+    }
+
+    /// Finds the live rows of the shortest list; gives its length and where it is, or a path without an index.
+    fn shortest(&self, known: &[(Path, Term)], found: &mut Vec<u32>) -> Result<(usize, Path, Term), Path> {
+        let indexes = self.indexes.read().expect("no panic while indexes are locked");
+        let mut best: Option<(&[u32], Path, Term)> = None;
+        for &(path, key) in known {
+            let index = indexes.get(&path).ok_or(path)?;
+            let rows = index.get(&key).map(Vec::as_slice).unwrap_or_default();
+            if best.is_none_or(|(shortest, ..)| rows.len() < shortest.len()) {
+                best = Some((rows, path, key));
+            }
+            if rows.len() <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        let (rows, path, key) = best.expect("at least one path is known");
+        found.extend(rows.iter().filter(|&&row| self.is_live(row)));
+        Ok((rows.len(), path, key))
+    }
+
+    /// Puts rows into insertion order: only a row that came back can stand out of it.
+    fn order(&self, rows: &mut [u32]) {
+        let number = |row: &u32| self.rows[*row as usize].number;
+        if !rows.is_sorted_by_key(number) {
+            rows.sort_by_key(number);
+        }
     }
 
     /// Takes the holes out of one list of an index.
@@ -219,7 +275,7 @@ impl Relation {
         cells_of(&self.cells, &self.rows, row)
     }
 
-    fn found(&self, row: u32) -> Found<'_> {
+    pub(crate) fn found(&self, row: u32) -> Found<'_> {
         let Row { copies, number, .. } = self.rows[row as usize];
         Found { terms: self.terms_of(row), copies, number }
     }

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
 
 /// How deep into a query's columns indexes look: this many columns, and as many children of each.
-const COLUMNS_INDEXED_MAX: usize = 16;
+pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
 
 /// An atom with its variables numbered in the order of their first occurrence.
 pub struct Stored {
@@ -163,6 +163,37 @@ impl Space {
             *sum = sum.wrapping_add(hash);
         }
         self.relation_mut(atom).add(&row, number, &terms)
+    }
+
+    /// Adds the expression whose children's terms `intern` makes; says whether there were any.
+    pub(crate) fn add_row(&mut self, row: &mut Vec<Term>, intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool) -> bool {
+        let Self { terms, relations, wide, hash, next_number, length, .. } = self;
+        let mut terms = terms.write().expect("no panic while terms are locked");
+        if !intern(&mut terms, row) {
+            return false;
+        }
+        *length += 1;
+        if let Some(sum) = hash {
+            *sum = sum.wrapping_add(terms.hash_of_row(row));
+        }
+        let relation = relations.get_mut(row.len()).unwrap_or(wide);
+        *next_number += u64::from(relation.add(row, *next_number, &terms));
+        true
+    }
+
+    /// The dictionary.
+    pub(crate) fn terms(&self) -> &SharedTerms {
+        &self.terms
+    }
+
+    /// The atoms that are no rows.
+    pub(crate) fn patterns(&self) -> &PatternTree {
+        &self.patterns
+    }
+
+    /// The expression of a row.
+    pub(crate) fn expression_of(&self, row: &[Term]) -> Atom {
+        expression_of(row, &self.terms.read().expect("no panic while terms are locked"))
     }
 
     /// Removes one copy of an atom, or else of the first that is equal in the sense of [`Space::count`]. Returns
@@ -314,7 +345,7 @@ impl Space {
         }
     }
 
-    fn relation_of_length(&self, length: usize) -> &Relation {
+    pub(crate) fn relation_of_length(&self, length: usize) -> &Relation {
         self.relations.get(length).unwrap_or(&self.wide)
     }
 }

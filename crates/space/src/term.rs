@@ -12,7 +12,7 @@ use crate::atom::{Atom, Expression, Known};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use hashbrown::HashTable;
+use crate::numbers::Numbers;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -24,7 +24,7 @@ pub struct Term(u32);
 
 impl Term {
     /// The term of a number that a dictionary has given out.
-    pub fn new(number: u32) -> Self {
+    pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
@@ -44,7 +44,7 @@ pub struct Terms {
     entries: Vec<Entry>,
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
-    table: HashTable<u32>,
+    table: Numbers,
     /// How many of the first entries have their content hash.
     hashed: usize,
 }
@@ -63,7 +63,7 @@ impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: HashTable::new(), hashed: 0 }
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: Numbers::default(), hashed: 0 }
     }
 }
 
@@ -142,6 +142,12 @@ impl Terms {
         term.expect("interning always succeeds")
     }
 
+    /// The term of a rigid atom that is no expression, made if need be.
+    pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
+        debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
+        self.intern_one(Visit::Leaf(leaf))
+    }
+
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
     pub fn find(&self, atom: &Atom) -> Option<Term> {
         fold(atom, self.serial, &mut |visit| self.find_one(&visit))
@@ -156,19 +162,27 @@ impl Terms {
         })
     }
 
+    /// The term of the expression of these children, made if need be.
+    pub fn intern_row(&mut self, children: &[Term]) -> Term {
+        self.intern_one(Visit::Row(children))
+    }
+
+    /// The term of the expression of these children; `None` when it was never interned.
+    pub fn find_row(&self, children: &[Term]) -> Option<Term> {
+        self.find_one(&Visit::Row(children))
+    }
+
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
-        let hash = match visit {
-            Visit::Leaf(leaf) => hash_leaf(leaf),
-            Visit::Node(_, children) => hash_children(children),
-            Visit::Known(term) => return Some(*term),
-        };
-        self.table.find(hash, |&index| self.is_entry(index, visit)).map(|&index| Term(index))
+        if let Visit::Known(term) = visit {
+            return Some(*term);
+        }
+        self.table.find(hash_visit(visit), |index| self.is_entry(index, visit)).map(Term)
     }
 
     fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
         match visit {
             Visit::Leaf(leaf) => is_same_leaf(&self.entries[index as usize].atom, leaf),
-            Visit::Node(_, children) => self.children(Term(index)) == Some(children),
+            Visit::Node(_, children) | Visit::Row(children) => self.children(Term(index)) == Some(children),
             Visit::Known(term) => term.0 == index,
         }
     }
@@ -187,7 +201,7 @@ impl Terms {
         let first_child = self.children.len();
         let (atom, length) = match visit {
             Visit::Leaf(leaf) => ((*leaf).clone(), None),
-            Visit::Node(_, children) => {
+            Visit::Node(_, children) | Visit::Row(children) => {
                 self.children.extend_from_slice(children);
                 let own = self.share_children(children);
                 own.set_known(Known { dictionary: self.serial, term: index });
@@ -196,8 +210,7 @@ impl Terms {
             Visit::Known(_) => unreachable!("a known expression is found"),
         };
         self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length, hash: [0; 2] });
-        let Self { entries, children, table, .. } = self;
-        table.insert_unique(hash_entry(entries, children, index), index, |&other| hash_entry(entries, children, other));
+        self.table.insert(hash_visit(visit), index);
         Term(index)
     }
 
@@ -213,13 +226,12 @@ impl Terms {
                 let normal = normalized(leaf);
                 (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
             }
-            Visit::Node(_, children) => {
+            Visit::Node(_, children) | Visit::Row(children) => {
                 let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
                 if keys == *children {
                     return None;
                 }
-                let expression = self.share_children(&keys);
-                Some(self.intern_one(Visit::Node(&expression, &keys)))
+                Some(self.intern_one(Visit::Row(&keys)))
             }
             Visit::Known(_) => unreachable!("a known expression is found"),
         }
@@ -230,6 +242,8 @@ impl Terms {
 enum Visit<'a> {
     Leaf(&'a Atom),
     Node(&'a Expression, &'a [Term]),
+    /// An expression of which only the children's terms are there.
+    Row(&'a [Term]),
     /// An expression that the dictionary has interned before, children and all.
     Known(Term),
 }
@@ -287,11 +301,11 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
-fn hash_entry(entries: &[Entry], children: &[Term], index: u32) -> u64 {
-    let entry = &entries[index as usize];
-    match entry.length {
-        None => hash_leaf(&entry.atom),
-        Some(length) => hash_children(&children[entry.first_child..entry.first_child + length as usize]),
+fn hash_visit(visit: &Visit<'_>) -> u64 {
+    match visit {
+        Visit::Leaf(leaf) => hash_leaf(leaf),
+        Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
+        Visit::Known(_) => unreachable!("a known expression is not looked up"),
     }
 }
 

@@ -12,7 +12,7 @@
 use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
-use super::values::{EMPTY, FOREIGN, TERM, is_small};
+use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -35,6 +35,8 @@ pub(super) enum ChoiceKind {
     Results { results: std::vec::IntoIter<Gathered>, to: To },
     /// The children of a list from here on, each a result for a site of the frame.
     Children { list: Ref, next: usize, site: u32 },
+    /// Answers of a space.
+    Rows(Box<super::queries::Rows>),
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
 }
@@ -113,7 +115,7 @@ impl Machine {
     }
 
     /// Takes the last choice away.
-    fn pop_choice(&mut self) -> Choice {
+    pub(super) fn pop_choice(&mut self) -> Choice {
         let choice = self.choices.pop().expect("there is a choice");
         self.protected = self.choices.last().map_or(0, |choice| choice.top);
         self.floor.choices = self.floor.choices.min(self.choices.len());
@@ -180,6 +182,7 @@ impl Running<'_> {
                     let child = self.m.values.heap.child(list, index);
                     return self.deliver_child(site, child);
                 }
+                ChoiceKind::Rows(_) => return self.m.next_row(),
                 ChoiceKind::Collector(_) => {
                     if self.complete()? {
                         return Ok(());
@@ -529,7 +532,9 @@ impl Machine {
                 let head = children.first().copied().filter(|head| head.is_immediate())?;
                 Some(shape_key(children.len() as u32, head))
             }
-            tag::VARIABLE | tag::NUMBER | TERM | FOREIGN if value.payload() & 1 == 1 || value.tag() != FOREIGN => None,
+            tag::VARIABLE | tag::NUMBER | TERM => None,
+            // What is no truth value may equal another constant.
+            FOREIGN if value != TRUE && value != FALSE => None,
             _ => Some(u64::from(value.bits())),
         }
     }

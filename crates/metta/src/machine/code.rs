@@ -80,6 +80,10 @@ pub(super) enum Guard {
     Ground,
     /// A variable that is not bound.
     Unbound,
+    /// A space.
+    Space,
+    /// A state of this type.
+    State(TypeId),
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
 }
@@ -218,6 +222,14 @@ pub(super) enum Instruction {
     LeaveList { slot: Slot },
     /// Hands the evaluation of what a slot holds, as the result of the frame, to the interpreter.
     TailInterpret { slot: Slot, type_id: TypeId },
+    /// The content of the state in a slot.
+    GetState { slot: Slot, site: u32 },
+    /// Another content for the state in a slot.
+    ChangeState { slot: Slot, value: Slot, site: u32 },
+    /// Adds what a slot holds to the space in another.
+    AddAtom { space: Slot, value: Slot, site: u32 },
+    /// What the space in a slot knows of a pattern: each answer is an alternative.
+    Query { query: u32, space: Slot, site: u32 },
 }
 
 /// Where a call goes on.
@@ -277,6 +289,30 @@ pub(super) struct Shape {
     /// Where to go on once the variable has become it, and where if it cannot.
     pub(super) built: Pc,
     pub(super) or: Pc,
+}
+
+/// A part of a pattern that a space is asked for, in the order in which it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum QueryPart {
+    Open(u32),
+    Leaf(Ref),
+    Slot(Slot),
+    /// A variable that nothing has bound, by its place in `fresh`.
+    New(u32),
+}
+
+/// What a space is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Query {
+    pub(super) patterns: Box<[Box<[QueryPart]>]>,
+    /// The slots of the new variables, and their names: symbols, or variables of the form.
+    pub(super) fresh: Box<[(Slot, u32)]>,
+    pub(super) is_form: bool,
+    /// Whether it is known only when it is asked that it is no conjunction.
+    pub(super) may_join: bool,
+    /// The whole, for a space that is to be asked with an atom, and the site at which the new variables are there.
+    pub(super) template: u32,
+    pub(super) atoms: u32,
 }
 
 /// What is known of an argument of a rule before it is matched.
@@ -368,6 +404,7 @@ pub(super) struct Code {
     pub(super) sites: Vec<Site>,
     pub(super) templates: Vec<Box<[Part]>>,
     pub(super) shapes: Vec<Shape>,
+    pub(super) queries: Vec<Query>,
     pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,
     pub(super) functions: Vec<Function>,

@@ -15,6 +15,8 @@ mod head;
 mod lists;
 mod made;
 mod minimal;
+mod parametric;
+mod spaces;
 
 use super::code::{
     Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, Switch,

@@ -18,12 +18,14 @@ use region::{Ref, tag};
 use space::Atom;
 
 /// Slots of the frame of a tuple that is evaluated child by child.
-const SHAPE: Slot = 0;
-const EXPRESSION: Slot = 1;
-const CHILDREN: Slot = 2;
+pub(super) const SHAPE: Slot = 0;
+pub(super) const EXPRESSION: Slot = 1;
+pub(super) const CHILDREN: Slot = 2;
+/// A bit of the length: the children are evaluated to types (`typed.rs`).
+pub(super) const TYPED: usize = 1 << 12;
 
-/// Longer tuples are left to the interpreter: a frame has 2^16 slots.
-const TUPLE_MAX: usize = 8_000;
+/// Longer tuples are left to the interpreter: their length must fit a slot beside a type.
+const TUPLE_MAX: usize = 4_000;
 /// From here on it pays to look whether all children are settled already.
 pub(super) const LONG: usize = 16;
 
@@ -34,7 +36,8 @@ pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
 
 /// How many slots such a frame has, given the word of its first.
 pub(super) fn slots_of_whole_tuple(shape: u32) -> usize {
-    usize::from(CHILDREN) + (Ref::from_bits(shape).payload() >> 16) as usize
+    let length = (Ref::from_bits(shape).payload() >> 16) as usize;
+    usize::from(CHILDREN) + if length & TYPED == 0 { length } else { 2 * (length & !TYPED) }
 }
 
 impl Code {
@@ -96,6 +99,9 @@ impl Running<'_> {
         if let Some(settled) = self.settled(value, type_id) {
             return self.give(settled);
         }
+        if value.is_expression() && self.is_settled_to(value, type_id) {
+            return self.give(value.marked());
+        }
         if value.tag() == TERM {
             value = self.m.values.open_term(value)?;
         }
@@ -118,6 +124,11 @@ impl Running<'_> {
             HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
                 let result = self.m.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
+            }
+            HeadKind::Typed(signature)
+                if head.tag() == SYMBOL && arity < TUPLE_MAX && self.is_typed_call(value, &signature, type_id) =>
+            {
+                self.begin_typed(value, &signature, type_id)
             }
             HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
             _ => self.interpret_here(value, type_id),
@@ -153,10 +164,11 @@ impl Running<'_> {
     /// A child has come to a result.
     pub(super) fn next_child(&mut self, index: Slot) -> Result<(), Halt> {
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
-        self.walk_tuple(usize::from(index) + 1, length)
+        let next = usize::from(index) + 1;
+        if length & TYPED == 0 { self.walk_tuple(next, length) } else { self.walk_typed(next, length & !TYPED) }
     }
 
-    fn original_child(&self, index: usize) -> Ref {
+    pub(super) fn original_child(&self, index: usize) -> Ref {
         let expression = self.m.slot(EXPRESSION);
         self.m.values.heap.walk(self.m.values.heap.child(expression, index))
     }
@@ -168,22 +180,21 @@ impl Running<'_> {
             match self.settled(child, 0) {
                 Some(EMPTY) => return self.fail(),
                 Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
-                None => return self.evaluate_child(index, length, child),
+                None => return self.evaluate_child(index, usize::from(CHILDREN) + length, child, 0),
             }
         }
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;
         self.call_tuple(type_id as TypeId, length)
     }
 
-    fn evaluate_child(&mut self, index: usize, length: usize, child: Ref) -> Result<(), Halt> {
-        let at = usize::from(CHILDREN) + length;
+    pub(super) fn evaluate_child(&mut self, index: usize, at: usize, child: Ref, type_id: TypeId) -> Result<(), Halt> {
         self.m.ensure(at + 2 * HEADER)?;
         let place = self.m.base + HEADER + at;
         self.m.stack[place] = self.m.code.child_site(index);
         self.m.stack[place + 1] = self.m.base as u32;
         self.m.stack[place + 2] = self.m.choices.len() as u32;
         self.m.base = self.m.frame_at(at as Slot, 0)?;
-        self.evaluate_here(child, 0)
+        self.evaluate_here(child, type_id)
     }
 
     /// All children are evaluated: the call is made in place of the tuple's frame.
@@ -197,7 +208,7 @@ impl Running<'_> {
                 return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
             }
             if self.is_constructor(function)? {
-                return self.give_tuple(length);
+                return self.give_called(head, length);
             }
             let from = self.m.base + HEADER + usize::from(CHILDREN) + 1;
             return self.tail_with(function, from, length - 1);
@@ -273,8 +284,17 @@ impl Running<'_> {
         Ok(self.m.values.heap.expression(&mut self.m.values.region, &children)?)
     }
 
+    /// Nothing reduces a tuple whose head came to this. If that has a function type, it is not certain that it is settled.
+    fn give_called(&mut self, head: Ref, length: usize) -> Result<(), Halt> {
+        if head.tag() != SYMBOL || matches!(self.head_kind(head, length - 1), HeadKind::Untyped) {
+            return self.give_tuple(length);
+        }
+        let call = self.tuple_of(length)?;
+        self.give(call)
+    }
+
     /// Nothing reduces a tuple whose children are evaluated.
-    fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
+    pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
         let unmarked = |value: Ref| value.unmarked();
         let is_same = (0..length).all(|index| {
             unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index))
@@ -298,8 +318,10 @@ impl Running<'_> {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
-        let value = self.m.note_normal(call).unmarked();
-        self.give(value)
+        if self.is_well_made(call) {
+            self.m.note_normal(call);
+        }
+        self.give(call)
     }
 
     /// The call of a function on the arguments of the frame at hand.

@@ -180,6 +180,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 *list = self.copying.root(*list)?;
                 self.resumed(base, *site)?;
             }
+            ChoiceKind::Rows(rows) => {
+                for variable in &mut rows.outer {
+                    *variable = self.copying.root(*variable)?;
+                }
+                self.resumed(base, rows.site)?;
+            }
             ChoiceKind::Collector(collector) => {
                 self.gathered(&mut collector.results)?;
                 self.resumed(base, collector.site)?;

@@ -245,7 +245,7 @@ impl Running<'_> {
             }
             Unified::Custom => {
                 self.m.undo_to(length);
-                let found = self.query(left, right)?;
+                let found = self.query_between(left, right)?;
                 if !found.is_empty() {
                     return self.deliver_all(found, To::Slot(site));
                 }
@@ -256,7 +256,7 @@ impl Running<'_> {
     }
 
     /// The ways in which two values match, one of which holds a space.
-    fn query(&mut self, left: Ref, right: Ref) -> Result<Vec<Gathered>, Halt> {
+    fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<Gathered>, Halt> {
         let mut scope = Scope::default();
         let left = self.m.values.store(left, &mut scope, &mut self.runner.variables);
         let right = self.m.values.store(right, &mut scope, &mut self.runner.variables);

@@ -24,8 +24,12 @@ mod garbage;
 mod lists;
 mod minimal;
 mod native;
+mod queries;
 mod run;
 mod special;
+mod states;
+mod terms;
+mod typed;
 mod types;
 mod unify;
 mod values;
@@ -81,6 +85,9 @@ pub(crate) struct Machine {
     floor: Floor,
     trying: Trying,
     scratch: Vec<Ref>,
+    /// A row on its way into a space, and a query on its way to one.
+    row: Vec<space::Term>,
+    asked: space::RowQuery,
     pairs: Vec<(Ref, Ref)>,
     work: Vec<Ref>,
     /// What rules stand at, and the same for types and special forms.
@@ -91,6 +98,9 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
+    /// Which types agree, inside a type or at its top; the only types of symbols.
+    agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
+    only_types: FxHashMap<Ref, Option<TypeId>>,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
@@ -147,6 +157,8 @@ impl Machine {
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
             scratch: Vec::new(),
+            row: Vec::new(),
+            asked: space::RowQuery::default(),
             pairs: Vec::new(),
             work: Vec::new(),
             version: 1,
@@ -156,6 +168,8 @@ impl Machine {
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
+            agreeing: FxHashMap::default(),
+            only_types: FxHashMap::default(),
             special: FxHashMap::default(),
             number_type,
             bool_type,

@@ -2,7 +2,6 @@
 
 use super::choices::{Gathered, To};
 use super::code::Slot;
-use super::types::Signature;
 use super::values::Scope;
 use super::{Halt, Running};
 use crate::interpreter::{self, Found, Task};
@@ -96,11 +95,6 @@ impl Running<'_> {
             (None, Some(limit)) => Err(Halt::Limit(limit)),
             (None, None) => Ok(found.results),
         }
-    }
-
-    /// The signature of a native function whose type has variables, as far as the machine knows it.
-    pub(super) fn parametric(&mut self, _name: &str, _arity: usize) -> Option<Signature> {
-        None
     }
 
     pub(super) fn form_variable(&mut self, index: u32) -> Result<Ref, Halt> {

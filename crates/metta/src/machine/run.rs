@@ -193,6 +193,14 @@ impl Running<'_> {
                     self.m.pc = to;
                     Ok(())
                 }
+                Instruction::GetState { slot, site } => {
+                    let state = self.m.read(slot);
+                    self.get_state(state, site)
+                }
+                Instruction::ChangeState { slot, value, site } => {
+                    let (state, value) = (self.m.read(slot), self.m.read(value));
+                    self.change_state(state, value, site)
+                }
                 other => self.rarely(other),
             };
             if let Err(halt) = done {
@@ -287,6 +295,11 @@ impl Running<'_> {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
             }
+            Instruction::AddAtom { space, value, site } => {
+                let (space, value) = (self.m.read(space), self.m.read(value));
+                self.add_atom(space, value, site)
+            }
+            Instruction::Query { query, space, site } => self.query(query, space, site),
             other => self.minimal_instruction(other),
         }
     }
@@ -490,9 +503,11 @@ impl Running<'_> {
             Guard::Expression => value.is_expression() || value.tag() == TERM,
             Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
+            Guard::State(type_id) => self.m.is_state_of(value, type_id),
+            Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => {
-                !(value.is_expression() || value.tag() == TERM) || self.is_open(value) || self.is_settled_numbers(value)
+                !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_settled_numbers(value)
             }
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),

@@ -48,6 +48,11 @@ fn class_of_rule(call: Option<&Atom>) -> usize {
     }
 }
 
+/// The class of an expression with this head, if the head says it.
+pub(super) fn classify_head(head: &str) -> Option<usize> {
+    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
+}
+
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
 pub(super) enum HeadKind {
@@ -57,6 +62,8 @@ pub(super) enum HeadKind {
     Raw { result: TypeId },
     /// One function type without variables.
     Typed(Signature),
+    /// One function type with variables.
+    Parametric(Atom),
     /// Anything else.
     Other,
 }
@@ -129,10 +136,19 @@ impl Running<'_> {
         if !only.is_valid() || !only.is_function() {
             return HeadKind::Other;
         }
+        if !only.atom.is_ground() {
+            // With variables in its result alone it may do as it is.
+            return match self.kind_of_type(&only.atom, arity) {
+                HeadKind::Other if types::function_parts(&only.atom).0.len() == arity => {
+                    HeadKind::Parametric(only.atom.clone())
+                }
+                known => known,
+            };
+        }
         self.kind_of_type(&only.atom, arity)
     }
 
-    fn kind_of_type(&mut self, function: &Atom, arity: usize) -> HeadKind {
+    pub(super) fn kind_of_type(&mut self, function: &Atom, arity: usize) -> HeadKind {
         let (formals, result) = types::function_parts(function);
         if formals.len() != arity {
             return HeadKind::Other;
@@ -200,7 +216,9 @@ impl Running<'_> {
         }
         match value.tag() {
             INTEGER | tag::NUMBER => return type_id == self.m.number_type,
-            tag::VARIABLE | TERM => return false,
+            tag::VARIABLE => return true,
+            TERM => return self.term_has_type(value, type_id, is_deep),
+            tag::EXPRESSION | tag::MARKED if self.expression_has_type(value, type_id, is_deep) => return true,
             _ => {}
         }
         if value == TRUE || value == FALSE {
@@ -209,6 +227,9 @@ impl Running<'_> {
         let is_kept = value.tag() == SYMBOL || value.tag() == FOREIGN && value.payload() & 1 == 0;
         if let Some(&known) = self.m.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
             return known;
+        }
+        if self.m.is_state_of(value, type_id) {
+            return true;
         }
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
@@ -255,11 +276,12 @@ impl Running<'_> {
             || is_bool(left) && is_bool(right)
             || self.is_open(left) && self.is_plain(right)
             || self.is_open(right) && self.is_plain(left)
+            || self.share_a_type(left, right)
     }
 
     /// Whether the types of a value hold no error.
-    fn is_plain(&mut self, value: Ref) -> bool {
-        !(value.is_expression() || value.tag() == TERM) || self.is_open(value)
+    pub(super) fn is_plain(&mut self, value: Ref) -> bool {
+        self.has_no_type_error(value)
     }
 
     /// Whether a head has rules for so many arguments.
@@ -309,6 +331,11 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Whether a value is a state of exactly this type.
+    pub(super) fn is_state_of(&self, value: Ref, type_id: TypeId) -> bool {
+        self.values.state_of(value).is_some_and(|state| *state.type_atom() == self.code.types[usize::from(type_id)])
+    }
+
     /// What results are evaluated to, given the type that is declared: `Expression` would otherwise end the evaluation as
     /// `Atom` does.
     pub(super) fn evaluated_as(&self, declared: TypeId) -> TypeId {
@@ -341,6 +368,7 @@ impl Machine {
             self.shapes += 1;
             self.heads.clear();
             self.typed.clear();
+            self.only_types.clear();
             self.special.clear();
         }
     }

@@ -89,9 +89,11 @@ pub(super) struct Values {
     pub(super) named: Vec<Variable>,
     /// Variables of forms.
     forms: Vec<Variable>,
-    terms: SharedTerms,
+    pub(super) terms: SharedTerms,
     /// What the terms of the dictionary are as references, as far as they were asked for.
-    term_refs: Vec<Option<Ref>>,
+    pub(super) term_refs: Vec<Option<Ref>>,
+    /// The terms of symbols, as far as they were asked for.
+    pub(super) symbol_terms: Vec<Term>,
 }
 
 /// Which variables of an atom are which variables of the heap.
@@ -113,6 +115,7 @@ impl Values {
             forms: Vec::new(),
             terms,
             term_refs: Vec::new(),
+            symbol_terms: Vec::new(),
         };
         for name in WELL_KNOWN {
             values.symbol(&Symbol::new(name));

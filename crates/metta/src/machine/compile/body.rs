@@ -204,6 +204,13 @@ impl Compiler<'_, '_> {
                 self.typed(head, &raw, atom, type_id, dest);
             }
             HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
+            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+                Some((signature, guards)) => {
+                    self.guard(&guards, atom, type_id, dest);
+                    self.typed(head, &signature, atom, type_id, dest);
+                }
+                None => self.plain(atom, type_id, dest),
+            },
             HeadKind::Other => self.plain(atom, type_id, dest),
         }
     }
@@ -658,15 +665,34 @@ impl Compiler<'_, '_> {
             HeadKind::Untyped => type_id == 0 || self.run.is_open(head),
             HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
             HeadKind::Typed(signature) => {
-                let result = signature.result.unwrap_or(type_id);
-                self.result_agrees(result, type_id, is_nested)
-                    && signature.formals.iter().zip(&children[1..]).all(|(formal, child)| match formal {
-                        Formal::Raw => true,
-                        Formal::Expression => self.is_raw_expression(child, guards),
-                        Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
-                    })
+                self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards)
             }
+            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+                Some((signature, more)) => {
+                    guards.extend(more);
+                    self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards)
+                }
+                None => false,
+            },
             HeadKind::Other => self.form_agrees(call, type_id, guards),
         }
+    }
+
+    /// Whether a call with this signature agrees with an expected type, if the guards hold.
+    fn signature_agrees(
+        &mut self,
+        signature: &Signature,
+        arguments: &[Atom],
+        type_id: TypeId,
+        is_nested: bool,
+        guards: &mut Vec<Instruction>,
+    ) -> bool {
+        let result = signature.result.unwrap_or(type_id);
+        self.result_agrees(result, type_id, is_nested)
+            && signature.formals.iter().zip(arguments).all(|(formal, child)| match formal {
+                Formal::Raw => true,
+                Formal::Expression => self.is_raw_expression(child, guards),
+                Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
+            })
     }
 }

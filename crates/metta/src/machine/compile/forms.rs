@@ -165,7 +165,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
-    fn stand_in(&mut self, slot: Slot) -> Atom {
+    pub(super) fn stand_in(&mut self, slot: Slot) -> Atom {
         let variable = space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(slot));
         self.state.variables.insert(variable.clone(), slot);
         Atom::Variable(variable)
@@ -304,10 +304,14 @@ impl Compiler<'_, '_> {
         let kind = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) },
             HeadKind::Typed(signature) => signature,
-            HeadKind::Untyped | HeadKind::Other => match self.run.parametric(name, arguments.len()) {
-                Some(signature) => signature,
+            HeadKind::Parametric(function) => match self.instantiated(&function, arguments) {
+                Some((signature, guards)) => {
+                    self.guard(&guards, atom, type_id, dest);
+                    signature
+                }
                 None => return self.plain(atom, type_id, dest),
             },
+            HeadKind::Untyped | HeadKind::Other => return self.plain(atom, type_id, dest),
         };
         let result = kind.result.unwrap_or(type_id);
         let mut guards = Vec::new();
@@ -330,12 +334,13 @@ impl Compiler<'_, '_> {
                 self.logic(logic_of(name).expect("it is one"), left, right, dest);
             }
             [list] if name == "superpose" => self.superpose(list, dest),
+            _ if self.on_space(name, &kind, atom, type_id, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
         }
     }
 
     /// Begins a native function in place, if its alternatives are to be collected together.
-    fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+    pub(super) fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
         let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
         if dest == Dest::Tail || branching.count() < 2 {
             return write(self, dest);

@@ -271,7 +271,7 @@ impl Compiler<'_, '_> {
                     HeadKind::Untyped => return true,
                     HeadKind::Raw { result } => Some(result),
                     HeadKind::Typed(signature) => signature.result,
-                    HeadKind::Other => return false,
+                    HeadKind::Parametric(_) | HeadKind::Other => return false,
                 };
                 result.is_none_or(|result| !matches!(self.run.type_atom(result), Atom::Expression(_)))
             }

@@ -61,7 +61,7 @@ impl Compiler<'_, '_> {
         let (formals, result) = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => (vec![Formal::Raw; arguments.len()], result),
             HeadKind::Typed(signature) => (signature.formals, signature.result.unwrap_or(type_id)),
-            HeadKind::Untyped | HeadKind::Other => return false,
+            HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => return false,
         };
         let is_static = formals.iter().zip(arguments).all(|(formal, argument)| match formal {
             Formal::Raw => true,

@@ -1,0 +1,118 @@
+//! Function types with variables, made plain by what is known of the arguments.
+//!
+//! 1. An argument whose one type is known (a constant, a number, a call with a plain type) says what the variables of its
+//!    formal type are.
+//! 2. Of a variable in a slot nothing is known: where that leaves a variable open, a number or the state of one is guessed,
+//!    and a guard sees to it that the guess holds.
+//! 3. Where variables stay open, the call is evaluated as it stands.
+
+use super::{Compiler, Fact};
+use crate::machine::code::{Guard, Instruction};
+use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::names;
+use crate::types;
+use space::{Atom, Bindings, Grounded};
+
+impl Compiler<'_, '_> {
+    /// The signature that a function type has for these arguments, if the guards hold.
+    pub(super) fn instantiated(
+        &mut self,
+        function: &Atom,
+        arguments: &[Atom],
+    ) -> Option<(Signature, Vec<Instruction>)> {
+        let (formals, _) = types::function_parts(function);
+        if formals.len() != arguments.len() {
+            return None;
+        }
+        let mut bindings = Bindings::default();
+        let mut guards = Vec::new();
+        for (formal, argument) in formals.iter().zip(arguments) {
+            let formal = bindings.resolve(formal);
+            if formal.is_ground() {
+                continue;
+            }
+            let actual = match self.only_type(argument) {
+                Some(actual) => actual,
+                None => self.guessed_type(&formal, argument, &mut guards)?,
+            };
+            let mut found = types::agree(&formal, &actual, &bindings, &mut self.run.runner.variables);
+            bindings = found.pop().filter(|_| found.is_empty())?;
+        }
+        let function = bindings.resolve(function);
+        if !function.is_ground() {
+            return None;
+        }
+        match self.run.kind_of_type(&function, arguments.len()) {
+            HeadKind::Typed(signature) => Some((signature, guards)),
+            HeadKind::Raw { result } => {
+                Some((Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) }, guards))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type of an argument, if it has one that is known, without variables.
+    fn only_type(&mut self, argument: &Atom) -> Option<Atom> {
+        let found = match argument {
+            Atom::Variable(variable) => {
+                let slot = *self.state.variables.get(variable)?;
+                match self.state.facts.get(&slot)? {
+                    Fact::Number => Atom::symbol(names::NUMBER),
+                    Fact::Bool => Atom::symbol(names::BOOL),
+                    Fact::Settled => return None,
+                }
+            }
+            Atom::Grounded(value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_))) => {
+                types::grounded_type(value)
+            }
+            Atom::Symbol(_) => {
+                let found = types::types_of(&self.run.space, argument, &mut self.run.runner.variables);
+                let [only] = found.as_slice() else { return None };
+                only.atom.clone()
+            }
+            Atom::Expression(expression) if !expression.is_empty() => return self.type_of_call(argument),
+            _ => return None,
+        };
+        is_plain_type(&found).then_some(found)
+    }
+
+    fn type_of_call(&mut self, call: &Atom) -> Option<Atom> {
+        let children = call.children().expect("a call is an expression");
+        let head = self.run.m.values.constant_leaf(&children[0])?;
+        let result = match self.run.head_kind(head, children.len() - 1) {
+            HeadKind::Typed(signature) => signature.result?,
+            HeadKind::Raw { result } => result,
+            HeadKind::Parametric(function) => {
+                let (signature, guards) = self.instantiated(&function, &children[1..])?;
+                signature.result.filter(|_| guards.is_empty())?
+            }
+            HeadKind::Untyped | HeadKind::Other => return None,
+        };
+        let found = self.run.type_atom(result);
+        is_plain_type(&found).then_some(found)
+    }
+
+    /// What a formal type is if a slot holds a number, or the state of one.
+    fn guessed_type(&mut self, formal: &Atom, argument: &Atom, guards: &mut Vec<Instruction>) -> Option<Atom> {
+        let Atom::Variable(variable) = argument else { return None };
+        let slot = *self.state.variables.get(variable)?;
+        let number = Atom::symbol(names::NUMBER);
+        let (guess, guard) = match formal {
+            Atom::Variable(_) => (number, Guard::Number),
+            Atom::Expression(_) if formal.head().is_some_and(|head| head.is_symbol(names::STATE_MONAD)) => {
+                let guess = Atom::expression([Atom::symbol(names::STATE_MONAD), number]);
+                let type_id = self.run.m.code.type_id(&guess)?;
+                (guess, Guard::State(type_id))
+            }
+            _ => return None,
+        };
+        guards.push(Instruction::Guard { slot, guard, or: 0 });
+        Some(guess)
+    }
+}
+
+/// Whether a type says what it takes, and nothing of how.
+fn is_plain_type(found: &Atom) -> bool {
+    let open = [names::UNDEFINED, names::ATOM, names::EXPRESSION, names::SYMBOL, names::VARIABLE, names::GROUNDED];
+    found.is_ground() && !types::is_function(found) && !open.iter().any(|name| found.is_symbol(name))
+}

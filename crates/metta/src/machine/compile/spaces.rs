@@ -1,0 +1,144 @@
+//! Native functions of states and spaces that have instructions of their own.
+
+use super::{Compiler, Dest};
+use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
+use crate::machine::types::{Formal, Signature};
+use space::{Atom, Variable, conjunction, variables};
+
+impl Compiler<'_, '_> {
+    /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.
+    pub(super) fn on_space(
+        &mut self,
+        name: &str,
+        signature: &Signature,
+        atom: &Atom,
+        type_id: TypeId,
+        dest: Dest,
+    ) -> bool {
+        let arguments = &atom.children().expect("a call is an expression")[1..];
+        let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
+        match (name, arguments, formals.as_slice()) {
+            ("get-state", [state], &[Some(formal)]) if signature.result != Some(self.run.m.atom_type) => {
+                let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
+                self.around(arguments, dest, |compiler, dest| compiler.get_state(state, formal, content, dest));
+            }
+            ("change-state!", [state, value], &[Some(formal), Some(content)]) => {
+                self.around(arguments, dest, |compiler, dest| {
+                    let slot = compiler.operand(state, formal);
+                    let value = compiler.operand(value, content);
+                    let dst = compiler.target(dest);
+                    let site = compiler.site(dst, None);
+                    compiler.emit(Instruction::ChangeState { slot, value, site });
+                    compiler.finish(dst, dest);
+                });
+            }
+            ("add-atom", [space, value], &[Some(formal), None]) => {
+                self.around(std::slice::from_ref(space), dest, |compiler, dest| {
+                    let space = compiler.operand(space, formal);
+                    let slot = compiler.slot();
+                    compiler.raw(value, Dest::Slot(slot));
+                    let dst = compiler.target(dest);
+                    let site = compiler.site(dst, None);
+                    compiler.emit(Instruction::AddAtom { space, value: slot, site });
+                    compiler.state.is_stale = true;
+                    compiler.finish(dst, dest);
+                });
+            }
+            ("match", [space, pattern, template], &[Some(formal), None, None])
+                if !crate::interpreter::is_function(template) =>
+            {
+                let space = self.operand(space, formal);
+                self.query(space, pattern, template, type_id, dest);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn get_state(&mut self, state: &Atom, formal: TypeId, content: TypeId, dest: Dest) {
+        let slot = self.operand(state, formal);
+        let value = self.slot();
+        let site = self.site(value, None);
+        self.emit(Instruction::GetState { slot, site });
+        self.mark_live(value);
+        self.value_of_slot(value, content, dest);
+    }
+
+    /// Each answer of a space is an alternative, for which the template is evaluated.
+    fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, type_id: TypeId, dest: Dest) {
+        let head = crate::stdlib::operation("match", crate::modules::ModuleId(0)).expect("the library has it");
+        let stand_in = self.stand_in(space);
+        let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
+        self.or_plain(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, &rest, type_id, dest);
+        let asked = variables(pattern);
+        for variable in variables(template).iter().filter(|variable| !asked.contains(variable)) {
+            self.slot_of(variable);
+        }
+        self.within_barrier(dest, |compiler, dest| {
+            compiler.ask(space, pattern, &asked);
+            compiler.value(template, 0, dest);
+        });
+    }
+
+    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable]) {
+        let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
+        let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
+        let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
+        // Answers that are rows come before the new variables hold anything.
+        let dst = self.slot();
+        let first = self.slots(new.len());
+        let site = self.site(dst, None);
+        let mut fresh = Vec::new();
+        for (slot, variable) in (first..).zip(new) {
+            let name = match self.is_form {
+                true => self.run.m.values.form_variable(variable),
+                false => self.run.m.values.symbol(variable.name()).payload(),
+            };
+            fresh.push((slot, name));
+            self.state.variables.insert(variable.clone(), slot);
+            self.mark_live(slot);
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        self.parts(pattern, &mut parts);
+        let template = self.add_template(parts);
+        let may_join = !matches!(patterns.first().map(|parts| &parts[..]), Some([QueryPart::Open(_), second, ..])
+            if !matches!(second, QueryPart::Slot(_)));
+        let (patterns, fresh) = (patterns.into(), fresh.into());
+        let atoms = self.site(dst, None);
+        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms };
+        self.run.m.code.queries.push(asked);
+        let query = (self.run.m.code.queries.len() - 1) as u32;
+        for site in [site, atoms] {
+            self.run.m.code.sites[site as usize].pc = self.here() + 1;
+        }
+        self.emit(Instruction::Query { query, space, site });
+        self.state.is_stale = true;
+    }
+
+    fn query_parts(&mut self, pattern: &Atom, new: &[&Variable]) -> Box<[QueryPart]> {
+        let mut parts = Vec::new();
+        let mut work = vec![pattern];
+        while let Some(atom) = work.pop() {
+            parts.push(match atom {
+                Atom::Expression(expression) => {
+                    work.extend(expression.children().iter().rev());
+                    QueryPart::Open(expression.len() as u32)
+                }
+                Atom::Variable(variable) => match new.iter().position(|new| *new == variable) {
+                    Some(place) => QueryPart::New(place as u32),
+                    None => QueryPart::Slot(self.state.variables[variable]),
+                },
+                leaf => QueryPart::Leaf(self.run.m.values.constant_leaf(leaf).expect("it is a leaf")),
+            });
+        }
+        parts.into()
+    }
+}
+
+/// The type that an argument is evaluated to; `None` if it is taken as it stands.
+fn typed(formal: &Formal) -> Option<TypeId> {
+    match formal {
+        Formal::Typed(type_id) => Some(*type_id),
+        Formal::Raw | Formal::Expression => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! States and spaces that are read and changed without an atom being built.
+//!
+//! What is not a leaf, a row or what else is plain to see goes through the Rust side of the library's function.
+
+use super::types::classify_head;
+use super::values::{SYMBOL, Scope};
+use super::{Halt, Running};
+use region::Ref;
+use space::{Atom, Grounded};
+
+/// Whether a state may take this content, and a base keep it, without a further look.
+fn is_simple(value: &Atom) -> bool {
+    matches!(value, Atom::Symbol(_) | Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)))
+}
+
+impl Running<'_> {
+    /// The content of a state.
+    pub(super) fn get_state(&mut self, state: Ref, site: u32) -> Result<(), Halt> {
+        let Some(found) = self.m.values.state_of(state) else { return self.native_on("get-state", &[state], site) };
+        let value = match found.integer().and_then(super::values::small) {
+            Some(small) => small,
+            None => {
+                let content = found.value();
+                if !is_simple(&content) {
+                    return self.native_on("get-state", &[state], site);
+                }
+                self.m.values.load(&content, &mut Scope::default())?
+            }
+        };
+        self.resume(site, value)
+    }
+
+    /// Gives a state another content.
+    pub(super) fn change_state(&mut self, state: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+        let content = self.simple_atom(value);
+        match (self.m.values.state_of(state), content) {
+            (Some(found), Some(content)) if !found.is_frozen() => found.set(content),
+            _ => return self.native_on("change-state!", &[state, value], site),
+        }
+        self.resume(site, state)
+    }
+
+    /// A symbol, number, truth value or text as an atom.
+    fn simple_atom(&self, value: Ref) -> Option<Atom> {
+        match value.tag() {
+            SYMBOL => Some(Atom::Symbol(self.m.values.symbol_of(value).clone())),
+            super::values::FOREIGN => Some(self.m.values.foreign_of(value)).filter(|value| is_simple(value)).cloned(),
+            _ => self.m.values.number_of(value).map(Atom::from),
+        }
+    }
+
+    /// Adds an atom to a space.
+    pub(super) fn add_atom(&mut self, space: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+        if !self.add_row(space, value) {
+            return self.native_on("add-atom", &[space, value], site);
+        }
+        self.refresh();
+        let unit = self.m.values.heap.expression(&mut self.m.values.region, &[])?;
+        self.resume(site, unit)
+    }
+
+    /// Adds an expression that is a row; says whether it was one.
+    fn add_row(&mut self, space: Ref, value: Ref) -> bool {
+        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
+            return false;
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        let is_symbol = head.tag() == SYMBOL;
+        let Some(class) = is_symbol.then(|| classify_head(self.m.values.symbol_of(head).as_str())).flatten() else {
+            return false;
+        };
+        let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else { return false };
+        let mut row = std::mem::take(&mut self.m.row);
+        let values = &mut self.m.values;
+        let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());
+        self.m.row = row;
+        added
+    }
+}

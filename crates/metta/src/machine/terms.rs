@@ -1,0 +1,164 @@
+//! From references to the terms of the dictionary: what a space holds as rows.
+
+use super::values::{FOREIGN, INTEGER, SYMBOL, TERM, Values, word};
+use region::{Ref, tag};
+use space::{Atom, Grounded, NO_TERM, Number, Term, Terms};
+
+/// What a value is as a part of a row.
+pub(super) enum Keyed {
+    /// It has this match key; [`NO_TERM`] if nothing in the dictionary has it.
+    Key(Term),
+    /// An expression that holds something open.
+    Open,
+    /// An unbound variable.
+    Variable(Ref),
+    /// A state, a space or the like, which is compared in another way.
+    Unusual,
+}
+
+/// Whether a grounded value means the same for ever, in every process.
+fn is_plain(value: &Atom) -> bool {
+    matches!(value, Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)))
+}
+
+impl Values {
+    /// The term of a leaf, made if need be; `None` for variables, states and what else is not for rows.
+    fn intern_leaf(&mut self, leaf: Ref, terms: &mut Terms) -> Option<Term> {
+        match leaf.tag() {
+            SYMBOL => {
+                let index = leaf.payload() as usize;
+                if let Some(&known) = self.symbol_terms.get(index).filter(|&&known| known != NO_TERM) {
+                    return Some(known);
+                }
+                let term = terms.intern_leaf(&Atom::Symbol(self.symbol_of(leaf).clone()));
+                self.keep_symbol_term(index, term);
+                Some(term)
+            }
+            TERM => Some(Term::new(leaf.payload())),
+            INTEGER => Some(terms.intern_leaf(&Atom::from(Number::Int(word(leaf))))),
+            tag::NUMBER => Some(terms.intern_leaf(&Atom::from(self.number_of(leaf)?))),
+            FOREIGN => {
+                let value = self.foreign_of(leaf);
+                is_plain(value).then(|| terms.intern_leaf(value))
+            }
+            _ => None,
+        }
+    }
+
+    fn keep_symbol_term(&mut self, index: usize, term: Term) {
+        if self.symbol_terms.len() <= index {
+            self.symbol_terms.resize(index + 1, NO_TERM);
+        }
+        self.symbol_terms[index] = term;
+    }
+
+    /// The terms of the children of an expression, made if need be; `None` if it is no row.
+    pub(super) fn intern_row(&mut self, expression: Ref, terms: &mut Terms, row: &mut Vec<Term>) -> Option<()> {
+        let length = self.heap.length(expression);
+        row.clear();
+        for index in 0..length {
+            let child = self.heap.walk(self.heap.child(expression, index));
+            row.push(if child.is_expression() { self.intern(child, terms)? } else { self.intern_leaf(child, terms)? });
+        }
+        Some(())
+    }
+
+    /// The term of an expression of the heap.
+    fn intern(&mut self, expression: Ref, terms: &mut Terms) -> Option<Term> {
+        let mut open: Vec<(Ref, Vec<Term>)> = vec![(expression, Vec::new())];
+        loop {
+            let (expression, done) = open.last_mut().expect("an expression is open");
+            let term = if done.len() == self.heap.length(*expression) {
+                let term = terms.intern_row(done);
+                open.pop();
+                term
+            } else {
+                let child = self.heap.walk(self.heap.child(*expression, done.len()));
+                if child.is_expression() {
+                    open.push((child, Vec::new()));
+                    continue;
+                }
+                self.intern_leaf(child, terms)?
+            };
+            match open.last_mut() {
+                Some((_, done)) => done.push(term),
+                None => return Some(term),
+            }
+        }
+    }
+
+    /// What a leaf or term is as a part of a row.
+    pub(super) fn key_of(&mut self, value: Ref, terms: &Terms) -> Keyed {
+        let found = match value.tag() {
+            tag::VARIABLE => return Keyed::Variable(value),
+            tag::EXPRESSION | tag::MARKED => return self.key_of_expression(value, terms),
+            SYMBOL => self.key_of_symbol(value, terms),
+            TERM => Some(terms.key(Term::new(value.payload()))),
+            INTEGER => terms.find(&Atom::from(Number::Int(word(value)))),
+            tag::NUMBER => self.number_of(value).and_then(|number| terms.find_key(&Atom::from(number))),
+            _ => {
+                let value = self.foreign_of(value);
+                if !is_plain(value) {
+                    return Keyed::Unusual;
+                }
+                terms.find_key(value)
+            }
+        };
+        Keyed::Key(found.unwrap_or(NO_TERM))
+    }
+
+    fn key_of_symbol(&mut self, symbol: Ref, terms: &Terms) -> Option<Term> {
+        let index = symbol.payload() as usize;
+        if let Some(&known) = self.symbol_terms.get(index).filter(|&&known| known != NO_TERM) {
+            return Some(known);
+        }
+        let term = terms.find(&Atom::Symbol(self.symbol_of(symbol).clone()))?;
+        self.keep_symbol_term(index, term);
+        Some(term)
+    }
+
+    /// The key of an expression of the heap, if it holds no variable. A part that was never interned is in no row.
+    fn key_of_expression(&mut self, expression: Ref, terms: &Terms) -> Keyed {
+        let mut open: Vec<(Ref, Vec<Term>)> = vec![(expression, Vec::new())];
+        loop {
+            let (expression, done) = open.last_mut().expect("an expression is open");
+            let key = if done.len() == self.heap.length(*expression) {
+                let is_known = !done.contains(&NO_TERM);
+                let key = is_known.then(|| terms.find_row(done)).flatten();
+                open.pop();
+                key.unwrap_or(NO_TERM)
+            } else {
+                let child = self.heap.walk(self.heap.child(*expression, done.len()));
+                if child.is_expression() {
+                    open.push((child, Vec::new()));
+                    continue;
+                }
+                match self.key_of(child, terms) {
+                    Keyed::Key(key) => key,
+                    Keyed::Variable(_) => return Keyed::Open,
+                    other => return other,
+                }
+            };
+            match open.last_mut() {
+                Some((_, done)) => done.push(key),
+                None => return Keyed::Key(key),
+            }
+        }
+    }
+
+    /// A term that was met before, without a look into the dictionary.
+    #[inline]
+    pub(super) fn known_term(&self, term: Term) -> Option<Ref> {
+        self.term_refs.get(term.number() as usize).copied().flatten()
+    }
+
+    /// A term as a reference.
+    pub(super) fn load_term(&mut self, term: Term) -> Result<Ref, region::Full> {
+        if let Some(known) = self.known_term(term) {
+            return Ok(known);
+        }
+        let terms = self.terms.clone();
+        let terms = terms.read().expect("no panic while terms are locked");
+        self.term(term, &terms)
+    }
+}

@@ -1,0 +1,260 @@
+//! Types of values at run time, and calls of typed functions without code of their own.
+//!
+//! 1. What an expression has been noted as settled has well-typed arguments, so the result type of its head is its type.
+//! 2. Of any other expression whose head has one plain function type, the arguments are looked at in turn.
+//! 3. Terms of the dictionary never change: what is found out about them is kept until types change.
+//! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
+
+use super::code::{Slot, TypeId};
+use super::evaluate::{CHILDREN, EXPRESSION, SHAPE, TYPED};
+use super::run::raw;
+use super::types::{Formal, HeadKind, Signature};
+use super::values::{EMPTY, SYMBOL, TERM};
+use super::{Halt, Running};
+use region::{Ref, tag};
+use space::Term;
+
+/// In place of a type: the argument is taken as it stands.
+const AS_IT_STANDS: u32 = 1 << 16;
+
+/// A question: is the value of this type, as the argument of a function inside an expression or at its top?
+struct Asked {
+    value: Ref,
+    type_id: TypeId,
+    is_deep: bool,
+}
+
+impl Running<'_> {
+    /// Whether an expression is of a type for certain.
+    pub(super) fn expression_has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
+        self.all_certain(vec![Asked { value, type_id, is_deep }])
+    }
+
+    /// Whether the arguments of an expression are of the types that a signature names, for certain.
+    fn arguments_have_types(&mut self, expression: Ref, signature: &Signature) -> bool {
+        let mut work = Vec::new();
+        for (index, formal) in signature.formals.iter().enumerate() {
+            let value = self.m.values.heap.walk(self.m.values.heap.child(expression, index + 1));
+            match formal {
+                Formal::Raw => {}
+                Formal::Expression if value.is_expression() || value.tag() == TERM => {}
+                Formal::Expression => return false,
+                Formal::Typed(0) if !self.has_no_type_error(value) => return false,
+                Formal::Typed(type_id) => work.push(Asked { value, type_id: *type_id, is_deep: false }),
+            }
+        }
+        self.all_certain(work)
+    }
+
+    /// Whether the types of a value hold no error, for certain.
+    pub(super) fn has_no_type_error(&mut self, value: Ref) -> bool {
+        let value = self.m.values.heap.walk(value);
+        if !value.is_expression() && value.tag() != TERM || self.is_open(value) {
+            return true;
+        }
+        match self.result_of_head(value) {
+            Some(result) => self.all_certain(vec![Asked { value, type_id: result, is_deep: false }]),
+            None => false,
+        }
+    }
+
+    /// The result type of an expression's head, if it has one plain function type.
+    fn result_of_head(&mut self, value: Ref) -> Option<TypeId> {
+        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
+            return None;
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        if head.tag() != SYMBOL {
+            return None;
+        }
+        match self.head_kind(head, self.m.values.heap.length(value) - 1) {
+            HeadKind::Typed(signature) => signature.result,
+            HeadKind::Raw { result } => Some(result),
+            _ => None,
+        }
+    }
+
+    fn all_certain(&mut self, mut work: Vec<Asked>) -> bool {
+        while let Some(asked) = work.pop() {
+            if !self.is_certain(&asked, &mut work) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a value is of a type for certain, if what it adds to the work is.
+    fn is_certain(&mut self, asked: &Asked, work: &mut Vec<Asked>) -> bool {
+        let Asked { value, type_id, is_deep } = *asked;
+        let value = self.m.values.heap.walk(value);
+        if type_id == 0 || value.tag() == tag::VARIABLE || is_deep && type_id == self.m.atom_type {
+            return true;
+        }
+        if value.tag() == TERM {
+            return self.term_has_type(value, type_id, is_deep);
+        }
+        if !value.is_expression() {
+            return self.has_type(value, type_id, is_deep);
+        }
+        if self.is_open(value) {
+            return true;
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        if head.tag() != SYMBOL {
+            return false;
+        }
+        let signature = match self.head_kind(head, self.m.values.heap.length(value) - 1) {
+            HeadKind::Typed(signature) => signature,
+            HeadKind::Raw { result } => Signature { formals: Vec::new(), result: Some(result) },
+            _ => return false,
+        };
+        if !signature.result.is_some_and(|result| self.results_agree(result, type_id, is_deep)) {
+            return false;
+        }
+        if self.m.values.heap.note(value) == self.m.note {
+            return true;
+        }
+        for (index, formal) in signature.formals.iter().enumerate() {
+            let value = self.m.values.heap.walk(self.m.values.heap.child(value, index + 1));
+            match formal {
+                Formal::Typed(type_id) => work.push(Asked { value, type_id: *type_id, is_deep: true }),
+                Formal::Expression if !value.is_expression() && value.tag() != TERM => return false,
+                Formal::Raw | Formal::Expression => {}
+            }
+        }
+        true
+    }
+
+    /// Whether a result of one type may stand where another is expected; kept for ever, as types do not change.
+    fn results_agree(&mut self, result: TypeId, type_id: TypeId, is_deep: bool) -> bool {
+        if result == type_id || result == 0 {
+            return true;
+        }
+        if let Some(&known) = self.m.agreeing.get(&(result, type_id, is_deep)) {
+            return known;
+        }
+        let agree =
+            if is_deep { self.agrees_deeply(result, type_id) } else { self.agrees_statically(result, type_id) };
+        self.m.agreeing.insert((result, type_id, is_deep), agree);
+        agree
+    }
+
+    /// Whether a term of the dictionary is of a type.
+    pub(super) fn term_has_type(&mut self, term: Ref, type_id: TypeId, is_deep: bool) -> bool {
+        if let Some(&known) = self.m.typed.get(&(term, type_id, is_deep)) {
+            return known;
+        }
+        let terms = self.m.values.terms.clone();
+        let atom = terms.read().expect("no panic while terms are locked").atom(Term::new(term.payload())).clone();
+        let has = self.atom_has_type(&atom, type_id, is_deep);
+        self.m.typed.insert((term, type_id, is_deep), has);
+        has
+    }
+
+    /// Whether an expression is noted as settled, and of a type for certain: evaluated to that type it is its own result.
+    pub(super) fn is_settled_to(&mut self, value: Ref, type_id: TypeId) -> bool {
+        self.m.values.heap.note(value) == self.m.note && self.expression_has_type(value, type_id, false)
+    }
+
+    /// Whether what a call has come to without a rule has arguments of the types that its head asks for, for certain.
+    pub(super) fn is_well_made(&mut self, call: Ref) -> bool {
+        let head = self.m.values.heap.child(call, 0);
+        let HeadKind::Typed(signature) = self.head_kind(head, self.m.values.heap.length(call) - 1) else { return true };
+        let mut work = Vec::new();
+        for (index, formal) in signature.formals.iter().enumerate() {
+            if let Formal::Typed(type_id) = formal {
+                let value = self.m.values.heap.child(call, index + 1);
+                work.push(Asked { value, type_id: *type_id, is_deep: true });
+            }
+        }
+        self.all_certain(work)
+    }
+
+    /// The only type of a settled value, if it is known for certain.
+    pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
+        match value.tag() {
+            tag::EXPRESSION | tag::MARKED if self.m.values.heap.note(value) == self.m.note => self.result_of_head(value),
+            SYMBOL => self.only_type_of_symbol(value),
+            _ => None,
+        }
+    }
+
+    fn only_type_of_symbol(&mut self, symbol: Ref) -> Option<TypeId> {
+        if let Some(&known) = self.m.only_types.get(&symbol) {
+            return known;
+        }
+        let atom = self.m.leaf_atom(symbol);
+        let found = crate::types::types_of(&self.space, &atom, &mut self.runner.variables);
+        let only = match found.as_slice() {
+            [only] if only.is_valid() && only.atom.is_ground() && !only.is_function() => {
+                self.m.code.type_id(&only.atom)
+            }
+            _ => None,
+        };
+        self.m.only_types.insert(symbol, only);
+        only
+    }
+
+    /// Whether two settled values have one type, each only that.
+    pub(super) fn share_a_type(&mut self, left: Ref, right: Ref) -> bool {
+        let Some(found) = self.only_type_of(left) else { return false };
+        found != 0 && found != self.m.atom_type && self.only_type_of(right) == Some(found)
+    }
+
+    /// Whether an expression of the heap is a call that can be evaluated argument by argument.
+    pub(super) fn is_typed_call(&mut self, value: Ref, signature: &Signature, type_id: TypeId) -> bool {
+        let result = signature.result.unwrap_or(type_id);
+        self.results_agree_at_top(result, type_id) && self.arguments_have_types(value, signature)
+    }
+
+    fn results_agree_at_top(&mut self, result: TypeId, type_id: TypeId) -> bool {
+        type_id == 0 || self.results_agree(result, type_id, false)
+    }
+
+    /// Evaluates the arguments of a call to their types, in a frame that holds the types behind them.
+    pub(super) fn begin_typed(&mut self, value: Ref, signature: &Signature, type_id: TypeId) -> Result<(), Halt> {
+        let length = self.m.values.heap.length(value);
+        let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
+        self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
+        self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
+        self.m.set_slot(EXPRESSION, value);
+        let head = self.original_child(0);
+        self.m.set_slot(CHILDREN, head);
+        for (index, formal) in signature.formals.iter().enumerate() {
+            let formal = match formal {
+                Formal::Typed(type_id) => usize::from(*type_id),
+                Formal::Raw | Formal::Expression => AS_IT_STANDS as usize,
+            };
+            self.m.set_slot(CHILDREN + (length + index + 1) as Slot, raw(formal));
+        }
+        self.walk_typed(1, length)
+    }
+
+    /// Goes on with the arguments of a typed call from this one on.
+    pub(super) fn walk_typed(&mut self, from: usize, length: usize) -> Result<(), Halt> {
+        for index in from..length {
+            let child = self.original_child(index);
+            let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
+            let is_final = formal == AS_IT_STANDS || child == EMPTY || self.m.is_error(child);
+            let settled = match is_final {
+                true => Some(child),
+                false => self.settled(child, formal as TypeId),
+            };
+            match settled {
+                Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
+                None => {
+                    let at = usize::from(CHILDREN) + 2 * length;
+                    return self.evaluate_child(index, at, child, formal as TypeId);
+                }
+            }
+        }
+        let type_id = self.m.slot(SHAPE).payload() & 0xffff;
+        let head = self.m.slot(CHILDREN);
+        let function = self.m.code.function(head, (length - 1) as Slot, type_id as TypeId);
+        if self.is_constructor(function)? {
+            return self.give_tuple(length);
+        }
+        let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        self.tail_with(function, from, length - 1)
+    }
+}
