@@ -7,7 +7,7 @@
 
 use region::Ref;
 use rustc_hash::FxHashMap;
-use space::Atom;
+use space::{Atom, Symbol};
 
 /// A slot of a frame.
 pub(super) type Slot = u16;
@@ -275,6 +275,8 @@ pub(super) struct Code {
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,
+    /// Which slots got a variable at which place, and its name, while code is made to be shown.
+    pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
 }
 
 /// The instruction that notes a result of the whole evaluation, and its site.

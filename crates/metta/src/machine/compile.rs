@@ -13,10 +13,8 @@ mod body;
 mod forms;
 mod head;
 
-use super::code::{
-    ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,
-};
 use super::choices::shape_key;
+use super::code::{ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId};
 use super::values::is_small;
 use super::{Halt, Running};
 use crate::names;
@@ -191,7 +189,8 @@ impl Running<'_> {
         })
     }
 
-    fn compile_rules(
+    /// The code of these rules, and how many slots its frames need.
+    pub(super) fn compile_rules(
         &mut self,
         function: u32,
         count: Slot,
@@ -296,6 +295,14 @@ fn switch_key(key: Key) -> Looked {
         Key::Leaf(super::values::FALSE) => Looked::Up(u64::from(super::values::FALSE.bits())),
         Key::Shape(length, Some(head)) => Looked::Up(shape_key(length, head)),
         _ => Looked::Anything,
+    }
+}
+
+/// The list of rules for arguments of this kind, if the switch knows it.
+pub(super) fn list_of(switch: &Switch, key: Key) -> Option<u32> {
+    match switch_key(key) {
+        Looked::Up(key) => switch.cases.get(&key).copied(),
+        Looked::Anything => None,
     }
 }
 
@@ -478,9 +485,18 @@ impl<'c, 'r> Compiler<'c, 'r> {
         } else {
             self.emit(Instruction::Variable { dst, name });
         }
-        self.state.variables.insert(variable.clone(), dst);
+        self.put_variable(variable, dst);
         self.mark_live(dst);
         dst
+    }
+
+    /// From here on a slot holds what a variable stands for.
+    fn put_variable(&mut self, variable: &Variable, slot: Slot) {
+        self.state.variables.insert(variable.clone(), slot);
+        let here = self.here();
+        if let Some(names) = &mut self.run.m.code.names {
+            names.push((here, slot, variable.name().clone()));
+        }
     }
 
     /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.

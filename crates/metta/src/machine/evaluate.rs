@@ -90,9 +90,7 @@ impl Running<'_> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         let arity = self.m.values.heap.length(value) - 1;
         match self.head_kind(head, arity) {
-            HeadKind::Untyped if arity < TUPLE_MAX => {
-                self.begin_tuple(value, type_id)
-            }
+            HeadKind::Untyped if arity < TUPLE_MAX => self.begin_tuple(value, type_id),
             HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
                 self.call_raw(value, head, arity, result)
             }
@@ -323,9 +321,6 @@ impl Running<'_> {
         self.m.interpreted += 1;
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-        if std::env::var_os("DUMP").is_some() {
-            eprintln!("interpreted: {atom}");
-        }
         let found = interpreter::solve(self.runner, &self.space, task(atom));
         self.m.steps += found.steps;
         self.m.depth_max = self.m.depth_max.max(found.depth_max);

@@ -32,15 +32,16 @@ use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::operation::Stop;
-use crate::runner::Runner;
+use crate::runner::{Runner, Statistics};
 use choices::{Choice, ChoiceKind, Floor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
+pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
 use run::Trying;
 use rustc_hash::FxHashMap;
 use space::{Atom, SpaceRef};
-pub(crate) use types::classify;
 use types::HeadKind;
+pub(crate) use types::classify;
 use values::{Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.
@@ -103,6 +104,9 @@ pub(crate) struct Machine {
     /// Heap bytes at which garbage is collected.
     collect_at: usize,
     collections: u64,
+    /// What was counted for the run already.
+    cells_counted: u64,
+    collections_counted: u64,
 }
 
 /// A machine at work for a runner.
@@ -159,6 +163,8 @@ impl Machine {
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
             collections: 0,
+            cells_counted: 0,
+            collections_counted: 0,
         }
     }
 
@@ -178,6 +184,20 @@ impl Machine {
         self.collect_at = garbage::COLLECT_FROM;
     }
 
+    /// Gives the memory of an evaluation back and adds what it did to the counts of the run.
+    fn count(&mut self, counts: &mut Statistics) {
+        let fresh = self.values.heap.open();
+        let old = std::mem::replace(&mut self.values.region, fresh);
+        self.values.heap.close(old);
+        let heap = self.values.heap.statistics();
+        counts.calls += self.calls;
+        counts.interpreted += self.interpreted;
+        counts.cells += heap.cells_handed_out - self.cells_counted;
+        counts.heap_bytes_peak = counts.heap_bytes_peak.max(heap.bytes_live_peak);
+        counts.collections += self.collections - self.collections_counted;
+        (self.cells_counted, self.collections_counted) = (heap.cells_handed_out, self.collections);
+    }
+
     #[cold]
     fn stack_full(&self) -> Halt {
         Halt::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME))
@@ -186,19 +206,23 @@ impl Machine {
 
 /// Evaluates an atom as MeTTa.
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
-    let m = match runner.machine.take() {
-        Some(machine) => machine,
-        None => Box::new(Machine::new(runner)),
-    };
-    let watch = Watch::begin(&runner.limits);
-    let scope = Scope::default();
-    let mut running = Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope };
+    let mut running = Running::new(runner, space);
     let halt = running.evaluate(atom);
     running.finish(halt)
 }
 
-impl Running<'_> {
-    fn evaluate(&mut self, atom: &Atom) -> Halt {
+impl<'r> Running<'r> {
+    fn new(runner: &'r mut Runner, space: &SpaceRef) -> Self {
+        let m = match runner.machine.take() {
+            Some(machine) => machine,
+            None => Box::new(Machine::new(runner)),
+        };
+        let watch = Watch::begin(&runner.limits);
+        Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope: Scope::default() }
+    }
+
+    /// Makes the machine ready for an evaluation, as limits and rules are now.
+    fn prepare(&mut self) {
         self.m.reset();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(1 << 12);
         self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
@@ -211,14 +235,10 @@ impl Running<'_> {
         self.give_fuel();
         self.m.stack[0] = ANSWER;
         (self.m.stack[1], self.m.stack[2]) = (0, 0);
-        if std::env::var_os("DUMP").is_some() {
-            let r = self.begin(atom);
-            self.m.dump(0);
-            if let Err(halt) = r {
-                return halt;
-            }
-            return self.run();
-        }
+    }
+
+    fn evaluate(&mut self, atom: &Atom) -> Halt {
+        self.prepare();
         if let Err(halt) = self.begin(atom) {
             return halt;
         }
@@ -270,7 +290,7 @@ impl Running<'_> {
         }
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
-        self.runner.count_machine(self.m.calls, self.m.interpreted);
+        self.m.count(self.runner.statistics_mut());
         self.runner.machine = Some(self.m);
         answer
     }
