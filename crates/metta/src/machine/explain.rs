@@ -160,9 +160,8 @@ impl Running<'_> {
     /// The rules that a function is compiled from, under the names that their variables have in the source.
     fn named_rules(&mut self, head: Ref, count: Slot, named: &[Rule]) -> Vec<Rule> {
         let rules = self.rules_of(head, count).unwrap_or_default();
-        let is_same = |(a, b): (&Rule, &Rule)| alpha_equivalent(&whole(a), &whole(b));
-        let are_same = named.len() == rules.len() && named.iter().zip(&rules).all(is_same);
-        if are_same { named.to_vec() } else { rules }
+        let same = |rule: &Rule| named.iter().find(|named| alpha_equivalent(&whole(named), &whole(rule)));
+        rules.iter().map(|rule| same(rule).unwrap_or(rule).clone()).collect()
     }
 }
 

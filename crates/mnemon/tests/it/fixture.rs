@@ -7,7 +7,7 @@
 use crate::harness::{programs, read};
 use crate::modes::{Nobody, text_of};
 use journal::{Directory, Disk, Reader, SingleFile};
-use mnemon::{Base, Engine, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
+use mnemon::{Base, Engine, Evaluator, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,12 @@ fn scratch(test: &str) -> PathBuf {
 }
 
 fn program() -> Program {
-    Program { files: vec!["program.metta".to_owned()], steps_max: Some(100_000), ..Program::default() }
+    Program {
+        files: vec!["program.metta".to_owned()],
+        steps_max: Some(100_000),
+        evaluator: Evaluator::Interpreter,
+        ..Program::default()
+    }
 }
 
 /// A base, and a tape of its second sitting; gives what that printed. Nothing in them tells when, where or by whom they were made.
