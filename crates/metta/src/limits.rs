@@ -109,6 +109,24 @@ impl FormSteps {
         Self { taken: 0, cancelled }
     }
 
+    /// Notices before the first step that the form is to be cancelled: a program of short forms ends all the same.
+    pub(crate) fn begin(&mut self, interrupt: &Interrupt) -> Option<LimitReached> {
+        match self.cancelled {
+            Some((0, reason)) => Some(reason),
+            Some(_) => None,
+            None => {
+                let reason = interrupt.reason()?;
+                self.cancelled = Some((0, reason));
+                Some(reason)
+            }
+        }
+    }
+
+    /// Counts steps that were taken since limits were looked at.
+    pub(crate) fn add(&mut self, steps: u64) {
+        self.taken += steps;
+    }
+
     /// After how many steps the form was cancelled, if it was.
     pub(crate) fn cancelled_after(&self) -> Option<u64> {
         self.cancelled.map(|(steps, _)| steps)

@@ -560,6 +560,10 @@ impl Runner {
                 Ok(cancelled) => self.form_steps = FormSteps::new(cancelled.flatten()),
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
             }
+            let limit = self.form_steps.begin(&self.limits.interrupt);
+            if limit.is_some() {
+                return Answer { limit, ..Answer::default() };
+            }
         }
         let evaluate = match self.evaluator {
             _ if is_minimal => interpreter::evaluate_minimal,

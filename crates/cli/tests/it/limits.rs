@@ -28,7 +28,7 @@ fn a_heap_limit_is_named() {
 
 #[test]
 fn a_heap_limit_that_cannot_be_is_refused() {
-    for heap in ["0", "0K", "M", "-1", "5G", "1T", "99999999999999999999", "1.5M"] {
+    for heap in ["0", "0K", "M", "5G", "1T", "99999999999999999999", "1.5M"] {
         let ended = run(&["run", "--heap", heap, "-e", "!(+ 1 2)"]);
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{heap}");
         assert!(ended.err.contains("--heap"), "{}", ended.err);

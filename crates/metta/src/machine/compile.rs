@@ -334,6 +334,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
         type_id: TypeId,
         is_one_of_many: bool,
     ) -> Result<(Pc, bool), TooLarge> {
+        if is_deep(&self.whole) {
+            return Err(TooLarge);
+        }
         let pc = self.here();
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {
@@ -587,6 +590,18 @@ impl<'c, 'r> Compiler<'c, 'r> {
             self.emit(Instruction::Return { slot });
         }
     }
+}
+
+/// Whether an atom nests deeper than what is compiled: that is taken apart by recursion.
+fn is_deep(atom: &Atom) -> bool {
+    let mut work = vec![(atom, 0)];
+    while let Some((atom, depth)) = work.pop() {
+        if depth > DEPTH_MAX {
+            return true;
+        }
+        work.extend(atom.children().into_iter().flatten().map(|child| (child, depth + 1)));
+    }
+    false
 }
 
 /// How often a variable occurs in an atom.

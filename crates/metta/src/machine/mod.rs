@@ -288,6 +288,7 @@ impl<'r> Running<'r> {
         if limit.is_some() {
             self.add_results_so_far();
         }
+        self.runner.form_steps.add(u64::from(self.m.fuel_given - self.m.fuel));
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
