@@ -241,7 +241,11 @@ impl Space {
         }
         let mut patterns: Vec<_> = self.patterns.all().collect();
         patterns.sort_unstable_by_key(|found| found.number);
-        numbered.extend(patterns.iter().map(|found| (found.number, found.copies, found.stored.fresh(source))));
+        for found in patterns {
+            // Each copy has variables of its own.
+            let (times, copies) = if found.stored.names.is_empty() { (1, found.copies) } else { (found.copies, 1) };
+            numbered.extend((0..times).map(|_| (found.number, copies, found.stored.fresh(source))));
+        }
         numbered.sort_by_key(|(number, ..)| *number);
         let copies = numbered.into_iter().map(|(_, copies, atom)| std::iter::repeat_n(atom, copies as usize));
         copies.flatten().collect()
@@ -260,10 +264,7 @@ impl Space {
         // Fresh variables are numbered in the order of the answers.
         candidates.sort_unstable_by_key(|candidate| candidate.number);
         for candidate in candidates {
-            let mut unifier = Unifier::new(candidate.stored.names.len(), source);
-            if unifier.unify_stored(query, &candidate.stored.atom) {
-                found.extend(accept(unifier, candidate.number, candidate.copies));
-            }
+            found.extend(match_stored(query, candidate.stored, candidate.number, candidate.copies, source));
         }
         found.sort_by_key(|found| found.number);
         found
@@ -316,6 +317,21 @@ impl Space {
     fn relation_of_length(&self, length: usize) -> &Relation {
         self.relations.get(length).unwrap_or(&self.wide)
     }
+}
+
+/// The matches of an atom that is stored so many times: each copy has variables of its own.
+fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source: &mut VariableSource) -> Vec<Match> {
+    let slots = stored.names.len();
+    let (times, copies) = if slots == 0 { (1, copies) } else { (copies, 1) };
+    let mut found = Vec::new();
+    for _ in 0..times {
+        let mut unifier = Unifier::new(slots, source);
+        if !unifier.unify_stored(query, &stored.atom) {
+            break;
+        }
+        found.extend(accept(unifier, number, copies));
+    }
+    found
 }
 
 fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {

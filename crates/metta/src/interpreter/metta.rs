@@ -43,6 +43,8 @@ impl Evaluation<'_> {
             }
             Atom::Expression(_) => {
                 let is_reduct = self.raise_expression_barrier();
+                // What an earlier part of the expression around it has bound, types see as well.
+                let atom = self.store.resolve(&atom);
                 self.interpret_expression(&atom, target, is_reduct)
             }
         }
@@ -292,7 +294,8 @@ impl Check<'_> {
             if let Some(matched) = agree(actual, expected, bindings, source).into_iter().next() {
                 return Some(matched);
             }
-            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual.clone()]);
+            let actual = bindings.resolve(actual);
+            let message = Atom::expression([Atom::symbol(names::BAD_TYPE), expected.clone(), actual]);
             self.errors.push(error(self.call.clone(), message));
         }
         None

@@ -17,7 +17,7 @@ use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};
 use crate::names::{self, error, error_text};
 use crate::operation::{Operation, Outcome};
-use space::{Atom, Bindings, Grounded, Solution, SpaceRef, Unifier, Variable, substitute, variables};
+use space::{Atom, Bindings, Grounded, Solution, SpaceRef, Unifier, Variable, VariableSource, substitute, variables};
 
 /// What one reduction of an atom gives.
 pub(super) enum Reduction {
@@ -143,7 +143,8 @@ impl Evaluation<'_> {
         let body = self.runner.variables.fresh(names::asked());
         let rule = Atom::expression([names::equal(), call.clone(), Atom::Variable(body.clone())]);
         let solutions = space.query(&rule, &mut self.runner.variables);
-        let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body)).collect();
+        let source = &mut self.runner.variables;
+        let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body, source)).collect();
         if !found.is_empty() {
             return Reduction::Alternatives(found);
         }
@@ -333,14 +334,20 @@ fn has_variable_head(atom: &Atom) -> bool {
     false
 }
 
-/// The rest of a solution and the value it gives a variable: the variable itself, when the rule's body is one.
-fn split_off(mut solution: Solution, variable: &Variable) -> (Solution, Atom) {
+/// The rest of a solution and the value it gives a variable: a variable of its own, when the rule's body is one.
+fn split_off(mut solution: Solution, variable: &Variable, source: &mut VariableSource) -> (Solution, Atom) {
     match solution.iter().position(|(bound, _)| bound == variable) {
         Some(position) => {
             let (_, value) = solution.remove(position);
             (solution, value)
         }
-        None => (solution, Atom::Variable(variable.clone())),
+        None => {
+            let own = Atom::Variable(source.fresh(variable.name()));
+            for (_, value) in &mut solution {
+                *value = substitute(value, variable, &own);
+            }
+            (solution, own)
+        }
     }
 }
 

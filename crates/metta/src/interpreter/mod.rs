@@ -34,6 +34,11 @@ use store::Store;
 
 pub(crate) use minimal::is_instruction;
 
+/// Whether an atom is the code of a function, well formed.
+pub(crate) fn is_function(atom: &Atom) -> bool {
+    minimal::function_body(atom).is_some()
+}
+
 /// What an evaluation came to.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -66,6 +71,8 @@ pub(crate) enum Task {
     Metta(Atom, Atom),
     /// Make a call whose arguments are evaluated, its result of a type.
     Call(Atom, Atom),
+    /// Run the code that a call was reduced to, its result of a type.
+    Code(Atom, Atom, Atom),
 }
 
 /// What a part of an evaluation came to: each result with what it binds of the variables that were there before.
@@ -77,14 +84,16 @@ pub(crate) struct Found {
     pub(crate) depth_max: usize,
 }
 
-/// Does a part of an evaluation.
-pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task) -> Found {
+/// Does a part of an evaluation, in so many steps.
+pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max: Option<u64>) -> Found {
+    let watch = Watch::of_part(&runner.limits, steps_max);
     let mut evaluation = Evaluation::new(runner, space.clone());
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
         Task::Call(atom, type_atom) => Work::Call(atom, Target { type_atom, space: space.clone() }),
+        Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
     };
-    let answer = evaluation.run_to_end(work);
+    let answer = evaluation.run_to_end(work, watch);
     let collected = std::mem::take(&mut evaluation.barriers[0].results);
     let results = collected.into_iter().filter(|found| !found.atom.is_symbol(names::EMPTY));
     Found {
@@ -105,6 +114,8 @@ enum Work {
     Reduct(Atom, Target),
     /// Make a call whose arguments are evaluated.
     Call(Atom, Target),
+    /// Run the code that a call was reduced to.
+    Code(Atom, Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
     Minimal(Atom),
     /// Hand a result to the frame on top.
@@ -192,14 +203,14 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
-        let answer = self.run_to_end(work);
+        let watch = Watch::begin(&self.runner.limits);
+        let answer = self.run_to_end(work, watch);
         Answer { results: self.results_so_far(), ..answer }
     }
 
     /// Runs until nothing is left; the results are in the first barrier.
-    fn run_to_end(&mut self, work: Work) -> Answer {
+    fn run_to_end(&mut self, work: Work, mut watch: Watch) -> Answer {
         self.raise_barrier(BarrierKind::Top);
-        let mut watch = Watch::begin(&self.runner.limits);
         let mut next = Some(work);
         let mut limit = None;
         while let Some(work) = next {
@@ -232,6 +243,13 @@ impl<'r> Evaluation<'r> {
             Work::Call(atom, target) => {
                 self.raise_barrier(BarrierKind::Expression);
                 self.metta_call(frame::Call { atom, changed: true, is_reduct: false }, target)
+            }
+            Work::Code(call, code, target) => {
+                self.raise_barrier(BarrierKind::Expression);
+                let waiting = frame::Call { atom: call.clone(), changed: true, is_reduct: false };
+                self.push(Waiting::Reduct { call: waiting, target });
+                self.push(Waiting::Function { call });
+                Some(Work::Minimal(minimal::function_body(&code).unwrap_or(code)))
             }
             Work::Minimal(atom) => self.minimal(atom),
             Work::Return(atom) => self.receive(atom, false),
@@ -464,6 +482,11 @@ impl Roots {
         match work {
             Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, target) => {
                 self.add(atom);
+                self.add(&target.type_atom);
+            }
+            Work::Code(call, code, target) => {
+                self.add(call);
+                self.add(code);
                 self.add(&target.type_atom);
             }
             Work::Minimal(atom) | Work::Return(atom) | Work::Same(atom) => self.add(atom),

@@ -31,11 +31,22 @@ pub(super) enum ChoiceKind {
     /// Further rules of a call.
     Rules { group: u32, list: u32, next: u32 },
     /// Further results for a site of the frame.
-    Results { results: std::vec::IntoIter<Gathered>, site: u32 },
+    Results { results: std::vec::IntoIter<Gathered>, to: To },
     /// The children of a list from here on, each a result for a site of the frame.
     Children { list: Ref, next: usize, site: u32 },
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
+}
+
+/// Where results go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// They are results of the frame at hand.
+    Frame,
+    /// To a site of it, errors to where it sends errors.
+    Site(u32),
+    /// To a site of it, errors included.
+    Slot(u32),
 }
 
 /// The results of an expression, while its alternatives are tried.
@@ -147,12 +158,12 @@ impl Running<'_> {
                     self.m.pop_choice();
                     return self.try_rule(group, list, next, true);
                 }
-                ChoiceKind::Results { results, site } => {
-                    let (site, gathered) = (*site, results.next().expect("a choice with nothing left is removed"));
+                ChoiceKind::Results { results, to } => {
+                    let (to, gathered) = (*to, results.next().expect("a choice with nothing left is removed"));
                     if results.len() == 0 {
                         self.m.pop_choice();
                     }
-                    return self.deliver(site, gathered);
+                    return self.deliver(to, gathered);
                 }
                 ChoiceKind::Children { list, next, site } => {
                     let (list, index, site) = (*list, *next, *site);
@@ -172,12 +183,18 @@ impl Running<'_> {
         }
     }
 
-    fn deliver(&mut self, site: u32, gathered: Gathered) -> Result<(), Halt> {
+    fn deliver(&mut self, to: To, gathered: Gathered) -> Result<(), Halt> {
         for (variable, value) in gathered.bound {
             self.bind_or_unify(variable, value)?;
         }
-        let Some(value) = Some(gathered.value).filter(|_| site != NONE) else { return self.give(gathered.value) };
-        self.resume(site, value)
+        match to {
+            To::Frame => self.give(gathered.value),
+            To::Site(site) => self.resume(site, gathered.value),
+            To::Slot(site) => {
+                self.resume_raw(site, gathered.value);
+                Ok(())
+            }
+        }
     }
 
     /// Binds a variable that an alternative has bound, again.
@@ -189,18 +206,21 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Goes on with each of these results of the frame at hand; a `site` of `NONE` returns from the frame.
-    pub(super) fn deliver_all(&mut self, mut results: Vec<Gathered>, site: u32) -> Result<(), Halt> {
+    /// Goes on with each of these results in turn.
+    pub(super) fn deliver_all(&mut self, mut results: Vec<Gathered>, to: To) -> Result<(), Halt> {
         match results.len() {
             0 => self.fail(),
-            1 => self.deliver(site, results.pop().expect("there is one")),
+            1 => self.deliver(to, results.pop().expect("there is one")),
             _ => {
                 let mut results = results.into_iter();
                 let first = results.next().expect("there are several");
                 let base = self.m.base;
-                let top = if site == NONE { base + HEADER } else { self.m.frame_end(base, site) };
-                self.m.push_choice(base, top, ChoiceKind::Results { results, site });
-                self.deliver(site, first)
+                let top = match to {
+                    To::Frame => base + HEADER,
+                    To::Site(site) | To::Slot(site) => self.m.frame_end(base, site),
+                };
+                self.m.push_choice(base, top, ChoiceKind::Results { results, to });
+                self.deliver(to, first)
             }
         }
     }
@@ -259,11 +279,12 @@ impl Running<'_> {
             Purpose::List => {
                 let values: Vec<Ref> = results.iter().map(|gathered| gathered.value).collect();
                 let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
-                self.resume_raw(site, list);
+                self.resume(site, list)?;
             }
             Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
             Purpose::Expression if results.is_empty() => return Ok(false),
-            Purpose::Subjects | Purpose::Expression => self.deliver_all(results, site)?,
+            Purpose::Subjects => self.deliver_all(results, To::Slot(site))?,
+            Purpose::Expression => self.deliver_all(results, To::Site(site))?,
         }
         Ok(true)
     }

@@ -61,10 +61,14 @@ pub(super) enum Guard {
     Bool,
     /// A value of this type, by its place in the table of types.
     Type(TypeId),
+    /// The same inside a type, where `Atom` agrees with itself only.
+    TypeInside(TypeId),
     /// An expression.
     Expression,
     /// Something whose types hold no error, such as a leaf.
     Plain,
+    /// Something that has no type.
+    Open,
     /// Anything but a space.
     NoSpace,
     /// What makes a tuple as the head of an expression with so many arguments.
@@ -77,7 +81,7 @@ pub(super) enum Instruction {
     /// The evaluation is complete: the result is noted and the next alternative tried.
     Answer,
     /// A child of an expression that is evaluated without code has come to a result.
-    Child,
+    Child { index: Slot },
     /// An error where a child's result was expected: it is the result of the whole.
     Escape,
     /// No result on this path.
@@ -277,24 +281,25 @@ pub(super) struct Code {
     pub(super) types: Vec<Atom>,
     /// Which slots got a variable at which place, and its name, while code is made to be shown.
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
+    /// The site for each child of an expression that is evaluated without code.
+    pub(super) child_sites: Vec<u32>,
 }
 
 /// The instruction that notes a result of the whole evaluation, and its site.
 pub(super) const ANSWER: u32 = 0;
-/// The instruction that goes on with an expression without code, and its site.
-pub(super) const CHILD: u32 = 1;
-/// Where errors of its children go.
-pub(super) const ESCAPE: Pc = 2;
+/// Where the error that the whole evaluation came to goes.
+const ANSWER_ERROR: Pc = 3;
+/// Where errors go that are the result of a frame.
+pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
-pub(super) const FAIL: Pc = 3;
+pub(super) const FAIL: Pc = 2;
 
 impl Code {
     pub(super) fn new() -> Self {
         let mut code = Self::default();
-        code.instructions.extend([Instruction::Answer, Instruction::Child, Instruction::Escape, Instruction::Fail]);
+        code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
-        let site = |pc, error| Site { pc, dst: 0, at: 0, error, live: Box::default() };
-        code.sites.extend([site(ANSWER, 4), site(CHILD, ESCAPE)]);
+        code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
         code
     }

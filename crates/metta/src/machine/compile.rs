@@ -18,7 +18,7 @@ use super::code::{ESCAPE, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleC
 use super::values::is_small;
 use super::{Halt, Running};
 use crate::names;
-use region::{Ref, tag};
+use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable, variables};
 
@@ -88,7 +88,7 @@ enum Later {
     /// An expression evaluated as it stands.
     Plain { label: Label, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// A conditional whose condition came to no truth value.
-    Stuck { label: Label, condition: Slot, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Stuck { label: Label, condition: Slot, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
     /// An error that is collected like any other result.
@@ -523,10 +523,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Stuck { label, condition, atom, dest, state, join, errors } => {
+            Later::Stuck { label, condition, atom, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.stuck(&atom, condition, dest);
+                self.stuck(&atom, condition, type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -567,8 +567,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// The conditional with its condition evaluated: data.
-    fn stuck(&mut self, atom: &Atom, condition: Slot, dest: Dest) {
+    /// The conditional with its condition evaluated: data, unless that is unbound. The interpreter knows.
+    fn stuck(&mut self, atom: &Atom, condition: Slot, type_id: TypeId, dest: Dest) {
         let children = atom.children().expect("a conditional is an expression");
         for child in &children[2..] {
             self.make_variables(child);
@@ -581,14 +581,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         parts.push(Part::Expression(children.len() as u32));
         let template = self.add_template(parts);
-        let slot = match dest {
-            Dest::Slot(slot) => slot,
-            Dest::Tail => self.slot(),
-        };
+        let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
-        if dest == Dest::Tail {
-            self.emit(Instruction::Return { slot });
-        }
+        self.mark_live(slot);
+        let dst = self.target(dest);
+        let site = self.site(dst, None);
+        self.emit(Instruction::Interpret { slot, type_id, site });
+        self.state.is_stale = true;
+        self.finish(dst, dest);
     }
 }
 

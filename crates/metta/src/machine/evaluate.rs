@@ -6,31 +6,42 @@
 //! 3. A head whose type takes all its arguments raw is called at once.
 //! 4. Everything else goes to the reference interpreter.
 
-use super::choices::Gathered;
-use super::code::{CHILD, HEADER, Kind, Slot, TypeId};
-use super::run::{NONE, raw};
+use super::choices::{Gathered, To};
+use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Site, Slot, TypeId};
+use super::run::raw;
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, INTEGER, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
-use crate::interpreter::{self, Task};
+use crate::interpreter::Task;
+use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Atom;
 
 /// Slots of the frame of a tuple that is evaluated child by child.
-const INDEX: Slot = 1;
-const TYPE: Slot = 2;
-const RESULT: Slot = 0;
-const SAME: Slot = 3;
-const CHILDREN: Slot = 4;
+const SHAPE: Slot = 0;
+const EXPRESSION: Slot = 1;
+const CHILDREN: Slot = 2;
 
 /// Longer tuples are left to the interpreter: a frame has 2^16 slots.
 const TUPLE_MAX: usize = 8_000;
 
-/// The slots of such a frame that hold something while a child is evaluated, given the frame's slots as words.
-pub(super) fn slots_of_tuple(words: &[u32]) -> Vec<Slot> {
-    let word = |slot: Slot| Ref::from_bits(words[usize::from(slot)]).payload();
-    let (index, length) = (word(INDEX), word(TYPE) >> 16);
-    (CHILDREN..CHILDREN + index as Slot).chain([CHILDREN + length as Slot]).collect()
+/// The slots of such a frame that hold something while the child that goes to a slot is evaluated.
+pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
+    EXPRESSION..child
+}
+
+impl Code {
+    /// The site where an expression that is evaluated child by child takes the result of a child.
+    fn child_site(&mut self, index: usize) -> u32 {
+        while self.child_sites.len() <= index {
+            let child = self.child_sites.len();
+            let pc = self.instructions.len() as u32;
+            self.instructions.push(Instruction::Child { index: child as Slot });
+            self.sites.push(Site { pc, dst: CHILDREN + child as Slot, at: 0, error: ESCAPE, live: Box::default() });
+            self.child_sites.push((self.sites.len() - 1) as u32);
+        }
+        self.child_sites[index]
+    }
 }
 
 impl Running<'_> {
@@ -72,7 +83,7 @@ impl Running<'_> {
         self.m.steps += 1;
         self.m.fuel -= 1;
         if self.m.fuel == 0 {
-            self.look_without_call(value)?;
+            self.look_without_call()?;
         }
         let mut value = self.m.values.heap.walk(value);
         if let Some(settled) = self.settled(value, type_id) {
@@ -92,6 +103,7 @@ impl Running<'_> {
         match self.head_kind(head, arity) {
             HeadKind::Untyped if arity < TUPLE_MAX => self.begin_tuple(value, type_id),
             HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
+                let result = self.m.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
             }
             _ => self.interpret_here(value, type_id),
@@ -100,7 +112,7 @@ impl Running<'_> {
 
     /// A leaf with an expected type: itself if one of its types agrees.
     fn cast_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        if type_id == 0 || self.has_type(value, type_id) {
+        if type_id == 0 || self.has_type(value, type_id, false) {
             return self.give(value);
         }
         self.interpret_here(value, type_id)
@@ -118,61 +130,42 @@ impl Running<'_> {
 
     fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
-        self.m.own_frame(usize::from(CHILDREN) + length)?;
-        // The slot of the expression is where results come in: the expression goes behind the children.
-        self.m.set_slot(CHILDREN + length as Slot, value);
-        self.m.set_slot(INDEX, raw(0));
-        self.m.set_slot(TYPE, raw(usize::from(type_id)));
-        self.m.set_slot(SAME, raw(1));
+        self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
+        self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
+        self.m.set_slot(EXPRESSION, value);
         self.walk_tuple(0, length)
     }
 
     /// A child has come to a result.
-    pub(super) fn next_child(&mut self) -> Result<(), Halt> {
-        let (result, index) = (self.m.read(RESULT), self.m.slot(INDEX).payload() as usize);
-        let length = self.tuple_length();
-        let original = self.tuple_child(index, length);
-        self.accept_child(index, original, result);
-        self.walk_tuple(index + 1, length)
+    pub(super) fn next_child(&mut self, index: Slot) -> Result<(), Halt> {
+        let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
+        self.walk_tuple(usize::from(index) + 1, length)
     }
 
-    fn tuple_length(&self) -> usize {
-        (self.m.slot(TYPE).payload() >> 16) as usize
-    }
-
-    fn tuple_child(&self, index: usize, length: usize) -> Ref {
-        let expression = self.m.slot(CHILDREN + length as Slot);
+    fn original_child(&self, index: usize) -> Ref {
+        let expression = self.m.slot(EXPRESSION);
         self.m.values.heap.walk(self.m.values.heap.child(expression, index))
-    }
-
-    fn accept_child(&mut self, index: usize, original: Ref, result: Ref) {
-        if result.unmarked() != original.unmarked() {
-            self.m.set_slot(SAME, raw(0));
-        }
-        self.m.set_slot(CHILDREN + index as Slot, result);
     }
 
     /// Goes on with the children of a tuple from this one on.
     fn walk_tuple(&mut self, from: usize, length: usize) -> Result<(), Halt> {
-        let type_id = self.m.slot(TYPE).payload() & 0xffff;
-        self.m.set_slot(TYPE, raw(type_id as usize | length << 16));
         for index in from..length {
-            let child = self.tuple_child(index, length);
+            let child = self.original_child(index);
             match self.settled(child, 0) {
                 Some(EMPTY) => return self.fail(),
-                Some(settled) => self.accept_child(index, child, settled),
+                Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
                 None => return self.evaluate_child(index, length, child),
             }
         }
+        let type_id = self.m.slot(SHAPE).payload() & 0xffff;
         self.call_tuple(type_id as TypeId, length)
     }
 
     fn evaluate_child(&mut self, index: usize, length: usize, child: Ref) -> Result<(), Halt> {
-        self.m.set_slot(INDEX, raw(index));
-        let at = usize::from(CHILDREN) + length + 1;
+        let at = usize::from(CHILDREN) + length;
         self.m.ensure(at + 2 * HEADER)?;
         let place = self.m.base + HEADER + at;
-        self.m.stack[place] = CHILD;
+        self.m.stack[place] = self.m.code.child_site(index);
         self.m.stack[place + 1] = self.m.base as u32;
         self.m.stack[place + 2] = self.m.choices.len() as u32;
         self.m.base = self.m.frame_at(at as Slot, 0)?;
@@ -187,7 +180,7 @@ impl Running<'_> {
             if is_compound && !self.is_constructor(function)? {
                 let call = self.tuple_of(length)?;
                 let type_atom = self.type_atom(type_id);
-                return self.interpret(call, NONE, |atom| Task::Call(atom, type_atom));
+                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
             }
             if self.is_constructor(function)? {
                 return self.give_tuple(length);
@@ -200,7 +193,7 @@ impl Running<'_> {
         }
         let call = self.tuple_of(length)?;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, NONE, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
     }
 
     /// A call whose head is in a slot, its arguments at the site's frame.
@@ -227,8 +220,11 @@ impl Running<'_> {
         let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if !is_data {
             let type_atom = self.type_atom(type_id);
-            let site = if tail { NONE } else { site };
-            return self.interpret(call, site, |atom| Task::Call(atom, type_atom));
+            if !tail {
+                // Its results are results of the call's frame, which knows when the expression began.
+                self.enter_plain(site)?;
+            }
+            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
         }
         let value = self.m.note_normal(call);
         let value = if same { value } else { value.unmarked() };
@@ -251,6 +247,9 @@ impl Running<'_> {
             tag::EXPRESSION | tag::MARKED | TERM | INTEGER | tag::NUMBER => {
                 Some(self.m.code.function(COMPOUND, count, type_id))
             }
+            FOREIGN if Operation::of(self.m.values.foreign_of(head)).is_none() => {
+                Some(self.m.code.function(COMPOUND, count, type_id))
+            }
             _ => None,
         }
     }
@@ -262,7 +261,10 @@ impl Running<'_> {
 
     /// Nothing reduces a tuple whose children are evaluated.
     fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
-        let is_same = self.m.slot(SAME).payload() == 1;
+        let unmarked = |value: Ref| value.unmarked();
+        let is_same = (0..length).all(|index| {
+            unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index))
+        });
         let call = self.tuple_of(length)?;
         let value = self.m.note_normal(call);
         self.give(if is_same { value } else { value.unmarked() })
@@ -300,42 +302,32 @@ impl Running<'_> {
         let call = self.call_of(function)?;
         let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, NONE, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
     fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(value, NONE, |atom| Task::Metta(atom, type_atom))
+        self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
     /// Hands a call whose arguments are evaluated to the interpreter, at a site.
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(value, site, |atom| Task::Call(atom, type_atom))
+        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom))
     }
 
     /// Lets the interpreter do something and goes on with its results.
-    pub(super) fn interpret(&mut self, value: Ref, site: u32, task: impl FnOnce(Atom) -> Task) -> Result<(), Halt> {
-        self.m.interpreted += 1;
+    pub(super) fn interpret(&mut self, value: Ref, to: To, task: impl FnOnce(Atom) -> Task) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-        let found = interpreter::solve(self.runner, &self.space, task(atom));
-        self.m.steps += found.steps;
-        self.m.depth_max = self.m.depth_max.max(found.depth_max);
-        let mut results = Vec::with_capacity(found.results.len());
-        for (solution, atom) in found.results {
+        let found = self.hand_over(task(atom));
+        let mut results = Vec::new();
+        for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }
-        self.refresh();
-        if let Some(stop) = found.stop {
-            return Err(Halt::Stop(stop));
-        }
-        if let Some(limit) = found.limit {
-            return Err(Halt::Limit(limit));
-        }
-        self.deliver_all(results, site)
+        self.deliver_all(results, to)
     }
 
     /// A result of the interpreter or of a native function, with what it binds.

@@ -357,7 +357,10 @@ impl<'a> Listing<'a> {
         match guard {
             Guard::Number => "is a number".to_owned(),
             Guard::Bool => "is True or False".to_owned(),
-            Guard::Type(type_id) => format!("is of type {}", self.m.code.types[usize::from(type_id)]),
+            Guard::Type(type_id) | Guard::TypeInside(type_id) => {
+                format!("is of type {}", self.m.code.types[usize::from(type_id)])
+            }
+            Guard::Open => "has no type".to_owned(),
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
             Guard::NoSpace => "is no space".to_owned(),
@@ -383,7 +386,7 @@ impl<'a> Listing<'a> {
             Instruction::Return { slot: value } => format!("return {}", slot(value)),
             Instruction::Unreduced { .. } => format!("unreduced {}", self.slots(0, self.arguments)),
             Instruction::Answer => "answer".to_owned(),
-            Instruction::Child => "child".to_owned(),
+            Instruction::Child { index } => format!("child {index}"),
             Instruction::Escape => "escape".to_owned(),
             Instruction::Fail => "fail".to_owned(),
             Instruction::Commit => "commit".to_owned(),

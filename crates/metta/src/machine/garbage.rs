@@ -10,8 +10,8 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
-use super::choices::{Choice, ChoiceKind, Gathered};
-use super::code::{ANSWER, CHILD, Code, HEADER, Slot};
+use super::choices::{Choice, ChoiceKind, Gathered, To};
+use super::code::{ANSWER, Code, HEADER, Instruction, Slot};
 use super::evaluate;
 use super::run::NONE;
 use super::values::FOREIGN;
@@ -138,12 +138,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
 
     /// The slots of a frame that is suspended at a site.
     fn frame(&mut self, base: usize, site: u32) -> Result<(), Full> {
-        if site == CHILD {
-            let slots = evaluate::slots_of_tuple(&self.stack[base + HEADER..]);
-            return slots.into_iter().try_for_each(|slot| self.slot(base, slot));
-        }
         let code = self.code;
-        code.sites[site as usize].live.iter().try_for_each(|&slot| self.slot(base, slot))
+        let waiting = &code.sites[site as usize];
+        if let Instruction::Child { .. } = code.instructions[waiting.pc as usize] {
+            return evaluate::slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
+        }
+        waiting.live.iter().try_for_each(|&slot| self.slot(base, slot))
     }
 
     /// The frames that wait for a frame's result.
@@ -168,9 +168,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                     self.slot(base, slot)?;
                 }
             }
-            ChoiceKind::Results { results, site } => {
+            ChoiceKind::Results { results, to } => {
                 self.gathered(results.as_mut_slice())?;
-                self.resumed(base, *site)?;
+                match *to {
+                    To::Frame => {}
+                    To::Site(site) | To::Slot(site) => self.resumed(base, site)?,
+                }
             }
             ChoiceKind::Children { list, site, .. } => {
                 *list = self.copying.root(*list)?;
@@ -186,7 +189,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
 
     /// The slots of a frame that a choice goes on with at a site.
     fn resumed(&mut self, base: usize, site: u32) -> Result<(), Full> {
-        if site == NONE || site == ANSWER { Ok(()) } else { self.frame(base, site) }
+        if site == ANSWER { Ok(()) } else { self.frame(base, site) }
     }
 
     fn gathered(&mut self, results: &mut [Gathered]) -> Result<(), Full> {

@@ -20,6 +20,7 @@ mod code;
 mod compile;
 mod evaluate;
 mod explain;
+mod fuel;
 mod garbage;
 mod native;
 mod run;
@@ -34,7 +35,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
 use choices::{Choice, ChoiceKind, Floor};
-use code::{ANSWER, Code, HEADER, Pc, TypeId};
+use code::{ANSWER, Code, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
 use run::Trying;
@@ -46,6 +47,9 @@ use values::{Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.
 const WORDS_PER_FRAME: usize = 12;
+
+/// Words that the stack has in any case.
+const STACK_MIN: usize = 1 << 8;
 
 /// Why the machine stops.
 pub(crate) enum Halt {
@@ -88,11 +92,12 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
-    typed: FxHashMap<(Ref, TypeId), bool>,
+    typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
     bool_type: TypeId,
     atom_type: TypeId,
+    expression_type: TypeId,
     stack_max: usize,
     /// Calls and steps until limits are looked at, and how many there were when that was decided.
     fuel: u32,
@@ -127,6 +132,7 @@ impl Machine {
         let number_type = code.type_id(&Atom::symbol(names::NUMBER)).expect("the first types fit");
         let bool_type = code.type_id(&Atom::symbol(names::BOOL)).expect("the first types fit");
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
+        let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
         let trying = Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, matched: false };
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
@@ -154,6 +160,7 @@ impl Machine {
             number_type,
             bool_type,
             atom_type,
+            expression_type,
             stack_max: 0,
             fuel: 1,
             fuel_given: 0,
@@ -224,7 +231,8 @@ impl<'r> Running<'r> {
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
-        self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(1 << 12);
+        self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
+        self.m.stack.truncate(self.m.stack_max);
         self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
         if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
@@ -252,6 +260,11 @@ impl<'r> Running<'r> {
             Some(pc) => {
                 self.m.pc = pc;
                 Ok(())
+            }
+            // On its own `Empty` is a result like any other.
+            None if atom.is_symbol(names::EMPTY) => {
+                self.results.push(atom.clone());
+                Err(Halt::Complete)
             }
             None => {
                 let mut scope = Scope::default();
@@ -288,7 +301,7 @@ impl<'r> Running<'r> {
         if limit.is_some() {
             self.add_results_so_far();
         }
-        self.runner.form_steps.add(u64::from(self.m.fuel_given - self.m.fuel));
+        self.settle_fuel();
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
@@ -299,6 +312,9 @@ impl<'r> Running<'r> {
     /// What the outermost expression has found so far, but for its errors, which a later result might hide.
     fn add_results_so_far(&mut self) {
         let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
+        if collector.site != ANSWER {
+            return;
+        }
         let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
         for value in found {
             if !self.m.is_error(value) || self.m.is_overflow(value) {
@@ -307,43 +323,5 @@ impl<'r> Running<'r> {
                 self.results.push(atom);
             }
         }
-    }
-
-    /// Looks at the limits, on entering a function.
-    #[cold]
-    fn look(&mut self, function: u32) -> Result<(), Halt> {
-        let count = usize::from(self.m.code.functions[function as usize].arguments);
-        self.look_at_limits()?;
-        if self.m.is_crowded() {
-            self.collect_garbage(count)?;
-        }
-        Ok(())
-    }
-
-    /// Looks at the limits, where nothing is laid out for a collection of garbage.
-    #[cold]
-    fn look_without_call(&mut self, _: Ref) -> Result<(), Halt> {
-        self.look_at_limits()
-    }
-
-    fn look_at_limits(&mut self) -> Result<(), Halt> {
-        let depth = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
-        self.m.depth_max = depth;
-        let taken = self.m.fuel_given;
-        self.m.fuel_given = 0;
-        let reached = self.watch.advance(u64::from(taken), &mut self.runner.form_steps);
-        self.give_fuel();
-        reached.map_or(Ok(()), |limit| Err(Halt::Limit(limit)))
-    }
-
-    fn give_fuel(&mut self) {
-        let fuel = self.watch.steps_until_look(&self.runner.form_steps);
-        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
-    }
-
-    /// The end of the frame at hand when it belongs to the whole evaluation.
-    #[allow(dead_code)]
-    fn is_outermost(&self) -> bool {
-        self.m.base == 0 && HEADER > 0
     }
 }

@@ -1,13 +1,15 @@
 //! Native functions: called through their Rust side on atoms.
 
-use super::choices::Gathered;
+use super::choices::{Gathered, To};
 use super::code::Slot;
 use super::types::Signature;
 use super::values::Scope;
 use super::{Halt, Running};
+use crate::interpreter::{self, Found, Task};
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use crate::stdlib;
+use crate::types;
 use region::Ref;
 use space::{Atom, Solution};
 
@@ -41,19 +43,59 @@ impl Running<'_> {
             Outcome::NotReducible => {
                 let children: Vec<Ref> = std::iter::once(reference).chain(arguments.iter().copied()).collect();
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-                return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], site);
+                return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], To::Site(site));
             }
             Outcome::Failure(message) => {
-                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms).collect::<Vec<_>>());
+                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
                 vec![(Solution::new(), names::error(call, message))]
             }
             Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
         };
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
-            loaded.push(self.load_result(solution, &atom, &mut scope)?);
+            if interpreter::is_function(&atom) {
+                // What is code is run, whatever type the function has.
+                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
+                self.run_function(call, atom, &mut scope, &mut loaded)?;
+            } else {
+                loaded.push(self.load_result(solution, &atom, &mut scope)?);
+            }
         }
-        self.deliver_all(loaded, site)
+        self.deliver_all(loaded, To::Site(site))
+    }
+
+    /// Lets the interpreter run code that a call was reduced to.
+    fn run_function(
+        &mut self,
+        call: Atom,
+        body: Atom,
+        scope: &mut Scope,
+        loaded: &mut Vec<Gathered>,
+    ) -> Result<(), Halt> {
+        let type_atom = match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
+            .as_slice()
+        {
+            [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
+            _ => names::undefined(),
+        };
+        let found = self.hand_over(Task::Code(call, body, type_atom));
+        for (solution, atom) in self.accept_found(found)? {
+            loaded.push(self.load_result(solution, &atom, scope)?);
+        }
+        Ok(())
+    }
+
+    /// What the interpreter has found, unless the evaluation ends with it.
+    pub(super) fn accept_found(&mut self, found: Found) -> Result<Vec<(Solution, Atom)>, Halt> {
+        self.m.interpreted += 1;
+        self.m.steps += found.steps;
+        self.m.depth_max = self.m.depth_max.max(found.depth_max);
+        self.refresh();
+        match (found.stop, found.limit) {
+            (Some(stop), _) => Err(Halt::Stop(stop)),
+            (None, Some(limit)) => Err(Halt::Limit(limit)),
+            (None, None) => Ok(found.results),
+        }
     }
 
     /// The signature of a native function whose type has variables, as far as the machine knows it.

@@ -7,11 +7,10 @@
 //!    (`choices.rs`).
 //! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
 
-use super::choices::{Choice, ChoiceKind};
 use super::code::{
-    ANSWER, Arithmetic, CHILD, Code, Comparison, Guard, HEADER, Instruction, Kind, NEXT_RULE, Pc, Site, Slot, TypeId,
+    Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Site, Slot, TypeId,
 };
-use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, Values, is_small, word};
+use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -203,7 +202,7 @@ impl Running<'_> {
     fn rarely(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
             Instruction::Answer => self.answer(),
-            Instruction::Child => self.next_child(),
+            Instruction::Child { index } => self.next_child(index),
             Instruction::Escape => {
                 let error = self.m.acc;
                 self.give(error)
@@ -430,10 +429,12 @@ impl Running<'_> {
             Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
+            Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_open(value),
-            Guard::Type(type_id) => self.has_type(value, type_id),
+            Guard::Type(type_id) => self.has_type(value, type_id, false),
+            Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
         }
     }
 

@@ -152,8 +152,6 @@ impl Running<'_> {
     fn result_of(&mut self, result: &Atom, formals: &[Atom]) -> Option<Option<TypeId>> {
         match result {
             Atom::Variable(_) if formals.iter().all(|formal| formal.is_ground()) => Some(None),
-            // As a result it would otherwise end the evaluation as `Atom` does.
-            Atom::Symbol(name) if name.as_str() == names::EXPRESSION => Some(Some(0)),
             Atom::Symbol(name) if [names::SYMBOL, names::VARIABLE, names::GROUNDED].contains(&name.as_str()) => None,
             ground if ground.is_ground() => self.m.code.type_id(ground).map(Some),
             _ => None,
@@ -182,12 +180,21 @@ impl Running<'_> {
         !types::agree(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
     }
 
+    /// The same inside a type, where `Atom` is a type like any other.
+    pub(super) fn agrees_deeply(&mut self, actual: TypeId, expected: TypeId) -> bool {
+        if actual == 0 || expected == 0 || actual == expected {
+            return true;
+        }
+        let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
+        !types::agree_deeply(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
+    }
+
     pub(super) fn type_atom(&self, type_id: TypeId) -> Atom {
         self.m.code.types[usize::from(type_id)].clone()
     }
 
     /// Whether a value is of a type in one way, which binds nothing. What is asked of a symbol or constant is kept.
-    pub(super) fn has_type(&mut self, value: Ref, type_id: TypeId) -> bool {
+    pub(super) fn has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
         if type_id == 0 {
             return true;
         }
@@ -200,20 +207,20 @@ impl Running<'_> {
             return type_id == self.m.bool_type;
         }
         let is_kept = value.tag() == SYMBOL || value.tag() == FOREIGN && value.payload() & 1 == 0;
-        if let Some(&known) = self.m.typed.get(&(value, type_id)).filter(|_| is_kept) {
+        if let Some(&known) = self.m.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
             return known;
         }
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-        let has = self.atom_has_type(&atom, type_id);
+        let has = self.atom_has_type(&atom, type_id, is_deep);
         if is_kept {
-            self.m.typed.insert((value, type_id), has);
+            self.m.typed.insert((value, type_id, is_deep), has);
         }
         has
     }
 
     /// Whether an atom is of a type in one way, which binds nothing.
-    pub(super) fn atom_has_type(&mut self, atom: &Atom, type_id: TypeId) -> bool {
+    pub(super) fn atom_has_type(&mut self, atom: &Atom, type_id: TypeId, is_deep: bool) -> bool {
         let expected = self.type_atom(type_id);
         if !atom.is_ground() || !expected.is_ground() || types::accepts_raw(&expected, atom) {
             return false;
@@ -221,20 +228,22 @@ impl Running<'_> {
         let found = types::types_of(&self.space, atom, &mut self.runner.variables);
         found.iter().all(types::AtomType::is_valid)
             && found.iter().any(|found| {
-                !types::agree(&expected, &found.atom, &Bindings::default(), &mut self.runner.variables).is_empty()
+                let source = &mut self.runner.variables;
+                let agree = if is_deep { types::agree_deeply } else { types::agree };
+                !agree(&expected, &found.atom, &Bindings::default(), source).is_empty()
             })
     }
 
     /// Whether a leaf of code has a type.
-    pub(super) fn leaf_has_type(&mut self, atom: &Atom, leaf: Ref, type_id: TypeId) -> bool {
+    pub(super) fn leaf_has_type(&mut self, atom: &Atom, leaf: Ref, type_id: TypeId, is_deep: bool) -> bool {
         if type_id == 0 {
             return true;
         }
-        if let Some(&known) = self.m.typed.get(&(leaf, type_id)) {
+        if let Some(&known) = self.m.typed.get(&(leaf, type_id, is_deep)) {
             return known;
         }
-        let has = self.atom_has_type(atom, type_id);
-        self.m.typed.insert((leaf, type_id), has);
+        let has = self.atom_has_type(atom, type_id, is_deep);
+        self.m.typed.insert((leaf, type_id, is_deep), has);
         has
     }
 
@@ -288,18 +297,24 @@ impl Running<'_> {
     }
 
     fn has_no_type(&mut self, symbol: Ref) -> bool {
-        if let Some(&known) = self.m.typed.get(&(symbol, TypeId::MAX)) {
+        if let Some(&known) = self.m.typed.get(&(symbol, TypeId::MAX, false)) {
             return known;
         }
         let atom = self.m.leaf_atom(symbol);
         let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
         let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
-        self.m.typed.insert((symbol, TypeId::MAX), is_open);
+        self.m.typed.insert((symbol, TypeId::MAX, false), is_open);
         is_open
     }
 }
 
 impl Machine {
+    /// What results are evaluated to, given the type that is declared: `Expression` would otherwise end the evaluation as
+    /// `Atom` does.
+    pub(super) fn evaluated_as(&self, declared: TypeId) -> TypeId {
+        if declared == self.expression_type { 0 } else { declared }
+    }
+
     /// A leaf that is no variable and no number of the heap, as an atom.
     pub(super) fn leaf_atom(&self, leaf: Ref) -> Atom {
         match leaf.tag() {

@@ -5,6 +5,7 @@
 //! 3. An expression whose children are settled is noted as settled too, under the number that rules stand at: as long as no
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
+use super::choices::To;
 use super::code::{NEXT_RULE, Part, Pc, Slot};
 use super::values::{EMPTY, ERROR, FOREIGN, SYMBOL, Scope, TERM, is_small};
 use super::{Halt, Machine, Running};
@@ -233,7 +234,7 @@ impl Running<'_> {
     /// Calls what was thought to be data.
     fn call_built(&mut self, call: Ref, type_id: u16, site: u32) -> Result<(), Halt> {
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, site, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom))
     }
 
     /// A value with everything bound in it put in.

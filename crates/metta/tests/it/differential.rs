@@ -5,7 +5,7 @@
 
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
-use metta::{Limits, MemoryWorld, RunEnd, Runner};
+use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
 
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: u64 = 20_000;
@@ -46,6 +46,19 @@ fn line_by_line(text: &str) -> generate::Ran {
     printed(&output.printed(), &end)
 }
 
+/// Each evaluator in turn.
+fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
+    move |text| {
+        let world = MemoryWorld::default();
+        let output = world.output();
+        let mut runner = Runner::new(Box::new(world));
+        runner.set_evaluator(evaluator);
+        *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+        let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
+        printed(&output.printed(), &end)
+    }
+}
+
 /// Nothing differs, and most programs were compared.
 #[track_caller]
 fn assert_agree(report: &Report) {
@@ -56,6 +69,54 @@ fn assert_agree(report: &Report) {
 #[test]
 fn generated_programs_print_the_same_line_by_line() {
     assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
+}
+
+/// What was printed, without the names of numbered variables: those that are made equal share one, and which does not
+/// matter.
+fn nameless(ran: generate::Ran) -> generate::Ran {
+    let generate::Ran::Printed(lines) = ran else { return ran };
+    let results = lines.iter().flat_map(|line| results_of(line));
+    let plain = |result: &str| match without_names(result) {
+        // The parts of a list of results stand for themselves as well.
+        bag if bag.contains("(bag") => bag.split('#').map(|part| part.trim_start_matches(char::is_numeric)).collect(),
+        result => renamed(&result),
+    };
+    generate::Ran::Printed(results.map(plain).collect())
+}
+
+/// The results in a line: which of their variables are one does not matter, since each result stands for itself.
+fn results_of(line: &str) -> Vec<&str> {
+    let (mut depth, mut is_quoted, mut from, mut results) = (0, false, 0, Vec::new());
+    for (place, letter) in line.char_indices() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth -= 1,
+            ',' if !is_quoted && depth == 0 => results.push(&line[std::mem::replace(&mut from, place + 1)..place]),
+            _ => {}
+        }
+    }
+    results.push(&line[from..]);
+    results
+}
+
+fn without_names(line: &str) -> String {
+    let mut plain = String::new();
+    for (index, part) in line.split('$').enumerate() {
+        let end = part.find([' ', ')', ']', ',']).unwrap_or(part.len());
+        let name = part[..end].find('#').filter(|_| index > 0).unwrap_or(0);
+        plain.extend((index > 0).then_some('$'));
+        plain.push_str(&part[name..]);
+    }
+    plain
+}
+
+#[test]
+fn generated_programs_print_the_same_in_both_evaluators() {
+    let interpreter = by(Evaluator::Interpreter);
+    let machine = by(Evaluator::Machine);
+    let report = compare(seeds(0..600), program, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    assert_agree(&report);
 }
 
 /// How many of some lines are like this, in percent.

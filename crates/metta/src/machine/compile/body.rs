@@ -3,7 +3,7 @@
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Label, Later};
 use crate::machine::code::{Guard, HEADER, Instruction, Part, Slot, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::{EMPTY, SYMBOL};
+use crate::machine::values::{COMPOUND, EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
@@ -37,8 +37,14 @@ impl Compiler<'_, '_> {
             let slot = self.slot_of(variable);
             return self.finish(slot, dest);
         }
-        if let Some(leaf) = self.run.m.values.constant_leaf(atom) {
-            return self.load(leaf, dest);
+        match (self.run.m.values.constant_leaf(atom), dest) {
+            // As an argument that is not evaluated `Empty` is an atom like any other.
+            (Some(EMPTY), Dest::Slot(dst)) => {
+                self.emit(Instruction::Load { dst, value: EMPTY });
+                return self.mark_live(dst);
+            }
+            (Some(leaf), _) => return self.load(leaf, dest),
+            (None, _) => {}
         }
         let template = self.template(atom);
         let dst = self.target(dest);
@@ -97,7 +103,7 @@ impl Compiler<'_, '_> {
             return self.finish(dst, dest);
         }
         let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
-        if leaf == EMPTY || self.run.leaf_has_type(atom, leaf, type_id) {
+        if leaf == EMPTY || self.run.leaf_has_type(atom, leaf, type_id, false) {
             self.load(leaf, dest);
         } else {
             self.plain(atom, type_id, dest);
@@ -187,7 +193,7 @@ impl Compiler<'_, '_> {
             }
             head => {
                 let mut guards = Vec::new();
-                if !self.head_is_open(head, arity, &mut guards) {
+                if !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
                     return self.plain(atom, type_id, dest);
                 }
                 self.guard(&guards, atom, type_id, dest);
@@ -380,7 +386,12 @@ impl Compiler<'_, '_> {
             Atom::Variable(_) => true,
             Atom::Expression(expression) if !expression.is_empty() => {
                 let children = expression.children();
-                let Atom::Symbol(_) = &children[0] else { return false };
+                if !matches!(children[0], Atom::Symbol(_)) {
+                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
+                    return is_data
+                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
+                        && children[1..].iter().all(|child| self.is_same(child));
+                }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
                 matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
@@ -403,6 +414,7 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        let result = self.run.m.evaluated_as(result);
         let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
         self.typed_call(function, &signature.formals, &children[1..], dest);
     }
@@ -512,23 +524,29 @@ impl Compiler<'_, '_> {
         match atom {
             Atom::Variable(variable) => {
                 let Some(&slot) = self.state.variables.get(variable) else { return true };
-                guards.push(Instruction::Guard { slot, guard: self.guard_for(type_id), or: 0 });
+                guards.push(Instruction::Guard { slot, guard: self.guard_for(type_id, is_nested), or: 0 });
                 true
             }
-            Atom::Expression(expression) if !expression.is_empty() => self.call_agrees(atom, type_id, guards),
+            Atom::Expression(expression) if !expression.is_empty() => {
+                self.call_agrees(atom, type_id, is_nested, guards)
+            }
             leaf => match self.run.m.values.constant_leaf(leaf) {
-                Some(known) => self.run.leaf_has_type(leaf, known, type_id),
+                Some(known) => self.run.leaf_has_type(leaf, known, type_id, is_nested),
                 None => type_id == 0,
             },
         }
     }
 
+    fn result_agrees(&mut self, result: TypeId, type_id: TypeId, is_nested: bool) -> bool {
+        if is_nested { self.run.agrees_deeply(result, type_id) } else { self.run.agrees_statically(result, type_id) }
+    }
+
     /// Whether what stands first in an expression has no function type, so that the expression is a tuple.
-    fn head_is_open(&mut self, head: &Atom, arity: usize, guards: &mut Vec<Instruction>) -> bool {
+    fn head_is_open(&mut self, head: &Atom, guard: Guard, guards: &mut Vec<Instruction>) -> bool {
         match head {
             Atom::Variable(variable) => {
                 if let Some(&slot) = self.state.variables.get(variable) {
-                    guards.push(Instruction::Guard { slot, guard: Guard::Head(arity as Slot), or: 0 });
+                    guards.push(Instruction::Guard { slot, guard, or: 0 });
                 }
                 true
             }
@@ -538,38 +556,46 @@ impl Compiler<'_, '_> {
                     let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
                     self.run.is_open(inner)
                 }
-                Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, expression.len() - 1, guards),
+                Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, Guard::Open, guards),
                 Some(_) => false,
             },
             _ => false,
         }
     }
 
-    fn guard_for(&self, type_id: TypeId) -> Guard {
+    fn guard_for(&self, type_id: TypeId, is_nested: bool) -> Guard {
         match type_id {
             0 => Guard::Plain,
             number if number == self.run.m.number_type => Guard::Number,
             bool if bool == self.run.m.bool_type => Guard::Bool,
+            other if is_nested => Guard::TypeInside(other),
             other => Guard::Type(other),
         }
     }
 
-    fn call_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<Instruction>) -> bool {
+    fn call_agrees(
+        &mut self,
+        call: &Atom,
+        type_id: TypeId,
+        is_nested: bool,
+        guards: &mut Vec<Instruction>,
+    ) -> bool {
         let children = call.children().expect("a call is an expression");
         let arity = children.len() - 1;
         let Some(head) = self.run.m.values.constant_leaf(&children[0]) else {
-            return self.head_is_open(&children[0], arity, guards);
+            let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::Open };
+            return self.head_is_open(&children[0], guard, guards);
         };
         if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
             let bool_type = self.run.m.bool_type;
             return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
-            HeadKind::Untyped => true,
-            HeadKind::Raw { result } => self.run.agrees_statically(result, type_id),
+            HeadKind::Untyped => type_id == 0 || self.run.is_open(head),
+            HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
             HeadKind::Typed(signature) => {
                 let result = signature.result.unwrap_or(type_id);
-                self.run.agrees_statically(result, type_id)
+                self.result_agrees(result, type_id, is_nested)
                     && signature.formals.iter().zip(&children[1..]).all(|(formal, child)| match formal {
                         Formal::Raw => true,
                         Formal::Expression => self.is_raw_expression(child, guards),

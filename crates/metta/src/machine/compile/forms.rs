@@ -99,7 +99,7 @@ impl Compiler<'_, '_> {
         }
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), dest, state, join, errors });
+        self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors });
         let before = self.state.clone();
         self.value(then, type_id, dest);
         if let Some(join) = join {
@@ -137,6 +137,10 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        if self.is_form {
+            // The variables of a form keep their names, whatever they are bound to.
+            self.make_variables(pattern);
+        }
         let slot = self.slot();
         self.argument(value, 0, slot);
         if matches!(pattern, Atom::Expression(_)) {
@@ -465,7 +469,7 @@ impl Compiler<'_, '_> {
 
     /// A native function that is called through its Rust side; its results are evaluated as its type says.
     fn native(&mut self, head: Ref, signature: &Signature, arguments: &[Atom], dest: Dest) {
-        let result = signature.result.unwrap_or(0);
+        let result = self.run.m.evaluated_as(signature.result.unwrap_or(0));
         let is_final = result != 0;
         let write = |compiler: &mut Self, dest: Dest| {
             let block = compiler.slots(HEADER + arguments.len());
