@@ -9,7 +9,8 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{HEADER, Key, Pc, Slot};
+use super::code::{HEADER, Instruction, Key, Pc, Slot};
+use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FOREIGN, TERM, is_small};
 use super::{Halt, Machine, Running};
@@ -133,7 +134,12 @@ impl Machine {
 
     /// The end of the frame at hand as far as a site needs it.
     fn frame_end(&self, base: usize, site: u32) -> usize {
-        base + HEADER + usize::from(self.site(site).at)
+        let site = self.site(site);
+        let slots = match self.code.instructions[site.pc as usize] {
+            Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
+            _ => usize::from(site.at),
+        };
+        base + HEADER + slots
     }
 
     /// Keeps all memory that is in use now.

@@ -30,6 +30,11 @@ pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
     EXPRESSION..child
 }
 
+/// How many slots such a frame has, given the word of its first.
+pub(super) fn slots_of_whole_tuple(shape: u32) -> usize {
+    usize::from(CHILDREN) + (Ref::from_bits(shape).payload() >> 16) as usize
+}
+
 impl Code {
     /// The site where an expression that is evaluated child by child takes the result of a child.
     fn child_site(&mut self, index: usize) -> u32 {

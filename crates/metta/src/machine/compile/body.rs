@@ -588,7 +588,7 @@ impl Compiler<'_, '_> {
         };
         if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
             let bool_type = self.run.m.bool_type;
-            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, guards).is_some();
+            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, true, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => type_id == 0 || self.run.is_open(head),

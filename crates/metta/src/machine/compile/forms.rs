@@ -356,7 +356,7 @@ impl Compiler<'_, '_> {
         let bool_type = self.run.m.bool_type;
         let mut guards = Vec::new();
         let sides = if self.run.agrees_statically(bool_type, type_id) {
-            self.sides_agree(left, right, &mut guards)
+            self.sides_agree(left, right, false, &mut guards)
         } else {
             None
         };
@@ -366,7 +366,13 @@ impl Compiler<'_, '_> {
     }
 
     /// The type that both sides of `==` are evaluated to, if their types agree and the guards hold.
-    pub(super) fn sides_agree(&mut self, left: &Atom, right: &Atom, guards: &mut Vec<Instruction>) -> Option<TypeId> {
+    pub(super) fn sides_agree(
+        &mut self,
+        left: &Atom,
+        right: &Atom,
+        is_nested: bool,
+        guards: &mut Vec<Instruction>,
+    ) -> Option<TypeId> {
         let number = self.run.m.number_type;
         let (first, second) = (self.side(left), self.side(right));
         match (first, second) {
@@ -375,7 +381,7 @@ impl Compiler<'_, '_> {
                 Some(0)
             }
             (Side::Number, _) | (_, Side::Number) => {
-                let agree = self.agrees(left, number, false, guards) && self.agrees(right, number, false, guards);
+                let agree = self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
                 agree.then_some(number)
             }
             (Side::Open, Side::Slot(slot)) | (Side::Slot(slot), Side::Open) => {
@@ -383,7 +389,7 @@ impl Compiler<'_, '_> {
                 Some(0)
             }
             (Side::Call, Side::Slot(_)) | (Side::Slot(_), Side::Call) => {
-                let agree = self.agrees(left, number, false, guards) && self.agrees(right, number, false, guards);
+                let agree = self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
                 agree.then_some(number)
             }
             (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
