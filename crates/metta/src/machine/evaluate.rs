@@ -85,6 +85,15 @@ impl Running<'_> {
 
     /// Evaluates a value as the result of the frame at hand.
     pub(super) fn evaluate_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
+        let mut inner = self.begin_here(value, type_id)?;
+        while let Some(child) = inner {
+            inner = self.begin_here(child, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to evaluate a value; gives the child that is to be evaluated first, its frame made, if there is one.
+    fn begin_here(&mut self, value: Ref, type_id: TypeId) -> Result<Option<Ref>, Halt> {
         self.m.steps += 1;
         self.m.fuel -= 1;
         if self.m.fuel == 0 {
@@ -92,16 +101,16 @@ impl Running<'_> {
         }
         let mut value = self.m.values.heap.walk(value);
         if let Some(settled) = self.settled(value, type_id) {
-            return self.give(settled);
+            return self.give(settled).map(|()| None);
         }
         if value.tag() == TERM {
             value = self.m.values.open_term(value)?;
         }
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
-            return self.cast_here(value, type_id);
+            return self.cast_here(value, type_id).map(|()| None);
         }
         if self.m.is_error(value) && self.m.values.heap.length(value) == 3 {
-            return self.give(value);
+            return self.give(value).map(|()| None);
         }
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         let arity = self.m.values.heap.length(value) - 1;
@@ -109,9 +118,9 @@ impl Running<'_> {
             HeadKind::Untyped if arity < TUPLE_MAX => self.begin_tuple(value, type_id),
             HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
                 let result = self.m.evaluated_as(result);
-                self.call_raw(value, head, arity, result)
+                self.call_raw(value, head, arity, result).map(|()| None)
             }
-            _ => self.interpret_here(value, type_id),
+            _ => self.interpret_here(value, type_id).map(|()| None),
         }
     }
 
@@ -133,7 +142,7 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
+    fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<Option<Ref>, Halt> {
         let length = self.m.values.heap.length(value);
         self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
@@ -144,7 +153,10 @@ impl Running<'_> {
     /// A child has come to a result.
     pub(super) fn next_child(&mut self, index: Slot) -> Result<(), Halt> {
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
-        self.walk_tuple(usize::from(index) + 1, length)
+        match self.walk_tuple(usize::from(index) + 1, length)? {
+            Some(child) => self.evaluate_here(child, 0),
+            None => Ok(()),
+        }
     }
 
     fn original_child(&self, index: usize) -> Ref {
@@ -152,21 +164,25 @@ impl Running<'_> {
         self.m.values.heap.walk(self.m.values.heap.child(expression, index))
     }
 
-    /// Goes on with the children of a tuple from this one on.
-    fn walk_tuple(&mut self, from: usize, length: usize) -> Result<(), Halt> {
+    /// Goes on with the children of a tuple from this one on; gives the one that is to be evaluated, if there is one.
+    fn walk_tuple(&mut self, from: usize, length: usize) -> Result<Option<Ref>, Halt> {
         for index in from..length {
             let child = self.original_child(index);
             match self.settled(child, 0) {
-                Some(EMPTY) => return self.fail(),
+                Some(EMPTY) => return self.fail().map(|()| None),
                 Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
-                None => return self.evaluate_child(index, length, child),
+                None => {
+                    self.enter_child(index, length)?;
+                    return Ok(Some(child));
+                }
             }
         }
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;
-        self.call_tuple(type_id as TypeId, length)
+        self.call_tuple(type_id as TypeId, length).map(|()| None)
     }
 
-    fn evaluate_child(&mut self, index: usize, length: usize, child: Ref) -> Result<(), Halt> {
+    /// Makes a frame for the evaluation of a child.
+    fn enter_child(&mut self, index: usize, length: usize) -> Result<(), Halt> {
         let at = usize::from(CHILDREN) + length;
         self.m.ensure(at + 2 * HEADER)?;
         let place = self.m.base + HEADER + at;
@@ -174,7 +190,7 @@ impl Running<'_> {
         self.m.stack[place + 1] = self.m.base as u32;
         self.m.stack[place + 2] = self.m.choices.len() as u32;
         self.m.base = self.m.frame_at(at as Slot, 0)?;
-        self.evaluate_here(child, 0)
+        Ok(())
     }
 
     /// All children are evaluated: the call is made in place of the tuple's frame.

@@ -71,7 +71,7 @@ fn explain_each(runner: &mut Runner, space: &SpaceRef, defined: &[Defined]) -> V
     running.m.code.names = Some(Vec::new());
     let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
     running.m.code.names = None;
-    running.runner.machine = Some(running.m);
+    running.runner.machine = Some(Box::new(running.m));
     texts
 }
 

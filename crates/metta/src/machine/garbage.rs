@@ -75,7 +75,7 @@ impl Machine {
 impl Running<'_> {
     /// Moves all that is reachable to a fresh region; the frame at hand holds so many arguments.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
-        let m = &mut *self.m;
+        let m = &mut self.m;
         let mut fresh = m.values.heap.open();
         let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
         let move_foreign = |reference| foreign.move_one(reference);

@@ -116,7 +116,7 @@ pub(crate) struct Machine {
 
 /// A machine at work for a runner.
 pub(crate) struct Running<'r> {
-    m: Box<Machine>,
+    m: Machine,
     runner: &'r mut Runner,
     space: SpaceRef,
     watch: Watch,
@@ -221,8 +221,8 @@ pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> An
 impl<'r> Running<'r> {
     fn new(runner: &'r mut Runner, space: &SpaceRef) -> Self {
         let m = match runner.machine.take() {
-            Some(machine) => machine,
-            None => Box::new(Machine::new(runner)),
+            Some(machine) => *machine,
+            None => Machine::new(runner),
         };
         let watch = Watch::begin(&runner.limits);
         Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope: Scope::default() }
@@ -305,7 +305,7 @@ impl<'r> Running<'r> {
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
-        self.runner.machine = Some(self.m);
+        self.runner.machine = Some(Box::new(self.m));
         answer
     }
 

@@ -121,9 +121,10 @@ impl Running<'_> {
     /// Runs until something halts it.
     pub(super) fn run(&mut self) -> Halt {
         loop {
-            let instruction = self.m.code.instructions[self.m.pc as usize];
+            let pc = self.m.pc as usize;
             self.m.pc += 1;
-            let done = match instruction {
+            // Matched in place: copying the whole instruction would cost more than most of them do.
+            let done = match self.m.code.instructions[pc] {
                 Instruction::Call { function, site, begun } => self.call(function, site, begun),
                 Instruction::TailCall { function, at } => self.tail_call(function, at),
                 Instruction::Return { slot } => {

@@ -191,7 +191,7 @@ impl Running<'_> {
 
     /// Builds what a template says.
     pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
-        let m = &mut *self.m;
+        let m = &mut self.m;
         let mut scratch = std::mem::take(&mut m.scratch);
         scratch.clear();
         for part in &m.code.templates[template as usize] {
