@@ -280,7 +280,7 @@ impl<'a> Listing<'a> {
     fn slot(&self, slot: Slot) -> String {
         let of_code = || self.m.code.names.iter().flatten().filter(|(at, ..)| self.code.contains(&(*at as usize)));
         let of_slot = || of_code().filter(|(_, other, _)| *other == slot);
-        let before = of_slot().filter(|(at, ..)| *at as usize <= self.at).last();
+        let before = of_slot().rfind(|(at, ..)| *at as usize <= self.at);
         match before.or(of_slot().next()) {
             Some((_, _, name)) if of_code().any(|(_, other, taken)| *other < slot && taken == name) => {
                 format!("${name}.{slot}")

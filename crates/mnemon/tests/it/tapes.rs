@@ -5,8 +5,8 @@ use crate::history::{DIRECTORY, Writer, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use mnemon::{
-    Base, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd, Reporter, Tape, TapeReader,
-    syntax,
+    Base, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd, Reporter, Tape,
+    TapeReader, syntax,
 };
 use std::sync::Arc;
 use std::time::Duration;
