@@ -260,7 +260,12 @@ pub fn agree(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut Variab
 }
 
 /// Whether two types unify, with `%Undefined%` agreeing at any depth. A variable that agrees with it becomes it.
-pub(crate) fn agree_deeply(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut VariableSource) -> Vec<Bindings> {
+pub(crate) fn agree_deeply(
+    left: &Atom,
+    right: &Atom,
+    bindings: &Bindings,
+    source: &mut VariableSource,
+) -> Vec<Bindings> {
     let mut open = Vec::new();
     let left = open_undefined(&bindings.resolve(left), &mut open, source);
     let right = open_undefined(&bindings.resolve(right), &mut open, source);

@@ -332,4 +332,3 @@ fn matches_deeply(parts: &[RowPart], row: &[Term], answer: &mut [Term], terms: &
     }
     true
 }
-

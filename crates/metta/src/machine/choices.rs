@@ -128,7 +128,8 @@ impl Machine {
         let choice = &self.choices[last];
         let (base, trail, heap, foreign) = (choice.base, choice.trail, choice.heap, choice.foreign);
         self.undo_to(trail);
-        let (heap, foreign) = if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
+        let (heap, foreign) =
+            if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
         self.values.heap.rewind(&mut self.values.region, heap);
         self.values.foreign.truncate(foreign);
         self.base = base;
@@ -273,7 +274,9 @@ impl Running<'_> {
         if !(bound.is_empty() && is_lasting(value)) {
             self.m.raise_floor();
         }
-        let ChoiceKind::Collector(collector) = &mut self.m.choices[level].kind else { unreachable!("it is a collector") };
+        let ChoiceKind::Collector(collector) = &mut self.m.choices[level].kind else {
+            unreachable!("it is a collector")
+        };
         collector.results.push(Gathered { value, bound });
         Ok(())
     }
@@ -544,4 +547,3 @@ impl Machine {
 pub(super) fn shape_key(length: u32, head: Ref) -> u64 {
     u64::from(length) << 33 | 1 << 32 | u64::from(head.bits())
 }
-

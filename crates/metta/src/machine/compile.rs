@@ -18,15 +18,15 @@ mod minimal;
 mod parametric;
 mod spaces;
 
+use super::choices::shape_key;
 use super::code::{
     Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, Switch,
     TypeId,
 };
-use super::choices::shape_key;
 use super::values::is_small;
 use super::{Halt, Running};
 use crate::names;
-use region::{Ref, tag};
+use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
@@ -64,8 +64,6 @@ enum Fact {
     Number,
     /// A truth value.
     Bool,
-    /// It is its own result.
-    Settled,
 }
 
 /// Where a value is wanted.
@@ -100,7 +98,16 @@ enum Later {
     /// An expression evaluated as it stands.
     Plain { label: Label, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// A conditional whose condition came to no truth value.
-    Stuck { label: Label, condition: Slot, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Stuck {
+        label: Label,
+        condition: Slot,
+        atom: Atom,
+        type_id: TypeId,
+        dest: Dest,
+        state: State,
+        join: Option<Label>,
+        errors: Errors,
+    },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
     /// An error that is a value like any other.

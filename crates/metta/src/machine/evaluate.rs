@@ -177,7 +177,11 @@ impl Running<'_> {
     pub(super) fn next_child(&mut self, index: Slot) -> Result<(), Halt> {
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
         let next = usize::from(index) + 1;
-        if length & TYPED == 0 { self.walk_tuple(next, length)? } else { self.walk_typed(next, length & !TYPED)? }
+        if length & TYPED == 0 {
+            self.walk_tuple(next, length)?
+        } else {
+            self.walk_typed(next, length & !TYPED)?
+        }
         self.evaluate_pending()
     }
 
@@ -310,9 +314,8 @@ impl Running<'_> {
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
         let unmarked = |value: Ref| value.unmarked();
-        let is_same = (0..length).all(|index| {
-            unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index))
-        });
+        let is_same = (0..length)
+            .all(|index| unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index)));
         let call = self.tuple_of(length)?;
         let value = self.m.note_normal(call);
         self.give(if is_same { value } else { value.unmarked() })

@@ -6,7 +6,9 @@
 //! 3. Instructions are written one a line: slots under the names of their variables, places as labels, what a site says
 //!    beside the instruction that it belongs to.
 
-use super::code::{ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId};
+use super::code::{
+    ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId,
+};
 use super::types::HeadKind;
 use super::{Machine, Running};
 use crate::names;
@@ -556,7 +558,9 @@ impl<'a> Listing<'a> {
         let slot = |slot| self.slot(slot);
         match instruction {
             Instruction::Own { .. } => "own".to_owned(),
-            Instruction::Leave { slot: value, type_id, .. } => format!("leave {}{}", slot(value), self.as_type(type_id)),
+            Instruction::Leave { slot: value, type_id, .. } => {
+                format!("leave {}{}", slot(value), self.as_type(type_id))
+            }
             Instruction::Reduct { slot: value } => format!("reduct {}", slot(value)),
             Instruction::Reduce { slot: value, site } => format!("reduce {}{}", slot(value), self.site(site)),
             Instruction::ReduceNative { operation, first, count, site } => {
@@ -569,7 +573,9 @@ impl<'a> Listing<'a> {
             Instruction::Unify { left, right, site, or } => {
                 format!("unify {} {}{}{}", slot(left), slot(right), self.site(site), self.or(or))
             }
-            Instruction::IfEqual { left, right, or } => format!("if-equal {} {}{}", slot(left), slot(right), self.or(or)),
+            Instruction::IfEqual { left, right, or } => {
+                format!("if-equal {} {}{}", slot(left), slot(right), self.or(or))
+            }
             Instruction::IfError { slot: value, or } => format!("if-error {}{}", slot(value), self.or(or)),
             Instruction::TailInterpret { slot: value, type_id } => {
                 format!("tail-interpret {}{}", slot(value), self.as_type(type_id))

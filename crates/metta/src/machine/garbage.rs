@@ -79,8 +79,7 @@ impl Running<'_> {
         let mut fresh = m.values.heap.open();
         let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
         let move_foreign = |reference| foreign.move_one(reference);
-        let copying =
-            m.values.heap.copy(&m.values.region, Mark::START, Bound::Kept, &mut fresh, move_foreign)?;
+        let copying = m.values.heap.copy(&m.values.region, Mark::START, Bound::Kept, &mut fresh, move_foreign)?;
         let seen = vec![0; m.stack.len() / 64 + 1];
         let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
         for slot in 0..arguments {

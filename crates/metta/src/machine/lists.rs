@@ -3,8 +3,8 @@
 //! A part of a list whose children are settled is settled itself unless its new head calls something; it is noted then, so
 //! that the rest of a list is not evaluated element by element each time it is taken.
 
-use super::code::{Instruction, Slot};
 use super::choices::To;
+use super::code::{Instruction, Slot};
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, TERM, is_small, small, word};
 use super::{Halt, Running};

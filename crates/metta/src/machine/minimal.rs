@@ -22,7 +22,11 @@ impl Running<'_> {
             Instruction::Leave { slot, type_id, call } => self.leave(slot, type_id, call),
             Instruction::Reduct { slot } => {
                 let value = self.m.read(slot);
-                if self.is_code(value, true)? { self.interpret(value, To::Frame, Task::Minimal) } else { self.give(value) }
+                if self.is_code(value, true)? {
+                    self.interpret(value, To::Frame, Task::Minimal)
+                } else {
+                    self.give(value)
+                }
             }
             Instruction::Reduce { slot, site } => self.reduce(slot, site),
             Instruction::ReduceNative { operation, first, count, site } => {

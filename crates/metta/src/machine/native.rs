@@ -45,7 +45,8 @@ impl Running<'_> {
                 return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], To::Site(site));
             }
             Outcome::Failure(message) => {
-                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
+                let call =
+                    Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
                 vec![(Solution::new(), names::error(call, message))]
             }
             Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
@@ -54,7 +55,8 @@ impl Running<'_> {
         for (solution, atom) in results {
             if interpreter::is_function(&atom) {
                 // What is code is run, whatever type the function has.
-                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
+                let call =
+                    Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
                 self.run_function(call, atom, &mut scope, &mut loaded)?;
             } else {
                 loaded.push(self.load_result(solution, &atom, &mut scope)?);
@@ -71,12 +73,13 @@ impl Running<'_> {
         scope: &mut Scope,
         loaded: &mut Vec<Gathered>,
     ) -> Result<(), Halt> {
-        let type_atom = match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
-            .as_slice()
-        {
-            [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
-            _ => names::undefined(),
-        };
+        let type_atom =
+            match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
+                .as_slice()
+            {
+                [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
+                _ => names::undefined(),
+            };
         let found = self.hand_over(Task::Code(call, body, type_atom));
         for (solution, atom) in self.accept_found(found)? {
             loaded.push(self.load_result(solution, &atom, scope)?);

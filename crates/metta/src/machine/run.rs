@@ -507,7 +507,9 @@ impl Running<'_> {
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => {
-                !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_settled_numbers(value)
+                !(value.is_expression() || value.tag() == TERM)
+                    || self.is_plain(value)
+                    || self.is_settled_numbers(value)
             }
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),

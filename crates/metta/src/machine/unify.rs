@@ -357,9 +357,9 @@ impl Machine {
     pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
         let mut scope = Scope::default();
         let atom = self.values.store(error, &mut scope, &mut space::VariableSource::default());
-        atom.children().and_then(|children| children.get(2)).is_some_and(|message| {
-            message.is_symbol(crate::names::STACK_OVERFLOW)
-        })
+        atom.children()
+            .and_then(|children| children.get(2))
+            .is_some_and(|message| message.is_symbol(crate::names::STACK_OVERFLOW))
     }
 }
 

@@ -368,7 +368,9 @@ impl Values {
     fn store_leaf(&mut self, walked: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
         match walked.tag() {
             SYMBOL => Atom::Symbol(self.symbols[walked.payload() as usize].clone()),
-            TERM => self.terms.read().expect("no panic while terms are locked").atom(Term::new(walked.payload())).clone(),
+            TERM => {
+                self.terms.read().expect("no panic while terms are locked").atom(Term::new(walked.payload())).clone()
+            }
             FOREIGN => self.foreign_of(walked).clone(),
             tag::VARIABLE => {
                 let variable = self.name_variable(walked, source);

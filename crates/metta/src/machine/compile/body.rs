@@ -137,7 +137,6 @@ impl Compiler<'_, '_> {
 
     fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
-            Some(Fact::Settled) => type_id == 0,
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
             None => false,
@@ -305,7 +304,14 @@ impl Compiler<'_, '_> {
 
     /// A call whose arguments are leaves and variables; where a variable's value is to be evaluated, the expression is
     /// evaluated as it stands. `None` if it is no such call.
-    fn call_with(&mut self, function: u32, arguments: &[Atom], formals: &[Formal], whole: Whole<'_>, dest: Dest) -> Option<()> {
+    fn call_with(
+        &mut self,
+        function: u32,
+        arguments: &[Atom],
+        formals: &[Formal],
+        whole: Whole<'_>,
+        dest: Dest,
+    ) -> Option<()> {
         if arguments.len() > SOURCES_MAX || arguments.iter().any(|argument| argument.children().is_some()) {
             return None;
         }
@@ -650,13 +656,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn call_agrees(
-        &mut self,
-        call: &Atom,
-        type_id: TypeId,
-        is_nested: bool,
-        guards: &mut Vec<Instruction>,
-    ) -> bool {
+    fn call_agrees(&mut self, call: &Atom, type_id: TypeId, is_nested: bool, guards: &mut Vec<Instruction>) -> bool {
         let children = call.children().expect("a call is an expression");
         let arity = children.len() - 1;
         let Some(head) = self.run.m.values.constant_leaf(&children[0]) else {
@@ -665,14 +665,13 @@ impl Compiler<'_, '_> {
         };
         if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
             let bool_type = self.run.m.bool_type;
-            return self.run.agrees_statically(bool_type, type_id) && self.sides_agree(left, right, true, guards).is_some();
+            return self.run.agrees_statically(bool_type, type_id)
+                && self.sides_agree(left, right, true, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => type_id == 0 || self.run.is_open(head),
             HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
-            HeadKind::Typed(signature) => {
-                self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards)
-            }
+            HeadKind::Typed(signature) => self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards),
             HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
                 Some((signature, more)) => {
                     guards.extend(more);

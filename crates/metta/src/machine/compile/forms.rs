@@ -100,7 +100,8 @@ impl Compiler<'_, '_> {
         }
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        let stuck = Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors };
+        let stuck =
+            Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors };
         self.later.push(stuck);
         if fused.is_some() {
             // The slots of the comparison are not assigned when numbers are compared on the way.
@@ -184,11 +185,14 @@ impl Compiler<'_, '_> {
         let [subject, branches] = parts;
         let mut guards = Vec::new();
         let pairs = branches.children().unwrap_or_default();
-        let is_static = branches.children().is_some() && pairs.iter().all(|pair| {
-            pair.children().is_some_and(|pair| {
-                pair.len() == 2 && !pair[1].is_symbol(names::NOT_REDUCIBLE) && !super::minimal::is_function(&pair[1])
-            })
-        });
+        let is_static = branches.children().is_some()
+            && pairs.iter().all(|pair| {
+                pair.children().is_some_and(|pair| {
+                    pair.len() == 2
+                        && !pair[1].is_symbol(names::NOT_REDUCIBLE)
+                        && !super::minimal::is_function(&pair[1])
+                })
+            });
         if !is_static || names::is_error(subject) || !self.agrees(subject, 0, false, &mut guards) {
             return false;
         }
@@ -226,7 +230,10 @@ impl Compiler<'_, '_> {
     /// The first of some branches whose pattern matches what is in a slot.
     fn branches(&mut self, found: Slot, form: &str, branches: &Atom, type_id: TypeId, dest: Dest) {
         let pairs: Option<Vec<[&Atom; 2]>> = branches.children().and_then(|branches| {
-            branches.iter().map(|branch| branch.children().and_then(|pair| <&[Atom; 2]>::try_from(pair).ok()).map(|[a, b]| [a, b])).collect()
+            branches
+                .iter()
+                .map(|branch| branch.children().and_then(|pair| <&[Atom; 2]>::try_from(pair).ok()).map(|[a, b]| [a, b]))
+                .collect()
         });
         let pairs = pairs.expect("the branches are pairs");
         if pairs.iter().any(|[pattern, _]| !matches!(pattern, Atom::Variable(_))) {
@@ -316,8 +323,7 @@ impl Compiler<'_, '_> {
         };
         let result = kind.result.unwrap_or(type_id);
         let mut guards = Vec::new();
-        if !self.run.agrees_statically(result, type_id)
-            || !self.arguments_agree(&kind.formals, arguments, &mut guards)
+        if !self.run.agrees_statically(result, type_id) || !self.arguments_agree(&kind.formals, arguments, &mut guards)
         {
             return self.plain(atom, type_id, dest);
         }
@@ -439,7 +445,8 @@ impl Compiler<'_, '_> {
                 Some(0)
             }
             (Side::Number, _) | (_, Side::Number) => {
-                let agree = self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
                 agree.then_some(number)
             }
             (Side::Open, Side::Slot(slot)) | (Side::Slot(slot), Side::Open) => {
@@ -447,7 +454,8 @@ impl Compiler<'_, '_> {
                 Some(0)
             }
             (Side::Call, Side::Slot(_)) | (Side::Slot(_), Side::Call) => {
-                let agree = self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
                 agree.then_some(number)
             }
             (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
@@ -484,7 +492,9 @@ impl Compiler<'_, '_> {
 
     fn bindings(&mut self, atom: &Atom, pairs: &Atom, body: &Atom, type_id: TypeId, dest: Dest) {
         let Some(pairs) = pairs.children() else { return self.plain(atom, type_id, dest) };
-        if !self.run.is_special_form("let", 3) || pairs.iter().any(|pair| pair.children().is_none_or(|pair| pair.len() != 2)) {
+        if !self.run.is_special_form("let", 3)
+            || pairs.iter().any(|pair| pair.children().is_none_or(|pair| pair.len() != 2))
+        {
             return self.plain(atom, type_id, dest);
         }
         let nested = pairs.iter().rev().fold(body.clone(), |body, pair| {
@@ -535,7 +545,8 @@ impl Compiler<'_, '_> {
     /// A native function that is called through its Rust side; its results are evaluated as its type says.
     fn native(&mut self, head: Ref, signature: &Signature, arguments: &[Atom], dest: Dest) {
         let result = self.run.m.evaluated_as(signature.result.unwrap_or(0));
-        let is_final = result != 0;
+        // A function of the library gives what it declares, but for the contents of states.
+        let is_final = result != 0 && matches!(self.run.type_atom(result), Atom::Symbol(_));
         let write = |compiler: &mut Self, dest: Dest| {
             let block = compiler.slots(HEADER + arguments.len());
             compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);
