@@ -13,8 +13,8 @@
 //!
 //! Cost: adding, removing and finding a row are constant time; a query walks the shortest list among its paths.
 
-use crate::term::{Term, Terms};
 use crate::numbers::Numbers;
+use crate::term::{Term, Terms};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::RwLock;

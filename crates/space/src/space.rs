@@ -166,7 +166,11 @@ impl Space {
     }
 
     /// Adds the expression whose children's terms `intern` makes; says whether there were any.
-    pub(crate) fn add_row(&mut self, row: &mut Vec<Term>, intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool) -> bool {
+    pub(crate) fn add_row(
+        &mut self,
+        row: &mut Vec<Term>,
+        intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool,
+    ) -> bool {
         let Self { terms, relations, wide, hash, next_number, length, .. } = self;
         let mut terms = terms.write().expect("no panic while terms are locked");
         if !intern(&mut terms, row) {

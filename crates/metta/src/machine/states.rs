@@ -69,7 +69,9 @@ impl Running<'_> {
         let Some(class) = is_symbol.then(|| classify_head(self.m.values.symbol_of(head).as_str())).flatten() else {
             return false;
         };
-        let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else { return false };
+        let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else {
+            return false;
+        };
         let mut row = std::mem::take(&mut self.m.row);
         let values = &mut self.m.values;
         let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());

@@ -133,8 +133,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.agreeing.get(&(result, type_id, is_deep)) {
             return known;
         }
-        let agree =
-            if is_deep { self.agrees_deeply(result, type_id) } else { self.agrees_statically(result, type_id) };
+        let agree = if is_deep { self.agrees_deeply(result, type_id) } else { self.agrees_statically(result, type_id) };
         self.m.agreeing.insert((result, type_id, is_deep), agree);
         agree
     }
@@ -173,7 +172,9 @@ impl Running<'_> {
     /// The only type of a settled value, if it is known for certain.
     pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
         match value.tag() {
-            tag::EXPRESSION | tag::MARKED if self.m.values.heap.note(value) == self.m.note => self.result_of_head(value),
+            tag::EXPRESSION | tag::MARKED if self.m.values.heap.note(value) == self.m.note => {
+                self.result_of_head(value)
+            }
             SYMBOL => self.only_type_of_symbol(value),
             _ => None,
         }

@@ -62,9 +62,9 @@ impl Compiler<'_, '_> {
                     Fact::Settled => return None,
                 }
             }
-            Atom::Grounded(value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_))) => {
-                types::grounded_type(value)
-            }
+            Atom::Grounded(
+                value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),
+            ) => types::grounded_type(value),
             Atom::Symbol(_) => {
                 let found = types::types_of(&self.run.space, argument, &mut self.run.runner.variables);
                 let [only] = found.as_slice() else { return None };
