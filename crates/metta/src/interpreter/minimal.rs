@@ -47,7 +47,12 @@ const INSTRUCTIONS: [&str; 12] = [
 
 /// Whether an atom is an instruction, well formed or not.
 pub(crate) fn is_instruction(atom: &Atom) -> bool {
-    atom.head().and_then(Atom::as_symbol).is_some_and(|name| INSTRUCTIONS.contains(&name))
+    atom.head().and_then(Atom::as_symbol).is_some_and(is_instruction_name)
+}
+
+/// Whether a symbol at the head of an expression makes it an instruction.
+pub(crate) fn is_instruction_name(name: &str) -> bool {
+    INSTRUCTIONS.contains(&name)
 }
 
 fn is_function(atom: &Atom) -> bool {

@@ -32,7 +32,7 @@ use space::{Atom, Grounded, Solution, SpaceRef, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
-pub(crate) use minimal::is_instruction;
+pub(crate) use minimal::{is_instruction, is_instruction_name};
 
 /// Whether an atom is the code of a function, well formed.
 pub(crate) fn is_function(atom: &Atom) -> bool {
@@ -73,6 +73,10 @@ pub(crate) enum Task {
     Call(Atom, Atom),
     /// Run the code that a call was reduced to, its result of a type.
     Code(Atom, Atom, Atom),
+    /// Run as minimal MeTTa: `Empty` is a result like any other.
+    Minimal(Atom),
+    /// Run the body of a `function` that this call has entered.
+    Function(Atom, Atom),
 }
 
 /// What a part of an evaluation came to: each result with what it binds of the variables that were there before.
@@ -87,14 +91,21 @@ pub(crate) struct Found {
 /// Does a part of an evaluation.
 pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task) -> Found {
     let mut evaluation = Evaluation::new(runner, space.clone());
+    let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
+    let mut waiting = None;
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
         Task::Call(atom, type_atom) => Work::Call(atom, Target { type_atom, space: space.clone() }),
         Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
+        Task::Minimal(atom) => Work::Minimal(atom),
+        Task::Function(body, call) => {
+            waiting = Some(Waiting::Function { call });
+            Work::Minimal(body)
+        }
     };
-    let answer = evaluation.run_to_end(work);
+    let answer = evaluation.run_to_end(work, waiting);
     let collected = std::mem::take(&mut evaluation.barriers[0].results);
-    let results = collected.into_iter().filter(|found| !found.atom.is_symbol(names::EMPTY));
+    let results = collected.into_iter().filter(|found| is_minimal || !found.atom.is_symbol(names::EMPTY));
     Found {
         results: results.map(|Collected { solution, atom, .. }| (solution, atom)).collect(),
         limit: answer.limit,
@@ -202,13 +213,14 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
-        let answer = self.run_to_end(work);
+        let answer = self.run_to_end(work, None);
         Answer { results: self.results_so_far(), ..answer }
     }
 
-    /// Runs until nothing is left; the results are in the first barrier.
-    fn run_to_end(&mut self, work: Work) -> Answer {
+    /// Runs until nothing is left; the results are in the first barrier. A frame may wait for them above it.
+    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>) -> Answer {
         self.raise_barrier(BarrierKind::Top);
+        waiting.into_iter().for_each(|waiting| self.push(waiting));
         let mut watch = Watch::begin(&self.runner.limits);
         let mut next = Some(work);
         let mut limit = None;

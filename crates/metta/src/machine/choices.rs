@@ -9,10 +9,10 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Case, HEADER, Instruction, Key, Pc, Slot};
+use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
-use super::values::{EMPTY, FOREIGN, TERM, is_small};
+use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -236,6 +236,9 @@ impl Running<'_> {
 
     /// Keeps a result of an expression that has further alternatives, and tries the next one.
     pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
+        if level == OPEN {
+            return self.resume_open(site, value, base);
+        }
         let level = level as usize;
         if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
             let oldest = &self.m.choices[level];
@@ -306,7 +309,7 @@ impl Running<'_> {
     }
 
     /// Goes on at a site with a value, whatever it is.
-    fn resume_raw(&mut self, site: u32, value: Ref) {
+    pub(super) fn resume_raw(&mut self, site: u32, value: Ref) {
         let (pc, dst) = (self.m.site(site).pc, self.m.site(site).dst);
         self.m.set_slot(dst, value);
         self.m.pc = pc;
@@ -529,7 +532,9 @@ impl Machine {
                 let head = children.first().copied().filter(|head| head.is_immediate())?;
                 Some(shape_key(children.len() as u32, head))
             }
-            tag::VARIABLE | tag::NUMBER | TERM | FOREIGN if value.payload() & 1 == 1 || value.tag() != FOREIGN => None,
+            tag::VARIABLE | tag::NUMBER | TERM => None,
+            // What is no truth value may equal another constant.
+            FOREIGN if value != TRUE && value != FALSE => None,
             _ => Some(u64::from(value.bits())),
         }
     }

@@ -7,7 +7,8 @@
 
 use region::Ref;
 use rustc_hash::FxHashMap;
-use space::Atom;
+use space::{Atom, Variable};
+use std::rc::Rc;
 
 /// A slot of a frame.
 pub(super) type Slot = u16;
@@ -15,6 +16,10 @@ pub(super) type Slot = u16;
 pub(super) type Pc = u32;
 /// A type that is expected of results, by its place in the table of types; 0 is `%Undefined%`.
 pub(super) type TypeId = u16;
+/// Stands in place of a type where a call is to be reduced once and no more: its results are code or data as they stand.
+pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
+/// Stands in place of the number of choices in a frame whose results are not collected.
+pub(super) const OPEN: u32 = u32::MAX;
 
 /// The words of a frame before its slots.
 pub(super) const HEADER: usize = 3;
@@ -71,6 +76,10 @@ pub(super) enum Guard {
     Open,
     /// Anything but a space.
     NoSpace,
+    /// Something without unbound variables.
+    Ground,
+    /// A variable that is not bound.
+    Unbound,
     /// A space.
     Space,
     /// A state of this type.
@@ -173,6 +182,46 @@ pub(super) enum Instruction {
     Collected { begun: Slot, slot: Slot },
     /// The error in the accumulator into a slot.
     Take { dst: Slot },
+    /// If a choice needs what lies above the slots below `at`, this frame goes on above that.
+    Own { at: Slot, slots: Slot },
+    /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
+    Leave { slot: Slot, type_id: TypeId, call: u32 },
+    /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
+    Reduct { slot: Slot },
+    /// Reduces what a slot holds once.
+    Reduce { slot: Slot, site: u32 },
+    /// Calls a native function on arguments as they stand; its results are not evaluated further.
+    ReduceNative { operation: Ref, first: Slot, count: Slot, site: u32 },
+    /// Runs what a slot holds if it is an instruction, or only if it is a `function`; else it is its own result.
+    RunMinimal { slot: Slot, site: u32, only_function: bool },
+    /// A result inside `function`: `return` leaves it, an instruction runs on, anything else is an error of the call.
+    LeaveFunction { slot: Slot, call: u32, site: u32 },
+    /// Matches two slots in every way there is, spaces included.
+    Unify { left: Slot, right: Slot, site: u32, or: Pc },
+    /// Goes elsewhere unless two slots are equal but for the names of variables.
+    IfEqual { left: Slot, right: Slot, or: Pc },
+    /// Goes elsewhere unless a slot holds an error.
+    IfError { slot: Slot, or: Pc },
+    /// An expression put together; elsewhere if that cannot be done.
+    Cons { head: Slot, tail: Slot, dst: Slot, or: Pc },
+    /// An expression taken apart, as a pair.
+    Decons { slot: Slot, dst: Slot, or: Pc },
+    /// The first child.
+    Head { slot: Slot, dst: Slot, or: Pc },
+    /// All children but the first.
+    Tail { slot: Slot, dst: Slot, or: Pc },
+    /// How many children there are.
+    Size { slot: Slot, dst: Slot, or: Pc },
+    /// The child at a position.
+    Element { slot: Slot, index: Slot, dst: Slot, or: Pc },
+    /// The child at a position and the position behind it, in two slots in a row; elsewhere if there is none.
+    Next { list: Slot, index: Slot, dst: Slot, or: Pc },
+    /// The list of what `(last (before (… ())))` holds.
+    Gathered { slot: Slot, dst: Slot },
+    /// A list of evaluated children is the result of the frame, unless it is a call.
+    LeaveList { slot: Slot },
+    /// Hands the evaluation of what a slot holds, as the result of the frame, to the interpreter.
+    TailInterpret { slot: Slot, type_id: TypeId },
     /// The content of the state in a slot.
     GetState { slot: Slot, site: u32 },
     /// Another content for the state in a slot.
@@ -363,6 +412,41 @@ pub(super) struct Code {
     pub(super) types: Vec<Atom>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
+    /// The functions that have no rules but were made for an expression.
+    pub(super) made: FxHashMap<u32, Rc<Made>>,
+    /// Where to go when a pattern meets a space, by where it goes when it does not match.
+    pub(super) spaces: FxHashMap<Pc, Pc>,
+}
+
+/// A function made for an expression: its arguments are the values of the variables.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) captured: Box<[Variable]>,
+    /// Whether the variables that it makes keep their names.
+    pub(super) is_form: bool,
+    pub(super) what: What,
+    /// The expression.
+    pub(super) call: Atom,
+    pub(super) type_id: TypeId,
+}
+
+/// What is to be done for an expression.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// This minimal code is run.
+    Minimal(Atom),
+    /// This is evaluated.
+    Body(Atom),
+    /// The template is run for each element of a list; the arguments go on with the list, a position and what was found.
+    Loop { kind: Loop, item: Variable, found: Option<Variable>, template: Atom },
+}
+
+/// What is made of the results of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loop {
+    Map,
+    Filter,
+    Fold,
 }
 
 /// The instruction that notes a result of the whole evaluation, and its site.

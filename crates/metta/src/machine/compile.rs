@@ -12,18 +12,22 @@
 mod body;
 mod forms;
 mod head;
+mod lists;
+mod made;
+mod minimal;
 mod parametric;
 mod spaces;
 
 use super::code::{
-    Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, RuleCode, Site, Slot, Switch, TypeId,
+    Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, Switch,
+    TypeId,
 };
 use super::choices::shape_key;
 use super::values::is_small;
 use super::{Halt, Running};
 use crate::names;
 use region::{Ref, tag};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
 /// Expressions nested deeper than this are not compiled.
@@ -99,6 +103,8 @@ enum Later {
     Stuck { label: Label, condition: Slot, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
+    /// An error that is a value like any other.
+    Raw { label: Label, dst: Slot, back: Label },
     /// An error that is collected like any other result.
     Caught { label: Label, begun: Slot, value: Slot },
 }
@@ -125,6 +131,12 @@ pub(super) struct Compiler<'c, 'r> {
     /// Where the body of the rule begins, and the first slot of what its head takes apart.
     body: Pc,
     unpacked: Slot,
+    /// The variables that stand for a value: no `chain` can bind them.
+    fixed: FxHashSet<Variable>,
+    /// Those that stand for the space of the evaluation.
+    contexts: FxHashSet<Variable>,
+    /// The instructions that want to know how many slots the frame has.
+    owns: Vec<usize>,
 }
 
 /// Something that is not compiled.
@@ -135,6 +147,10 @@ impl Running<'_> {
     pub(super) fn compile(&mut self, function: u32) -> Result<(), Halt> {
         let found = &self.m.code.functions[function as usize];
         let (head, count, type_id) = (found.head, found.arguments, found.type_id);
+        if let Some(made) = self.m.code.made.get(&function).cloned() {
+            self.compile_made(function, &made);
+            return Ok(());
+        }
         let rules = self.rules_of(head, count);
         let (kind, slots) = match rules {
             Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), usize::from(count)),
@@ -366,6 +382,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
             function: 0,
             body: 0,
             unpacked: 0,
+            fixed: FxHashSet::default(),
+            contexts: FxHashSet::default(),
+            owns: Vec::new(),
         }
     }
 
@@ -390,14 +409,22 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 let function = self.function;
                 self.emit(Instruction::Unreduced { function });
             }
-            _ if body.head().is_some_and(|head| head.is_symbol("function")) => return Err(TooLarge),
+            _ if type_id == REDUCE => self.reduced(arguments.len(), body),
+            _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
             _ => self.value(body, type_id, Dest::Tail),
         }
+        self.complete()?;
+        Ok((pc, is_irrefutable))
+    }
+
+    /// Writes what comes behind the rest and puts addresses in.
+    fn complete(&mut self) -> Result<(), TooLarge> {
         while let Some(later) = self.later.pop() {
             self.write_later(later);
         }
         self.patch();
-        if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok((pc, is_irrefutable)) }
+        self.patch_owns();
+        if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok(()) }
     }
 
     fn here(&self) -> Pc {
@@ -462,6 +489,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
+    /// The slots from here on belonged to a callee: nothing is known of them any more.
+    fn forget_from(&mut self, at: Slot) {
+        let State { variables, facts, live, .. } = &mut self.state;
+        variables.retain(|_, slot| *slot < at);
+        facts.retain(|slot, _| *slot < at);
+        live.retain(|slot| *slot < at);
+    }
+
     fn know(&mut self, slot: Slot, fact: Fact) {
         self.state.facts.insert(slot, fact);
     }
@@ -470,7 +505,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
     fn site(&mut self, dst: Slot, at: Option<Slot>) -> u32 {
         let at = at.unwrap_or(self.next as Slot);
         self.most = self.most.max(usize::from(at) + HEADER);
-        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live: self.state.live.clone().into() };
+        // What lies behind belongs to the callee.
+        let live = self.state.live.iter().copied().filter(|&slot| slot < at).collect();
+        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live };
         self.run.m.code.sites.push(site);
         let index = (self.run.m.code.sites.len() - 1) as u32;
         if let Errors::To(label) = self.errors {
@@ -571,6 +608,11 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.emit(Instruction::Take { dst: value });
                 self.emit(Instruction::End { begun, value, site });
             }
+            Later::Raw { label, dst, back } => {
+                self.place(label);
+                self.emit(Instruction::Take { dst });
+                self.emit_to(Instruction::Jump { to: 0 }, back);
+            }
             Later::Caught { label, begun, value } => {
                 self.place(label);
                 self.emit(Instruction::Take { dst: value });
@@ -653,7 +695,17 @@ fn set_target(instruction: &mut Instruction, target: Pc) {
         | Instruction::If { or, .. }
         | Instruction::Guard { or, .. }
         | Instruction::GuardSame { or, .. }
-        | Instruction::Fresh { or, .. } => *or = target,
+        | Instruction::Fresh { or, .. }
+        | Instruction::Unify { or, .. }
+        | Instruction::IfEqual { or, .. }
+        | Instruction::IfError { or, .. }
+        | Instruction::Cons { or, .. }
+        | Instruction::Decons { or, .. }
+        | Instruction::Head { or, .. }
+        | Instruction::Tail { or, .. }
+        | Instruction::Size { or, .. }
+        | Instruction::Element { or, .. }
+        | Instruction::Next { or, .. } => *or = target,
         other => unreachable!("{other:?} goes nowhere"),
     }
 }

@@ -7,10 +7,10 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Site, Slot, TypeId};
+use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, REDUCE, Site, Slot, TypeId};
 use super::run::raw;
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
 use crate::interpreter::{self, Task};
 use crate::operation::Operation;
@@ -26,6 +26,8 @@ pub(super) const TYPED: usize = 1 << 12;
 
 /// Longer tuples are left to the interpreter: their length must fit a slot beside a type.
 const TUPLE_MAX: usize = 4_000;
+/// From here on it pays to look whether all children are settled already.
+pub(super) const LONG: usize = 16;
 
 /// The slots of such a frame that hold something while the child that goes to a slot is evaluated.
 pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
@@ -111,6 +113,10 @@ impl Running<'_> {
         }
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         let arity = self.m.values.heap.length(value) - 1;
+        if arity >= LONG && self.is_settled_list(value)? {
+            self.m.values.heap.set_note(value, self.m.note);
+            return self.give(value.marked());
+        }
         match self.head_kind(head, arity) {
             HeadKind::Untyped if arity < TUPLE_MAX => {
                 self.begin_tuple(value, type_id)
@@ -308,6 +314,9 @@ impl Running<'_> {
 
     /// The call of a function on the arguments of the frame at hand, as data.
     pub(super) fn give_unreduced(&mut self, function: u32) -> Result<(), Halt> {
+        if self.m.code.functions[function as usize].type_id == REDUCE {
+            return self.give(NOT_REDUCIBLE);
+        }
         let call = self.call_of(function)?;
         if self.is_well_made(call) {
             self.m.note_normal(call);
@@ -331,12 +340,15 @@ impl Running<'_> {
     pub(super) fn interpret_call(&mut self, function: u32) -> Result<(), Halt> {
         let call = self.call_of(function)?;
         let type_id = self.m.code.functions[function as usize].type_id;
+        if type_id == REDUCE {
+            return self.interpret_reduction(call, To::Frame);
+        }
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
         self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
-    fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
+    pub(super) fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
         self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
     }

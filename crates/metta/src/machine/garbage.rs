@@ -14,7 +14,7 @@ use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{ANSWER, Code, HEADER, Instruction, Slot};
 use super::evaluate;
 use super::run::NONE;
-use super::values::FOREIGN;
+use super::values::{EMPTY, FOREIGN};
 use super::{Halt, Machine, Running};
 use region::{Bound, Copying, Full, Mark, Ref};
 use space::Atom;
@@ -90,7 +90,8 @@ impl Running<'_> {
         for choice in &mut m.choices {
             walk.choice(choice)?;
         }
-        m.acc = walk.copying.root(m.acc)?;
+        // What is in the accumulator was taken from there.
+        m.acc = EMPTY;
         walk.copying.scan()?;
         forget_unreachable(&mut m.trail, &mut m.choices, &walk.copying);
         drop(walk);

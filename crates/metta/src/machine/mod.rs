@@ -21,6 +21,8 @@ mod compile;
 mod evaluate;
 mod explain;
 mod garbage;
+mod lists;
+mod minimal;
 mod native;
 mod queries;
 mod run;
@@ -116,6 +118,8 @@ pub(crate) struct Machine {
     /// Heap bytes at which garbage is collected.
     collect_at: usize,
     collections: u64,
+    /// The heads that have rules, and whether others than symbols have, as of a version.
+    rule_heads: lists::RuleHeads,
 }
 
 /// A machine at work for a runner.
@@ -180,6 +184,7 @@ impl Machine {
             depth_max: 0,
             collect_at: garbage::COLLECT_FROM,
             collections: 0,
+            rule_heads: lists::RuleHeads::default(),
         }
     }
 

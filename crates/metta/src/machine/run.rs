@@ -300,7 +300,7 @@ impl Running<'_> {
                 self.add_atom(space, value, site)
             }
             Instruction::Query { query, space, site } => self.query(query, space, site),
-            other => unreachable!("{other:?} is run in the first loop"),
+            other => self.minimal_instruction(other),
         }
     }
 
@@ -434,7 +434,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn give(&mut self, value: Ref) -> Result<(), Halt> {
         if value == EMPTY {
-            return self.fail();
+            return self.give_empty();
         }
         let base = self.m.base;
         let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
@@ -506,9 +506,13 @@ impl Running<'_> {
             Guard::State(type_id) => self.m.is_state_of(value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::NoSpace => self.m.values.space_of(value).is_none(),
-            Guard::Plain => !(value.is_expression() || value.tag() == TERM) || self.is_plain(value),
+            Guard::Plain => {
+                !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_settled_numbers(value)
+            }
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
+            Guard::Ground => self.m.is_ground(value),
+            Guard::Unbound => value.tag() == tag::VARIABLE,
         }
     }
 

@@ -6,8 +6,42 @@ use crate::types;
 use space::{Atom, Symbol};
 
 /// The forms, with how many arguments each takes.
-const FORMS: [(&str, usize); 7] =
-    [("if", 3), ("let", 3), ("case", 2), ("collapse", 1), ("unify", 4), ("empty", 0), ("switch", 2)];
+const FORMS: [(&str, usize); 34] = [
+    ("if", 3),
+    ("let", 3),
+    ("case", 2),
+    ("collapse", 1),
+    ("unify", 4),
+    ("empty", 0),
+    ("switch", 2),
+    ("chain", 3),
+    ("eval", 1),
+    ("function", 1),
+    ("car-atom", 1),
+    ("cdr-atom", 1),
+    ("cons-atom", 2),
+    ("decons-atom", 1),
+    ("map-atom", 3),
+    ("filter-atom", 3),
+    ("foldl-atom", 5),
+    ("if-decons-expr", 5),
+    ("unique", 1),
+    ("union", 2),
+    ("intersection", 2),
+    ("subtraction", 2),
+    ("transaction", 1),
+    ("return-on-error", 2),
+    ("assert", 1),
+    ("assertEqual", 2),
+    ("assertEqualMsg", 3),
+    ("assertEqualToResult", 2),
+    ("assertEqualToResultMsg", 3),
+    ("assertAlphaEqual", 2),
+    ("assertAlphaEqualMsg", 3),
+    ("assertAlphaEqualToResult", 2),
+    ("assertAlphaEqualToResultMsg", 3),
+    ("assertIncludes", 2),
+];
 
 /// Whether a rule for this name changes a special form.
 pub(super) fn is_special(name: &str) -> bool {

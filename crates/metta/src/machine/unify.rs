@@ -51,6 +51,10 @@ impl Running<'_> {
 
     /// A pattern that meets a space is a query of it: the interpreter knows how.
     fn match_custom(&mut self, or: Pc) -> Result<(), Halt> {
+        if let Some(&elsewhere) = self.m.code.spaces.get(&or) {
+            self.m.pc = elsewhere;
+            return Ok(());
+        }
         if or != NEXT_RULE {
             return Err(Halt::Unsupported("a pattern that meets a space"));
         }

@@ -180,25 +180,7 @@ impl Compiler<'_, '_> {
                 self.special(name.as_str(), atom, type_id, dest);
             }
             head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, dest),
-            head @ Atom::Symbol(_) => {
-                let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                match self.run.head_kind(head, arity) {
-                    HeadKind::Untyped => self.tuple(head, atom, type_id, dest),
-                    HeadKind::Raw { result } => {
-                        let raw = Signature { formals: vec![Formal::Raw; arity], result: Some(result) };
-                        self.typed(head, &raw, atom, type_id, dest);
-                    }
-                    HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
-                    HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
-                        Some((signature, guards)) => {
-                            self.guard(&guards, atom, type_id, dest);
-                            self.typed(head, &signature, atom, type_id, dest);
-                        }
-                        None => self.plain(atom, type_id, dest),
-                    },
-                    HeadKind::Other => self.plain(atom, type_id, dest),
-                }
-            }
+            Atom::Symbol(_) => self.named(atom, type_id, dest),
             head => {
                 let mut guards = Vec::new();
                 if !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
@@ -207,6 +189,29 @@ impl Compiler<'_, '_> {
                 self.guard(&guards, atom, type_id, dest);
                 self.apply(children, type_id, dest);
             }
+        }
+    }
+
+    /// An expression with a symbol as its head that is no special form.
+    pub(super) fn named(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let children = atom.children().expect("it is an expression");
+        let arity = children.len() - 1;
+        let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+        match self.run.head_kind(head, arity) {
+            HeadKind::Untyped => self.tuple(head, atom, type_id, dest),
+            HeadKind::Raw { result } => {
+                let raw = Signature { formals: vec![Formal::Raw; arity], result: Some(result) };
+                self.typed(head, &raw, atom, type_id, dest);
+            }
+            HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
+            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+                Some((signature, guards)) => {
+                    self.guard(&guards, atom, type_id, dest);
+                    self.typed(head, &signature, atom, type_id, dest);
+                }
+                None => self.plain(atom, type_id, dest),
+            },
+            HeadKind::Other => self.plain(atom, type_id, dest),
         }
     }
 
@@ -231,6 +236,7 @@ impl Compiler<'_, '_> {
         let site = self.site(dst, Some(block));
         self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
         if dest != Dest::Tail {
+            self.forget_from(block);
             self.mark_live(dst);
             self.state.is_stale = true;
             self.end_barrier(label, block + 2, site);
@@ -364,6 +370,7 @@ impl Compiler<'_, '_> {
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: begins });
+                self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
                 self.end_barrier(label, block + 2, site);
@@ -499,6 +506,7 @@ impl Compiler<'_, '_> {
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: begins });
+                self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
                 self.end_barrier(label, block + 2, site);
@@ -561,7 +569,7 @@ impl Compiler<'_, '_> {
         })
     }
 
-    fn is_raw_expression(&mut self, argument: &Atom, guards: &mut Vec<Instruction>) -> bool {
+    pub(super) fn is_raw_expression(&mut self, argument: &Atom, guards: &mut Vec<Instruction>) -> bool {
         match argument {
             Atom::Expression(_) => true,
             Atom::Variable(variable) => {
@@ -666,7 +674,7 @@ impl Compiler<'_, '_> {
                 }
                 None => false,
             },
-            HeadKind::Other => false,
+            HeadKind::Other => self.form_agrees(call, type_id, guards),
         }
     }
 

@@ -74,7 +74,7 @@ impl Compiler<'_, '_> {
             ("empty", []) => {
                 self.emit(Instruction::Fail);
             }
-            _ => self.plain(atom, type_id, dest),
+            _ => self.library_form(name, atom, type_id, dest),
         }
     }
 
@@ -87,6 +87,7 @@ impl Compiler<'_, '_> {
         }
         self.guard(&guards, atom, type_id, dest);
         let fused = self.fuse(condition);
+        let live = self.state.live.clone();
         let slot = self.operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
@@ -100,6 +101,10 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), dest, state, join, errors });
+        if fused.is_some() {
+            // The slots of the comparison are not assigned when numbers are compared on the way.
+            self.state.live = live;
+        }
         let before = self.state.clone();
         self.value(then, type_id, dest);
         if let Some(join) = join {
@@ -143,7 +148,7 @@ impl Compiler<'_, '_> {
         }
         let slot = self.slot();
         self.argument(value, 0, slot);
-        if matches!(pattern, Atom::Expression(_)) {
+        if !matches!(pattern, Atom::Variable(_)) {
             // A space stands for a query: the interpreter knows how.
             self.rebind_if_space(slot, [pattern, body], type_id, dest);
         }
@@ -173,13 +178,62 @@ impl Compiler<'_, '_> {
         label
     }
 
+    /// `switch` takes its subject as an argument of any type; says whether it could be compiled.
+    pub(super) fn switch(&mut self, atom: &Atom, parts: [&Atom; 2], type_id: TypeId, dest: Dest) -> bool {
+        let [subject, branches] = parts;
+        let mut guards = Vec::new();
+        let pairs = branches.children().unwrap_or_default();
+        let is_static = branches.children().is_some() && pairs.iter().all(|pair| {
+            pair.children().is_some_and(|pair| {
+                pair.len() == 2 && !pair[1].is_symbol(names::NOT_REDUCIBLE) && !super::minimal::is_function(&pair[1])
+            })
+        });
+        if !is_static || names::is_error(subject) || !self.agrees(subject, 0, false, &mut guards) {
+            return false;
+        }
+        self.guard(&guards, atom, type_id, dest);
+        self.within_barrier(dest, |compiler, dest| {
+            let found = compiler.slot();
+            compiler.argument(subject, 0, found);
+            let join = compiler.label();
+            let before = compiler.state.clone();
+            compiler.joins.push((join, false));
+            compiler.branches(found, "switch", branches, type_id, dest);
+            compiler.joins.pop();
+            compiler.place(join);
+            compiler.state = before;
+            compiler.state.is_stale = true;
+            if let Dest::Slot(dst) = dest {
+                compiler.mark_live(dst);
+            }
+        });
+        true
+    }
+
     fn case(&mut self, atom: &Atom, subject: &Atom, branches: &Atom, type_id: TypeId, dest: Dest) {
+        let is_static = branches.children().is_some_and(|branches| {
+            branches.iter().all(|branch| branch.children().is_some_and(|pair| pair.len() == 2))
+        });
+        if !is_static {
+            return self.plain(atom, type_id, dest);
+        }
+        let found = self.slot();
+        self.collected(subject, found, true);
+        self.branches(found, "case", branches, type_id, dest);
+    }
+
+    /// The first of some branches whose pattern matches what is in a slot.
+    fn branches(&mut self, found: Slot, form: &str, branches: &Atom, type_id: TypeId, dest: Dest) {
         let pairs: Option<Vec<[&Atom; 2]>> = branches.children().and_then(|branches| {
             branches.iter().map(|branch| branch.children().and_then(|pair| <&[Atom; 2]>::try_from(pair).ok()).map(|[a, b]| [a, b])).collect()
         });
-        let Some(pairs) = pairs else { return self.plain(atom, type_id, dest) };
-        let found = self.slot();
-        self.collected(subject, found, true);
+        let pairs = pairs.expect("the branches are pairs");
+        if pairs.iter().any(|[pattern, _]| !matches!(pattern, Atom::Variable(_))) {
+            // A space stands for a query: the interpreter knows how.
+            let subject = self.stand_in(found);
+            let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
+            self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
+        }
         let marks = self.slot();
         self.emit(Instruction::Remember { slot: marks });
         let join = self.join(dest);
@@ -190,11 +244,6 @@ impl Compiler<'_, '_> {
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
                 self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
             } else {
-                if matches!(pattern, Atom::Expression(_)) {
-                    let subject = self.stand_in(found);
-                    let rest = Atom::expression([Atom::symbol("case"), subject, branches.clone()]);
-                    self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
-                }
                 self.pattern(found, pattern, Or::To(next));
             }
             self.value(body, 0, dest);
@@ -216,7 +265,7 @@ impl Compiler<'_, '_> {
     }
 
     /// All results of a goal: as a list, or as the subjects of a `case`.
-    fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
+    pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
         let (begun, value) = (self.slot(), self.slot());
         self.make_shared(goal);
         let at = self.next as Slot;
@@ -244,6 +293,9 @@ impl Compiler<'_, '_> {
         let arguments = &children[1..];
         if let ("let*", [pairs, body]) = (name, arguments) {
             return self.bindings(atom, pairs, body, type_id, dest);
+        }
+        if self.list_operation(name, atom, type_id, dest) {
+            return;
         }
         if let ("==", [left, right]) = (name, arguments) {
             return self.equality(atom, left, right, type_id, dest);
@@ -410,6 +462,7 @@ impl Compiler<'_, '_> {
                 None => Side::Other,
             },
             Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
+            Atom::Expression(expression) if expression.is_empty() && self.run.is_unit_open() => Side::Open,
             Atom::Symbol(_) => {
                 let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
                 if self.run.is_open(leaf) { Side::Open } else { Side::Other }

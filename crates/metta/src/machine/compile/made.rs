@@ -1,0 +1,206 @@
+//! Functions made for an expression: a frame of its own for minimal code, for what a library function says, for a loop.
+//!
+//! The arguments of such a function are the values of the variables that are known where the expression stands. Minimal code
+//! needs a frame that can move, and a loop one that begins again; what the library says becomes code for the arguments as
+//! they are written, so that a goal among them is compiled and not evaluated as it stands.
+
+use super::{Compiler, Dest, TooLarge};
+use crate::machine::Running;
+use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, Slot, TypeId, What};
+use crate::machine::types::{Formal, HeadKind};
+use crate::machine::values::COMPOUND;
+use space::{Atom, Rewrite, Variable, rewrite, variables};
+use std::rc::Rc;
+
+/// The slots that a loop has besides those of its variables: the list, the position, what was found.
+const LOOP_SLOTS: usize = 3;
+
+impl Compiler<'_, '_> {
+    /// Compiles a special form of the library.
+    pub(super) fn library_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let arguments = &atom.children().expect("a form is an expression")[1..];
+        let is_done = match (name, arguments) {
+            ("unify", [_, _, _, _]) => {
+                self.unify_form(atom, type_id, dest);
+                true
+            }
+            ("chain" | "eval" | "function", _) => self.instruction_form(name, atom, type_id, dest),
+            ("car-atom" | "cdr-atom" | "cons-atom" | "decons-atom", _) => self.list_form(name, atom, type_id, dest),
+            ("map-atom" | "filter-atom" | "foldl-atom", _) => self.loop_form(name, atom, type_id, dest),
+            ("if-decons-expr", _) => self.decons_form(atom, type_id, dest),
+            ("switch", [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
+            _ => self.inline(atom, type_id, dest),
+        };
+        if !is_done {
+            self.named(atom, type_id, dest);
+        }
+    }
+
+    /// An instruction written out in MeTTa.
+    fn instruction_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+        let is_known = match (name, atom.children()) {
+            ("chain", Some([_, _, Atom::Variable(variable), _])) => !self.state.variables.contains_key(variable),
+            ("chain", _) => false,
+            ("function", _) => super::minimal::is_function(atom),
+            _ => true,
+        };
+        // What `chain` comes to is evaluated; what the others do is taken as it stands.
+        let result = if name == "chain" { 0 } else { self.run.m.atom_type };
+        if !is_known || !self.run.agrees_statically(result, type_id) {
+            return false;
+        }
+        self.made(atom, What::Minimal(atom.clone()), result, &[], dest);
+        true
+    }
+
+    /// What a library function says of these arguments, if it is one rule that takes them as they stand.
+    fn inline(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+        let children = atom.children().expect("a form is an expression");
+        let (head, arguments) = (&children[0], &children[1..]);
+        let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+        let (formals, result) = match self.run.head_kind(head, arguments.len()) {
+            HeadKind::Raw { result } => (vec![Formal::Raw; arguments.len()], result),
+            HeadKind::Typed(signature) => (signature.formals, signature.result.unwrap_or(type_id)),
+            HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => return false,
+        };
+        let is_static = formals.iter().zip(arguments).all(|(formal, argument)| match formal {
+            Formal::Raw => true,
+            Formal::Expression => matches!(argument, Atom::Expression(_)),
+            Formal::Typed(_) => false,
+        });
+        if !is_static || !self.run.agrees_statically(result, type_id) {
+            return false;
+        }
+        let Some(body) = self.body_for(head, arguments) else { return false };
+        let what = if super::minimal::is_function(&body) { What::Minimal(body) } else { What::Body(body) };
+        self.made(atom, what, result, &[], dest);
+        true
+    }
+
+    /// The body of the only rule of a head, with these arguments put in.
+    fn body_for(&mut self, head: region::Ref, arguments: &[Atom]) -> Option<Atom> {
+        let rules = self.run.rules_of(head, arguments.len() as Slot)?;
+        let [(formals, body)] = rules.as_slice() else { return None };
+        let mut known: Vec<(&Variable, &Atom)> = Vec::new();
+        for (formal, argument) in formals.iter().zip(arguments) {
+            let Atom::Variable(variable) = formal else { return None };
+            if known.iter().any(|(known, _)| *known == variable) {
+                return None;
+            }
+            known.push((variable, argument));
+        }
+        let put_in = |variable: &Variable| match known.iter().find(|(known, _)| *known == variable) {
+            Some((_, argument)) => Rewrite::Replace((*argument).clone()),
+            None => Rewrite::Keep,
+        };
+        Some(rewrite(body, put_in).unwrap_or_else(|| body.clone()))
+    }
+
+    /// Calls a function made for an expression; the slots of further arguments follow those of its variables.
+    pub(super) fn made(&mut self, call: &Atom, what: What, type_id: TypeId, further: &[Slot], dest: Dest) {
+        self.make_shared(call);
+        let known = |variable: &Variable| self.state.variables.contains_key(variable);
+        let captured: Box<[Variable]> = variables(call).into_iter().filter(known).collect();
+        let sources: Vec<Slot> =
+            captured.iter().map(|variable| self.state.variables[variable]).chain(further.iter().copied()).collect();
+        let made = Made { captured, is_form: self.is_form, what, call: call.clone(), type_id };
+        let function = self.run.make_function(made, sources.len());
+        let block = self.slots(HEADER + sources.len());
+        for (index, &src) in sources.iter().enumerate() {
+            self.emit(Instruction::Move { dst: block + (HEADER + index) as Slot, src });
+        }
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailCall { function, at: block });
+            }
+            Dest::Slot(dst) => {
+                let site = self.site(dst, Some(block));
+                self.emit(Instruction::Call { function, site, begun: false });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    /// The code of a function made for an expression.
+    fn made_code(&mut self, made: &Made) -> Result<(), TooLarge> {
+        for (slot, variable) in made.captured.iter().enumerate() {
+            self.state.variables.insert(variable.clone(), slot as Slot);
+            self.mark_live(slot as Slot);
+            self.fixed.insert(variable.clone());
+        }
+        match &made.what {
+            What::Minimal(code) => {
+                let slot = self.minimal_value(code);
+                let call = self.template(&made.call);
+                self.emit(Instruction::Leave { slot, type_id: made.type_id, call });
+            }
+            What::Body(body) => self.value(body, made.type_id, Dest::Tail),
+            What::Loop { kind, item, found, template } => {
+                let first = made.captured.len() as Slot;
+                self.loop_code(made, (*kind, item, found.as_ref(), template), first);
+            }
+        }
+        self.complete()
+    }
+
+    /// The code of a function made for an expression that is too large for code: the interpreter does it.
+    fn made_plain(&mut self, made: &Made) {
+        for (slot, variable) in made.captured.iter().enumerate() {
+            self.state.variables.insert(variable.clone(), slot as Slot);
+        }
+        let template = self.template(&made.call);
+        let slot = self.slot();
+        self.emit(Instruction::Build { dst: slot, template });
+        let is_raw = made.type_id == self.run.m.atom_type;
+        let type_id = if is_raw { 0 } else { made.type_id };
+        self.emit(Instruction::TailInterpret { slot, type_id });
+    }
+}
+
+impl Running<'_> {
+    fn make_function(&mut self, made: Made, arguments: usize) -> u32 {
+        let (code, type_id) = (&mut self.m.code, made.type_id);
+        let arguments = arguments as Slot;
+        let slots = usize::from(arguments);
+        code.functions.push(Function { head: COMPOUND, arguments, type_id, kind: Kind::Stale, slots, version: 0 });
+        let function = (code.functions.len() - 1) as u32;
+        code.made.insert(function, Rc::new(made));
+        function
+    }
+
+    /// Compiles a function made for an expression as rules stand now.
+    pub(super) fn compile_made(&mut self, function: u32, made: &Made) {
+        let further = if matches!(made.what, What::Loop { .. }) { LOOP_SLOTS } else { 0 };
+        let count = made.captured.len() + further;
+        let whole = match &made.what {
+            What::Minimal(code) | What::Body(code) => Atom::expression([code.clone(), made.call.clone()]),
+            What::Loop { template, .. } => template.clone(),
+        };
+        let pc = self.m.code.instructions.len() as u32;
+        let mut compiler = Compiler::new(self, count, whole);
+        (compiler.is_form, compiler.function) = (made.is_form, function);
+        let is_coded = compiler.made_code(made).is_ok();
+        let mut slots = compiler.most;
+        let mut begin = pc;
+        if !is_coded {
+            begin = self.m.code.instructions.len() as u32;
+            let mut compiler = Compiler::new(self, count, made.call.clone());
+            compiler.is_form = made.is_form;
+            compiler.made_plain(made);
+            slots = compiler.most;
+        }
+        let version = self.m.version;
+        let found = &mut self.m.code.functions[function as usize];
+        (found.kind, found.slots, found.version) = (Kind::Rule(begin), slots, version);
+    }
+}
+
+/// The kind of a loop by the name of its function.
+pub(super) fn loop_of(name: &str) -> Loop {
+    match name {
+        "map-atom" => Loop::Map,
+        "filter-atom" => Loop::Filter,
+        _ => Loop::Fold,
+    }
+}

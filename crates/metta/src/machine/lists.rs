@@ -1,0 +1,269 @@
+//! Lists: what takes them apart and puts them together, without a way through atoms.
+//!
+//! A part of a list whose children are settled is settled itself unless its new head calls something; it is noted then, so
+//! that the rest of a list is not evaluated element by element each time it is taken.
+
+use super::code::{Instruction, Slot};
+use super::choices::To;
+use super::types::HeadKind;
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, TERM, is_small, small, word};
+use super::{Halt, Running};
+use crate::interpreter::{Task, is_instruction_name};
+use crate::names;
+use region::{Ref, tag};
+use rustc_hash::FxHashSet;
+use space::{Atom, Grounded};
+
+/// Up to so many arguments it is asked whether a head has rules for just as many.
+const FEW: usize = 8;
+
+/// The heads that have rules for any number of arguments, as of a version.
+#[derive(Default)]
+pub(super) struct RuleHeads {
+    version: u32,
+    symbols: FxHashSet<Ref>,
+    /// Whether something else than a symbol has.
+    others: bool,
+}
+
+impl Running<'_> {
+    pub(super) fn list_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
+        match instruction {
+            Instruction::Cons { head, tail, dst, or } => self.cons(head, tail, dst, or),
+            Instruction::Decons { slot, dst, or } => self.decons(slot, dst, or),
+            Instruction::Head { slot, dst, or } => {
+                let list = self.list(slot)?;
+                match list.and_then(|list| self.m.values.heap.children(list).first().copied()) {
+                    Some(head) => self.m.set_slot(dst, head),
+                    None => self.m.pc = or,
+                }
+                Ok(())
+            }
+            Instruction::Tail { slot, dst, or } => {
+                match self.list(slot)?.filter(|&list| self.m.values.heap.length(list) > 0) {
+                    Some(list) => {
+                        let tail = self.tail(list)?;
+                        self.m.set_slot(dst, tail);
+                    }
+                    None => self.m.pc = or,
+                }
+                Ok(())
+            }
+            Instruction::Size { slot, dst, or } => {
+                let size = self.list(slot)?.and_then(|list| small(self.m.values.heap.length(list) as i64));
+                match size {
+                    Some(size) => self.m.set_slot(dst, size),
+                    None => self.m.pc = or,
+                }
+                Ok(())
+            }
+            Instruction::Element { slot, index, dst, or } => {
+                let (list, index) = (self.list(slot)?, self.m.read(index));
+                let position = if is_small(index) { usize::try_from(word(index)).ok() } else { None };
+                let element =
+                    list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
+                match element {
+                    Some(element) => self.m.set_slot(dst, element),
+                    None => self.m.pc = or,
+                }
+                Ok(())
+            }
+            Instruction::Next { list, index, dst, or } => self.next(list, index, dst, or),
+            Instruction::Gathered { slot, dst } => self.gathered(slot, dst),
+            Instruction::LeaveList { slot } => self.leave_list(slot),
+            other => unreachable!("{other:?} is run elsewhere"),
+        }
+    }
+
+    /// The expression that a slot holds.
+    fn list(&mut self, slot: Slot) -> Result<Option<Ref>, Halt> {
+        let value = self.m.read(slot);
+        if value.is_expression() {
+            return Ok(Some(value));
+        }
+        if value.tag() == TERM { self.opened(value).map(Some) } else { Ok(None) }
+    }
+
+    fn tail(&mut self, list: Ref) -> Result<Ref, Halt> {
+        let tail = self.m.values.heap.children(list)[1..].to_vec();
+        let is_settled = self.m.values.heap.note(list) == self.m.note;
+        let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
+        if is_settled && !tail.is_empty() && self.heads_data(made)? {
+            self.m.values.heap.set_note(made, self.m.note);
+        }
+        Ok(made)
+    }
+
+    fn cons(&mut self, head: Slot, tail: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+        let Some(tail) = self.list(tail)? else {
+            self.m.pc = or;
+            return Ok(());
+        };
+        let head = self.m.read(head);
+        let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
+        children.push(head);
+        children.extend_from_slice(self.m.values.heap.children(tail));
+        let is_settled =
+            self.is_settled_child(head) && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
+        let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+        if is_settled && self.heads_data(made)? {
+            self.m.values.heap.set_note(made, self.m.note);
+        }
+        self.m.set_slot(dst, made);
+        Ok(())
+    }
+
+    fn decons(&mut self, slot: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+        match self.list(slot)?.filter(|&list| self.m.values.heap.length(list) > 0) {
+            Some(list) => {
+                let head = self.m.values.heap.child(list, 0);
+                let tail = self.tail(list)?;
+                let pair = self.m.values.heap.expression(&mut self.m.values.region, &[head, tail])?;
+                self.m.set_slot(dst, pair);
+            }
+            None => self.m.pc = or,
+        }
+        Ok(())
+    }
+
+    /// The next element of a loop.
+    fn next(&mut self, list: Slot, index: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+        let position = self.m.slot(index).payload() as usize;
+        let elements = self.list(list)?.expect("a loop goes over an expression");
+        // An interned list is opened once.
+        self.m.set_slot(list, elements);
+        match self.m.values.heap.children(elements).get(position).copied() {
+            Some(element) => {
+                self.m.set_slot(dst, element);
+                self.m.set_slot(dst + 1, super::run::raw(position + 1));
+            }
+            None => self.m.pc = or,
+        }
+        Ok(())
+    }
+
+    /// `(last (before (… ())))` as a list.
+    fn gathered(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
+        let mut found = Vec::new();
+        let mut rest = self.m.read(slot);
+        while let &[last, before] = self.m.values.heap.children(rest) {
+            found.push(last);
+            rest = before;
+        }
+        found.reverse();
+        let list = self.m.values.heap.expression(&mut self.m.values.region, &found)?;
+        self.m.set_slot(dst, list);
+        Ok(())
+    }
+
+    /// A list of evaluated children is the result of the frame at hand, unless it is a call.
+    fn leave_list(&mut self, slot: Slot) -> Result<(), Halt> {
+        let list = self.m.read(slot);
+        let head = self.m.values.heap.children(list).first().map(|&head| self.m.values.heap.walk(head));
+        if head.is_none_or(|head| head.tag() == tag::VARIABLE) {
+            return self.give(list);
+        }
+        if self.heads_data(list)? {
+            let value = self.m.note_normal(list).unmarked();
+            return self.give(value);
+        }
+        self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined()))
+    }
+
+    fn is_settled_child(&self, child: Ref) -> bool {
+        match child.tag() {
+            tag::VARIABLE | TERM => false,
+            tag::EXPRESSION => self.m.values.heap.note(child) == self.m.note,
+            _ => child != EMPTY && child != ERROR,
+        }
+    }
+
+    /// Whether a list is settled though nobody has noted it.
+    pub(super) fn is_settled_list(&mut self, list: Ref) -> Result<bool, Halt> {
+        let is_settled = self.m.values.heap.children(list).iter().all(|&child| self.is_settled_child(child));
+        Ok(is_settled && self.heads_data(list)?)
+    }
+
+    /// Whether a value is a settled list that begins with a number: its types hold no error.
+    pub(super) fn is_settled_numbers(&self, value: Ref) -> bool {
+        let heap = &self.m.values.heap;
+        value.is_expression()
+            && heap.note(value) == self.m.note
+            && heap.children(value).first().is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER))
+    }
+
+    /// Whether nobody has given `()` a type.
+    pub(super) fn is_unit_open(&mut self) -> bool {
+        let found = crate::types::types_of(&self.space, &Atom::unit(), &mut self.runner.variables);
+        found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
+    }
+
+    /// Whether the head of an expression of settled children makes it data.
+    fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
+        let head = self.m.values.heap.walk(self.m.values.heap.child(list, 0));
+        let arity = self.m.values.heap.length(list) - 1;
+        match head.tag() {
+            SYMBOL if head == ERROR || head == EMPTY => Ok(false),
+            SYMBOL if arity <= FEW => {
+                let function = self.m.code.function(head, arity as Slot, 0);
+                Ok(matches!(self.head_kind(head, arity), HeadKind::Untyped) && self.is_constructor(function)?)
+            }
+            SYMBOL => {
+                let name = self.m.values.symbol_of(head).as_str();
+                let is_open = !is_instruction_name(name) && self.is_open(head);
+                let heads = self.rule_heads();
+                Ok(is_open && !heads.others && !heads.symbols.contains(&head) && self.is_supported(head))
+            }
+            INTEGER | tag::NUMBER => self.is_inert(arity),
+            FOREIGN => {
+                let is_value = matches!(
+                    self.m.values.foreign_of(head),
+                    Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_))
+                );
+                Ok(is_value && self.is_inert(arity)?)
+            }
+            tag::EXPRESSION | tag::MARKED => {
+                let first = self.m.values.heap.children(head).first().map(|&first| self.m.values.heap.walk(first));
+                let is_number = first.is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER));
+                Ok((is_number || self.is_open(head)) && self.is_inert(arity)?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn is_supported(&self, head: Ref) -> bool {
+        let call = Atom::expression([Atom::Symbol(self.m.values.symbol_of(head).clone())]);
+        crate::stdlib::not_supported(&call).is_none()
+    }
+
+    /// Whether no rule reduces an expression whose head is no symbol.
+    fn is_inert(&mut self, arity: usize) -> Result<bool, Halt> {
+        if arity <= FEW {
+            let function = self.m.code.function(COMPOUND, arity as Slot, 0);
+            return self.is_constructor(function);
+        }
+        Ok(!self.rule_heads().others)
+    }
+
+    /// What has rules as things stand.
+    fn rule_heads(&mut self) -> &RuleHeads {
+        if self.m.rule_heads.version != self.m.version {
+            let source = &mut self.runner.variables;
+            let [call, body] = [(); 2].map(|()| source.fresh(names::asked()));
+            let rule = Atom::expression([names::equal(), Atom::Variable(call.clone()), Atom::Variable(body)]);
+            let found = self.space.query(&rule, source);
+            let mut heads = RuleHeads { version: self.m.version, ..RuleHeads::default() };
+            for solution in found {
+                let called = solution.iter().find(|(bound, _)| *bound == call).map(|(_, value)| value);
+                match called.map(|called| called.head().unwrap_or(called)) {
+                    Some(Atom::Symbol(symbol)) => {
+                        heads.symbols.insert(self.m.values.symbol(symbol));
+                    }
+                    _ => heads.others = true,
+                }
+            }
+            self.m.rule_heads = heads;
+        }
+        &self.m.rule_heads
+    }
+}

@@ -1,0 +1,317 @@
+//! The instructions of minimal MeTTa, as code has them (`compile/minimal.rs`).
+//!
+//! A call that is reduced once has an *open* frame: its results go on at their site as they come, errors and `Empty`
+//! included, and nothing is collected. The caller's frame then moves above what choices need (`Own`).
+
+use super::choices::{Gathered, To};
+use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
+use super::unify::Unified;
+use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM};
+use super::{Halt, Machine, Running};
+use crate::interpreter::{Task, is_instruction_name};
+use crate::names;
+use crate::operation::{Operation, Outcome};
+use region::{Ref, tag};
+use rustc_hash::FxHashMap;
+use space::{Atom, Bindings, Solution, Symbol, Unifier, variables};
+
+impl Running<'_> {
+    pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
+        match instruction {
+            Instruction::Own { at, slots } => self.own(at, slots),
+            Instruction::Leave { slot, type_id, call } => self.leave(slot, type_id, call),
+            Instruction::Reduct { slot } => {
+                let value = self.m.read(slot);
+                if self.is_code(value, true)? { self.interpret(value, To::Frame, Task::Minimal) } else { self.give(value) }
+            }
+            Instruction::Reduce { slot, site } => self.reduce(slot, site),
+            Instruction::ReduceNative { operation, first, count, site } => {
+                let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
+                let head = self.m.values.foreign_of(operation).clone();
+                self.reduce_native(&head, &arguments, site)
+            }
+            Instruction::RunMinimal { slot, site, only_function } => {
+                let value = self.m.read(slot);
+                if self.is_code(value, only_function)? {
+                    return self.interpret(value, To::Slot(site), Task::Minimal);
+                }
+                self.resume_raw(site, value);
+                Ok(())
+            }
+            Instruction::LeaveFunction { slot, call, site } => self.leave_function(slot, call, site),
+            Instruction::Unify { left, right, site, or } => self.unify_every_way(left, right, site, or),
+            Instruction::IfEqual { left, right, or } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                if !self.are_alike(left, right)? {
+                    self.m.pc = or;
+                }
+                Ok(())
+            }
+            Instruction::IfError { slot, or } => {
+                let value = self.m.read(slot);
+                if !self.m.is_error(value) {
+                    self.m.pc = or;
+                }
+                Ok(())
+            }
+            Instruction::TailInterpret { slot, type_id } => {
+                let value = self.m.read(slot);
+                self.interpret_here(value, type_id)
+            }
+            other => self.list_instruction(other),
+        }
+    }
+
+    /// The result of an open frame.
+    pub(super) fn resume_open(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
+        self.m.base = caller as usize;
+        self.resume_raw(site, value);
+        Ok(())
+    }
+
+    /// `Empty` as the result of the frame at hand: a value only if the frame is open.
+    #[cold]
+    pub(super) fn give_empty(&mut self) -> Result<(), Halt> {
+        let base = self.m.base;
+        if self.m.stack[base + 2] == OPEN {
+            return self.resume_open(self.m.stack[base], EMPTY, self.m.stack[base + 1]);
+        }
+        self.fail()
+    }
+
+    fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
+        let (base, slots) = (self.m.base, usize::from(slots));
+        let end = base + HEADER + usize::from(at);
+        if end < self.m.protected {
+            let to = self.m.protected;
+            self.m.ensure(to - base + slots)?;
+            self.m.stack.copy_within(base..end, to);
+            self.m.base = to;
+        }
+        self.m.ensure(slots)
+    }
+
+    fn leave(&mut self, slot: Slot, type_id: TypeId, call: u32) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if value == NOT_REDUCIBLE {
+            let call = self.build(call)?;
+            let value = self.m.note_normal(call).unmarked();
+            return self.give(value);
+        }
+        if type_id == self.m.atom_type || self.m.is_error(value) {
+            return self.give(value);
+        }
+        self.evaluate_here(value, type_id)
+    }
+
+    fn leave_function(&mut self, slot: Slot, call: u32, site: u32) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        let value = self.opened(value)?;
+        if value.is_expression()
+            && let [RETURN, returned] = *self.m.values.heap.children(value)
+        {
+            let returned = self.m.values.heap.walk(returned);
+            self.resume_raw(site, returned);
+            return Ok(());
+        }
+        let call = self.build(call)?;
+        if !self.is_code(value, false)? {
+            let message = self.m.values.symbol(&Symbol::new(names::NO_RETURN));
+            let error = self.m.values.heap.expression(&mut self.m.values.region, &[ERROR, call, message])?;
+            self.resume_raw(site, error);
+            return Ok(());
+        }
+        let both = self.m.values.heap.expression(&mut self.m.values.region, &[value, call])?;
+        self.interpret(both, To::Slot(site), |both| {
+            let both = both.children().expect("it is a pair");
+            Task::Function(both[0].clone(), both[1].clone())
+        })
+    }
+
+    /// Whether a value is an instruction, or a `function`.
+    pub(super) fn is_code(&mut self, value: Ref, only_function: bool) -> Result<bool, Halt> {
+        if !value.is_expression() && value.tag() != TERM {
+            return Ok(false);
+        }
+        let value = self.opened(value)?;
+        let children = self.m.values.heap.children(value);
+        let (Some(&head), second, length) = (children.first(), children.get(1).copied(), children.len()) else {
+            return Ok(false);
+        };
+        let head = self.m.values.heap.walk(head);
+        if head.tag() != SYMBOL {
+            return Ok(false);
+        }
+        let name = self.m.values.symbol_of(head).as_str();
+        if !only_function {
+            return Ok(is_instruction_name(name));
+        }
+        let is_body = |body: Ref| self.m.values.heap.walk(body).is_expression() || body.tag() == TERM;
+        Ok(name == "function" && length == 2 && second.is_some_and(is_body))
+    }
+
+    /// Hands one reduction of a call to the interpreter.
+    pub(super) fn interpret_reduction(&mut self, call: Ref, to: To) -> Result<(), Halt> {
+        self.interpret(call, to, |call| Task::Minimal(Atom::expression([Atom::symbol("eval"), call])))
+    }
+
+    fn reduce(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        let value = self.opened(value)?;
+        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
+            return self.interpret_reduction(value, To::Slot(site));
+        }
+        let children: Vec<Ref> = self.m.values.heap.children(value).to_vec();
+        let (head, arguments) = (self.m.values.heap.walk(children[0]), &children[1..]);
+        match head.tag() {
+            tag::VARIABLE => {
+                self.resume_raw(site, NOT_REDUCIBLE);
+                Ok(())
+            }
+            SYMBOL if is_instruction_name(self.m.values.symbol_of(head).as_str()) => {
+                self.interpret(value, To::Slot(site), Task::Minimal)
+            }
+            SYMBOL if arguments.len() < 64 => self.call_open(head, arguments, site),
+            _ => {
+                let atom = if head.is_immediate() { self.m.leaf_atom(head) } else { Atom::unit() };
+                match Operation::of(&atom) {
+                    Some(_) => self.reduce_native(&atom, arguments, site),
+                    None => self.interpret_reduction(value, To::Slot(site)),
+                }
+            }
+        }
+    }
+
+    /// Calls a function in an open frame.
+    fn call_open(&mut self, head: Ref, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+        let function = self.m.code.function(head, arguments.len() as Slot, REDUCE);
+        let at = self.m.site(site).at;
+        self.m.ensure(usize::from(at) + HEADER + arguments.len())?;
+        let place = self.m.base + HEADER + usize::from(at);
+        self.m.stack[place] = site;
+        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.stack[place + 2] = OPEN;
+        for (index, argument) in arguments.iter().enumerate() {
+            self.m.stack[place + HEADER + index] = argument.bits();
+        }
+        self.m.base = self.m.frame_at(at, arguments.len())?;
+        self.enter(function)
+    }
+
+    /// One reduction of a native call on arguments as they stand.
+    fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+        let mut scope = Scope::default();
+        let mut atoms = Vec::with_capacity(arguments.len());
+        for &argument in arguments {
+            atoms.push(self.m.values.store(argument, &mut scope, &mut self.runner.variables));
+        }
+        let operation = Operation::of(head).expect("it is a native function");
+        let outcome = operation.call(self.runner, head, &atoms, &self.space);
+        self.refresh();
+        let mut results: Vec<(Solution, Atom)> = match outcome {
+            Outcome::Results(results) => results.into_iter().map(|result| (Solution::new(), result)).collect(),
+            Outcome::Solutions(solutions) => solutions,
+            Outcome::NotReducible => vec![(Solution::new(), names::not_reducible())],
+            Outcome::Failure(message) => {
+                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms).collect::<Vec<_>>());
+                vec![(Solution::new(), names::error(call, message))]
+            }
+            Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
+        };
+        if results.is_empty() {
+            results.push((Solution::new(), names::empty()));
+        }
+        let mut loaded = Vec::with_capacity(results.len());
+        for (solution, atom) in results {
+            loaded.push(self.load_result(solution, &atom, &mut scope)?);
+        }
+        if let [Gathered { value, .. }] = loaded[..]
+            && self.is_code(value, true)?
+        {
+            return self.interpret(value, To::Slot(site), Task::Minimal);
+        }
+        self.deliver_all(loaded, To::Slot(site))
+    }
+
+    /// Matches two slots in every way there is.
+    fn unify_every_way(&mut self, left: Slot, right: Slot, site: u32, or: u32) -> Result<(), Halt> {
+        let (left, right) = (self.m.read(left), self.m.read(right));
+        let length = self.m.trail.len();
+        match self.unify(left, right)? {
+            Unified::Yes => self.m.pc = self.m.site(site).pc,
+            Unified::No => {
+                self.m.undo_to(length);
+                self.m.pc = or;
+            }
+            Unified::Custom => {
+                self.m.undo_to(length);
+                let found = self.query_between(left, right)?;
+                if !found.is_empty() {
+                    return self.deliver_all(found, To::Slot(site));
+                }
+                self.m.pc = or;
+            }
+        }
+        Ok(())
+    }
+
+    /// The ways in which two values match, one of which holds a space.
+    fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<Gathered>, Halt> {
+        let mut scope = Scope::default();
+        let left = self.m.values.store(left, &mut scope, &mut self.runner.variables);
+        let right = self.m.values.store(right, &mut scope, &mut self.runner.variables);
+        let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
+        let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
+        if !unifier.unify(&left, &right) {
+            return Ok(Vec::new());
+        }
+        let solutions: Vec<Solution> = unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect();
+        let unit = Atom::unit();
+        solutions.into_iter().map(|solution| self.load_result(solution, &unit, &mut scope)).collect()
+    }
+
+    /// Whether two values are equal but for the names of variables.
+    fn are_alike(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
+        let (mut forth, mut back) = (FxHashMap::default(), FxHashMap::default());
+        let mut pairs = vec![(left, right)];
+        while let Some((left, right)) = pairs.pop() {
+            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
+            let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+            match (left.tag(), right.tag()) {
+                (tag::VARIABLE, tag::VARIABLE)
+                    if *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left => {}
+                (tag::VARIABLE, _) | (_, tag::VARIABLE) => return Ok(false),
+                _ if compound(left) && compound(right) => {
+                    let (left, right) = (self.opened(left)?, self.opened(right)?);
+                    let heap = &self.m.values.heap;
+                    if heap.length(left) != heap.length(right) {
+                        return Ok(false);
+                    }
+                    pairs.extend(heap.children(left).iter().copied().zip(heap.children(right).iter().copied()));
+                }
+                _ if compound(left) || compound(right) => return Ok(false),
+                _ if !self.m.values.equal_leaves(left, right) => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Machine {
+    /// Whether a value holds no unbound variable.
+    pub(super) fn is_ground(&self, value: Ref) -> bool {
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            let value = self.values.heap.walk(value);
+            match value.tag() {
+                tag::VARIABLE => return false,
+                tag::EXPRESSION if self.values.heap.note(value) != self.note => {
+                    work.extend(self.values.heap.children(value));
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+}
