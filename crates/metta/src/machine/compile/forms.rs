@@ -534,7 +534,9 @@ impl Compiler<'_, '_> {
     /// A native function that is called through its Rust side; its results are evaluated as its type says.
     fn native(&mut self, head: Ref, signature: &Signature, arguments: &[Atom], dest: Dest) {
         let result = self.run.m.evaluated_as(signature.result.unwrap_or(0));
-        let is_final = result != 0;
+        // The library keeps to its own types; what a variable of them stands for is looked at.
+        let is_parametric = matches!(self.run.head_kind(head, arguments.len()), HeadKind::Parametric(_));
+        let is_final = result != 0 && !is_parametric;
         let write = |compiler: &mut Self, dest: Dest| {
             let block = compiler.slots(HEADER + arguments.len());
             compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);
