@@ -35,6 +35,9 @@ file that was run before adds no plain forms again, an edited one those that dif
 input adds its plain forms each time. Ctrl-C and --timeout undo what came
 after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon why` where it comes from.
 
+With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
+function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
+
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
 holds the programs and all they were told: keep it as safe as those.
 
@@ -67,7 +70,19 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// End a `!` form after this many steps of the interpreter
+    /// Instead of evaluating, print the code of every function that the programs define
+    #[arg(long, conflicts_with_all = ["interpreter", "kb", "record", "json"])]
+    pub(crate) explain: bool,
+
+    /// Evaluate with the reference interpreter: slow, and the measure for the machine, which is used otherwise
+    #[arg(long)]
+    pub(crate) interpreter: bool,
+
+    /// End a `!` form whose heap grows beyond this many bytes; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) heap: Option<u64>,
+
+    /// End a `!` form after this many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
 
@@ -92,6 +107,25 @@ pub(crate) struct ReplayArguments {
     /// Stop after this commit; each `!` form is one
     #[arg(long, value_name = "N")]
     pub(crate) to: Option<u64>,
+}
+
+/// References of a heap lead no further than this.
+pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().map_err(|_| expected())?;
+    match number.checked_mul(unit) {
+        Some(0) => Err(expected()),
+        Some(bytes) if bytes <= HEAP_BYTES_MAX => Ok(bytes),
+        _ => Err("a heap has at most 4G".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<std::time::Duration, String> {

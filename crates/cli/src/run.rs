@@ -1,11 +1,11 @@
 //! `mnemon run`: programs run in order in one space, each answer printed when it is there.
 
-use crate::arguments::RunArguments;
+use crate::arguments::{HEAP_BYTES_MAX, RunArguments};
 use crate::render;
 use mnemon::syntax::Diagnostic;
 use mnemon::{
-    Base, BaseError, Engine, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape, TapeError,
-    WorldError,
+    Base, BaseError, Engine, Evaluator, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape,
+    TapeError, WorldError,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -48,7 +48,14 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         json: arguments.json,
         steps_max: arguments.steps,
         depth_max: None,
+        evaluator: if arguments.interpreter { Evaluator::Interpreter } else { Evaluator::Machine },
+        heap_bytes_max: arguments.heap,
     };
+    if arguments.interpreter && arguments.heap.is_some() {
+        let help = "leave out --heap and set --steps or --timeout, or leave out --interpreter";
+        render::error("--heap limits the machine; the reference interpreter does not count its bytes", Some(help));
+        return End::Usage;
+    }
     if program.files.is_empty() && program.expressions.is_empty() {
         if std::io::stdin().is_terminal() {
             render::error("no program to run", Some("name a file, give a text with -e, or pipe a program in"));
@@ -62,13 +69,17 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     };
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, arguments.timeout, &heard);
-    let end = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    let mut terminal = Terminal { heard: heard.clone() };
+    let end = match arguments.explain {
+        true => engine.explain_program(&program, &mut terminal),
+        false => engine.run_program(&program, &mut terminal),
+    };
     // A tape that took no more has been told of by then.
     let is_told = matches!(end, ProgramEnd::Memory(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
     let end = explain(end, engine.epoch());
     heard.set();
     if arguments.stats {
-        print_statistics(&engine, started.elapsed());
+        print_statistics(&engine, started.elapsed(), program.evaluator);
     }
     match engine.finish() {
         Err(error) if !is_told => recall_failed(&error),
@@ -211,6 +222,14 @@ fn explain_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
             format!("the evaluation at {place} is nested {depth} frames deep"),
             "look for a recursion that does not end, or make the call the last thing its function does",
         ),
+        LimitReached::Heap(bytes) => (
+            format!("the evaluation at {place} took all of its heap of {bytes} bytes"),
+            if bytes < HEAP_BYTES_MAX {
+                "look for a list or a recursion that grows without end, or allow more with --heap"
+            } else {
+                "look for a list or a recursion that grows without end: a heap has no more"
+            },
+        ),
         LimitReached::Time => (
             format!("the evaluation at {place} did not end in time"),
             "look for a loop that does not end, or allow more with --timeout",
@@ -272,12 +291,20 @@ pub(crate) fn watch_for_interrupts(engine: &mut Engine, timeout: Option<Duration
     }
 }
 
-fn print_statistics(engine: &Engine, elapsed: Duration) {
+fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
     let counts = engine.statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
     render::say(&format!("steps        {}", counts.steps));
-    render::say(&format!("calls        {}", counts.calls));
-    render::say(&format!("interpreted  {}", counts.interpreted));
+    if evaluator == Evaluator::Machine {
+        render::say(&format!("calls        {}", counts.calls));
+        render::say(&format!(
+            "interpreted  {}  (expressions that the machine left to the interpreter)",
+            counts.interpreted
+        ));
+        render::say(&format!("heap bytes   {}  (at most, at one time)", counts.heap_bytes_peak));
+        render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));
+        render::say(&format!("collections  {}  (of garbage)", counts.collections));
+    }
     render::say(&format!("depth        {}", counts.depth_max));
     render::say(&format!("atoms        {}", engine.atom_count()));
     let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];

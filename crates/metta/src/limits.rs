@@ -109,6 +109,24 @@ impl FormSteps {
         Self { taken: 0, cancelled }
     }
 
+    /// Notices before the first step that the form is to be cancelled: a program of short forms ends all the same.
+    pub(crate) fn begin(&mut self, interrupt: &Interrupt) -> Option<LimitReached> {
+        match self.cancelled {
+            Some((0, reason)) => Some(reason),
+            Some(_) => None,
+            None => {
+                let reason = interrupt.reason()?;
+                self.cancelled = Some((0, reason));
+                Some(reason)
+            }
+        }
+    }
+
+    /// Counts steps that were taken since limits were looked at.
+    pub(crate) fn add(&mut self, steps: u64) {
+        self.taken += steps;
+    }
+
     /// After how many steps the form was cancelled, if it was.
     pub(crate) fn cancelled_after(&self) -> Option<u64> {
         self.cancelled.map(|(steps, _)| steps)
@@ -140,10 +158,15 @@ impl Watch {
         self.noticed(form)
     }
 
-    /// How many steps may be taken before limits must be looked at again; at least one.
+    /// The same for a part of an evaluation that may take so many steps.
+    pub(crate) fn of_part(limits: &Limits, steps_max: Option<u64>) -> Self {
+        Self { limits: Limits { steps_max, ..limits.clone() }, steps: 0 }
+    }
+
+    /// How many steps come before limits must be looked at again, the one before which that is to be included.
     pub(crate) fn steps_until_look(&self, form: &FormSteps) -> u32 {
         let to_look = STEPS_BETWEEN_LOOKS - form.taken % STEPS_BETWEEN_LOOKS;
-        let to_limit = self.limits.steps_max.map_or(u64::MAX, |most| most.saturating_sub(self.steps).max(1));
+        let to_limit = self.steps_left().map_or(u64::MAX, |left| left.saturating_add(1));
         let to_cancellation = form.cancelled.map_or(u64::MAX, |(steps, _)| steps.saturating_sub(form.taken).max(1));
         to_look.min(to_limit).min(to_cancellation) as u32
     }
@@ -152,10 +175,21 @@ impl Watch {
     pub(crate) fn advance(&mut self, steps: u64, form: &mut FormSteps) -> Option<LimitReached> {
         self.steps += steps;
         form.taken += steps;
-        if self.limits.steps_max.is_some_and(|most| self.steps >= most) {
-            return Some(LimitReached::Steps(self.steps));
+        if let Some(most) = self.limits.steps_max.filter(|most| self.steps > *most) {
+            self.steps = most;
+            return Some(LimitReached::Steps(most));
         }
         self.noticed(form)
+    }
+
+    /// Counts steps that were allowed.
+    pub(crate) fn count(&mut self, steps: u64) {
+        self.steps += steps;
+    }
+
+    /// How many more steps may be taken; `None` for any number.
+    pub(crate) fn steps_left(&self) -> Option<u64> {
+        self.limits.steps_max.map(|most| most.saturating_sub(self.steps))
     }
 
     /// Whether the form is to end here.

@@ -11,7 +11,7 @@ use crate::machine::{self, Machine};
 use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
-use crate::operation::Stop;
+use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, LineIndex, NodeId, NodeKind, Parsed, Severity, Span, SyntaxTree};
@@ -20,6 +20,7 @@ use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
 use std::sync::Arc;
 
@@ -107,10 +108,16 @@ pub struct Statistics {
     pub calls: u64,
     /// Expressions that the machine has left to the interpreter.
     pub interpreted: u64,
+    /// The most bytes that the machine's heap ever held.
+    pub heap_bytes_peak: usize,
+    /// Cells of eight bytes that the machine took from its heap, given back or not.
+    pub cells: u64,
+    /// How often the machine collected garbage.
+    pub collections: u64,
 }
 
-/// What evaluates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What evaluates. New ones go to the end: tapes number them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evaluator {
     /// Rules compiled to code, on region memory.
     #[default]
@@ -136,6 +143,7 @@ pub struct Runner {
     pub(crate) names: FxHashMap<String, ModuleId>,
     pub(crate) machine: Option<Box<Machine>>,
     evaluator: Evaluator,
+    only_defines: bool,
     settings: FxHashMap<String, Atom>,
     depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
@@ -197,6 +205,7 @@ impl Runner {
             names: FxHashMap::default(),
             machine: None,
             evaluator: Evaluator::default(),
+            only_defines: false,
             settings: FxHashMap::default(),
             depth_set: None,
             running: Vec::new(),
@@ -261,10 +270,24 @@ impl Runner {
         self.modules[0].space.clone()
     }
 
-    /// Counts what the machine did.
-    pub(crate) fn count_machine(&mut self, calls: u64, interpreted: u64) {
-        self.statistics.calls += calls;
-        self.statistics.interpreted += interpreted;
+    /// Says whether only those forms after `!` are evaluated that say what words and rules mean, such as `import!`.
+    pub fn only_define(&mut self, only_defines: bool) {
+        self.only_defines = only_defines;
+    }
+
+    /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
+    pub fn explain(&mut self, name: &str) -> Option<String> {
+        machine::explain(self, name)
+    }
+
+    /// The same for each function that the program's own space has rules for, in the order of their first rules.
+    pub fn explain_all(&mut self) -> Vec<String> {
+        machine::explain_all(self)
+    }
+
+    /// Counts of what was done so far, for the machine to add to.
+    pub(crate) fn statistics_mut(&mut self) -> &mut Statistics {
+        &mut self.statistics
     }
 
     /// The world the runner acts in.
@@ -308,8 +331,7 @@ impl Runner {
 
     fn make_space(&mut self, name: String) -> SpaceRef {
         let serial = self.spaces.len() as u64;
-        let space =
-            SpaceRef::counting(serial, name, Arc::clone(&self.terms), self.log.clone(), machine::classify);
+        let space = SpaceRef::counting(serial, name, Arc::clone(&self.terms), self.log.clone(), machine::classify);
         if self.keeps_hashes {
             space.keep_hash();
         }
@@ -401,6 +423,9 @@ impl Runner {
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
+            if form.bang && self.only_defines && !defines(&atom) {
+                continue;
+            }
             let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
                 Answer { results: vec![Atom::unit()], ..Answer::default() }
             } else if form.bang {
@@ -534,6 +559,10 @@ impl Runner {
             match begun.transpose() {
                 Ok(cancelled) => self.form_steps = FormSteps::new(cancelled.flatten()),
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
+            }
+            let limit = self.form_steps.begin(&self.limits.interrupt);
+            if limit.is_some() {
+                return Answer { limit, ..Answer::default() };
             }
         }
         let evaluate = match self.evaluator {
@@ -906,6 +935,13 @@ impl Drop for Runner {
         self.log.keep(Keeps::Nothing);
         self.spaces.iter().for_each(SpaceRef::clear);
     }
+}
+
+/// Whether a form after `!` says what words or rules mean.
+fn defines(form: &Atom) -> bool {
+    let name = |head: &Atom| Operation::of(head).map(Operation::static_name);
+    let definers = ["import!", "include", "register-module!", "bind!", "pragma!"];
+    form.head().and_then(name).is_some_and(|name| definers.contains(&name))
 }
 
 /// Takes one copy of an atom out of what a source is known to state; whether there was one.

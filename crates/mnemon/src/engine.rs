@@ -3,12 +3,19 @@
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
 use crate::recall::{Base, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
 use metta::syntax::{self, Diagnostic};
-use metta::{Limits, OnAnswer, Run, Runner, Source, Statistics, World, WorldError};
+use metta::{Evaluator, Limits, OnAnswer, Run, Runner, Source, Statistics, World, WorldError};
 use std::fmt;
 
 /// Runs MeTTa programs.
 pub struct Engine {
     run: Remembered,
+}
+
+/// Which answers are printed.
+#[derive(Clone, Copy)]
+enum Prints {
+    All,
+    Errors,
 }
 
 /// Why a source could not be run at all.
@@ -103,6 +110,34 @@ impl Engine {
         self.run.runner.limits_mut()
     }
 
+    /// Says what evaluates from now on: the machine, unless told otherwise. Both give the same results in the same order.
+    /// [`Engine::run_program`] takes what its program says.
+    pub fn set_evaluator(&mut self, evaluator: Evaluator) {
+        self.run.runner.set_evaluator(evaluator);
+    }
+
+    /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
+    pub fn explain(&mut self, name: &str) -> Option<String> {
+        self.run.runner.explain(name)
+    }
+
+    /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
+    /// the code of each function that it defines, in the order of their first rules.
+    pub fn explain_program(&mut self, program: &Program, reporter: &mut dyn Reporter) -> ProgramEnd {
+        self.run.runner.only_define(true);
+        let end = self.run_printing(program, Prints::Errors, reporter);
+        self.run.runner.only_define(false);
+        if !matches!(end, ProgramEnd::Finished) {
+            return end;
+        }
+        for text in self.run.runner.explain_all() {
+            if let Err(error) = self.world().print(text.trim_end()) {
+                return ProgramEnd::World(error);
+            }
+        }
+        ProgramEnd::Finished
+    }
+
     /// The world the engine acts in.
     pub fn world(&mut self) -> &mut dyn World {
         self.run.runner.world()
@@ -155,24 +190,35 @@ impl Engine {
 
     /// Runs the files and texts of a program in order, and prints the answers.
     pub fn run_program(&mut self, program: &Program, reporter: &mut dyn Reporter) -> ProgramEnd {
+        self.run_printing(program, Prints::All, reporter)
+    }
+
+    fn run_printing(&mut self, program: &Program, prints: Prints, reporter: &mut dyn Reporter) -> ProgramEnd {
         let limits = self.limits_mut();
         limits.steps_max = program.steps_max;
+        limits.heap_bytes_max = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         if let Some(depth) = program.depth_max {
             limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
         }
-        match self.run_sources(program, reporter) {
+        self.set_evaluator(program.evaluator);
+        match self.run_sources(program, prints, reporter) {
             Ok(()) => ProgramEnd::Finished,
             Err(end) => end,
         }
     }
 
-    fn run_sources(&mut self, program: &Program, reporter: &mut dyn Reporter) -> Result<(), ProgramEnd> {
+    fn run_sources(
+        &mut self,
+        program: &Program,
+        prints: Prints,
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), ProgramEnd> {
         for file in &program.files {
             let source = ProgramSource::read(self.world(), file, reporter)?;
-            self.run_program_source(program, &source, reporter)?;
+            self.run_program_source(program, &source, prints, reporter)?;
         }
         for text in &program.expressions {
-            self.run_program_source(program, &ProgramSource::expression(text), reporter)?;
+            self.run_program_source(program, &ProgramSource::expression(text), prints, reporter)?;
         }
         Ok(())
     }
@@ -181,6 +227,7 @@ impl Engine {
         &mut self,
         program: &Program,
         found: &ProgramSource,
+        prints: Prints,
         reporter: &mut dyn Reporter,
     ) -> Result<(), ProgramEnd> {
         let lines = found.lines();
@@ -191,6 +238,9 @@ impl Engine {
             last_line = lines.position(answer.span.start).line;
             if let Some(limit) = answer.limit {
                 reporter.limit_reached(limit);
+            }
+            if matches!(prints, Prints::Errors) && !answer.is_error() {
+                return Ok(());
             }
             if program.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
         });

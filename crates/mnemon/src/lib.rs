@@ -26,8 +26,8 @@ mod system_world;
 
 pub use engine::{Engine, SourceError};
 pub use metta::syntax;
+pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
-pub use metta::{FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};

@@ -1,7 +1,7 @@
 //! What one command runs: files and texts, in order, in one space.
 
 use metta::syntax::{self, Diagnostic, LineIndex};
-use metta::{FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
+use metta::{Evaluator, FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
 use serde::{Deserialize, Serialize};
 use space::Atom;
 use std::sync::Arc;
@@ -19,6 +19,10 @@ pub struct Program {
     pub steps_max: Option<u64>,
     /// The most frames the stack of an evaluation may have; `None` for the usual.
     pub depth_max: Option<u64>,
+    /// What evaluates: a run takes other steps in another one, and variables get other numbers.
+    pub evaluator: Evaluator,
+    /// The most bytes that the heap of the machine may take; `None` for as many as it can address.
+    pub heap_bytes_max: Option<u64>,
 }
 
 /// How a program ended.

@@ -12,6 +12,37 @@ fn a_step_limit_is_named() {
     assert!(ended.err.contains("1000 steps") && ended.err.contains("--steps"), "{}", ended.err);
 }
 
+/// A list that grows without end.
+const GROWING: &str = "(= (grow $list) (grow (Cons 1 $list))) !(+ 1 2) !(grow Nil)";
+
+#[test]
+fn a_heap_limit_is_named() {
+    for (heap, bytes) in [("1M", 1 << 20), ("2m", 2 << 20), ("100000", 99_840)] {
+        let ended = run(&["run", "--heap", heap, "-e", GROWING]);
+        let expected = format!("[3]\n[(Error (grow Nil) (HeapLimit {bytes}))]\n");
+        assert_eq!((ended.code, ended.out), (Some(1), expected));
+        let place = format!("the evaluation at -e:1 took all of its heap of {bytes} bytes");
+        assert!(ended.err.contains(&place) && ended.err.contains("allow more with --heap"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_heap_limit_that_cannot_be_is_refused() {
+    for heap in ["0", "0K", "M", "5G", "1T", "99999999999999999999", "1.5M"] {
+        let ended = run(&["run", "--heap", heap, "-e", "!(+ 1 2)"]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{heap}");
+        assert!(ended.err.contains("--heap"), "{}", ended.err);
+    }
+}
+
+/// The interpreter takes memory as it comes: a limit that it does not keep would be a promise broken.
+#[test]
+fn the_interpreter_takes_no_heap_limit() {
+    let ended = run(&["run", "--heap", "1M", "--interpreter", "-e", GROWING]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
+    assert!(ended.err.contains("does not count its bytes") && ended.err.contains("help:"), "{}", ended.err);
+}
+
 #[test]
 fn a_time_limit_ends_an_endless_loop() {
     let ended = run(&["run", "--timeout", "0.5", "-e", ENDLESS]);

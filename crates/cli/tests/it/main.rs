@@ -2,6 +2,7 @@
 
 mod crash;
 mod endurance;
+mod explain;
 mod harness;
 mod input;
 mod journal_verbs;

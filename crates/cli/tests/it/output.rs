@@ -55,6 +55,21 @@ fn counts_go_to_the_standard_error() {
 }
 
 #[test]
+fn the_machine_counts_what_it_did() {
+    let program = "(= (build $n) (if (== $n 0) Nil (Cons $n (build (- $n 1))))) !(let $list (build 100) done)";
+    let ended = run(&["run", "--stats", "-e", program]);
+    assert_eq!(ended.out, "[done]\n");
+    let counts: Vec<&str> = ended.err.lines().take(7).collect();
+    assert!(counts.contains(&"calls        101"), "{counts:#?}");
+    assert!(counts.contains(&"interpreted  0  (expressions that the machine left to the interpreter)"), "{counts:#?}");
+    assert!(counts.contains(&"cells        201  (of 8 bytes, taken in all)"), "{counts:#?}");
+    assert!(counts.contains(&"collections  0  (of garbage)"), "{counts:#?}");
+    let interpreted = run(&["run", "--stats", "--interpreter", "-e", program]);
+    assert_eq!(interpreted.out, "[done]\n");
+    assert!(!interpreted.err.contains("calls") && !interpreted.err.contains("cells"), "{}", interpreted.err);
+}
+
+#[test]
 fn commits_are_counted_where_they_are_kept() {
     let folder = Folder::new("output-commits");
     let program = ["-e", "(a 1) !(+ 1 2) !(+ 1 2)", "--stats"];

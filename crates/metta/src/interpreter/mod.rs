@@ -88,8 +88,9 @@ pub(crate) struct Found {
     pub(crate) depth_max: usize,
 }
 
-/// Does a part of an evaluation.
-pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task) -> Found {
+/// Does a part of an evaluation, in so many steps.
+pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max: Option<u64>) -> Found {
+    let watch = Watch::of_part(&runner.limits, steps_max);
     let mut evaluation = Evaluation::new(runner, space.clone());
     let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
     let mut waiting = None;
@@ -103,7 +104,7 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task) -> Found 
             Work::Minimal(body)
         }
     };
-    let answer = evaluation.run_to_end(work, waiting);
+    let answer = evaluation.run_to_end(work, waiting, watch);
     let collected = std::mem::take(&mut evaluation.barriers[0].results);
     let results = collected.into_iter().filter(|found| is_minimal || !found.atom.is_symbol(names::EMPTY));
     Found {
@@ -213,15 +214,15 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
-        let answer = self.run_to_end(work, None);
+        let watch = Watch::begin(&self.runner.limits);
+        let answer = self.run_to_end(work, None, watch);
         Answer { results: self.results_so_far(), ..answer }
     }
 
     /// Runs until nothing is left; the results are in the first barrier. A frame may wait for them above it.
-    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>) -> Answer {
+    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>, mut watch: Watch) -> Answer {
         self.raise_barrier(BarrierKind::Top);
         waiting.into_iter().for_each(|waiting| self.push(waiting));
-        let mut watch = Watch::begin(&self.runner.limits);
         let mut next = Some(work);
         let mut limit = None;
         while let Some(work) = next {

@@ -7,7 +7,7 @@
 
 use region::Ref;
 use rustc_hash::FxHashMap;
-use space::{Atom, Variable};
+use space::{Atom, Symbol, Variable};
 use std::rc::Rc;
 
 /// A slot of a frame.
@@ -410,6 +410,8 @@ pub(super) struct Code {
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,
+    /// Which slots got a variable at which place, and its name, while code is made to be shown.
+    pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
     /// The functions that have no rules but were made for an expression.

@@ -100,7 +100,7 @@ enum Later {
     /// An expression evaluated as it stands.
     Plain { label: Label, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// A conditional whose condition came to no truth value.
-    Stuck { label: Label, condition: Slot, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Stuck { label: Label, condition: Slot, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
     /// An error that is a value like any other.
@@ -216,7 +216,8 @@ impl Running<'_> {
         })
     }
 
-    fn compile_rules(
+    /// The code of these rules, and how many slots its frames need.
+    pub(super) fn compile_rules(
         &mut self,
         function: u32,
         count: Slot,
@@ -363,6 +364,14 @@ fn switch_key(key: Key) -> Looked {
     }
 }
 
+/// The list of rules for arguments of this kind, if the switch knows it.
+pub(super) fn list_of(switch: &Switch, key: Key) -> Option<u32> {
+    match switch_key(key) {
+        Looked::Up(key) => switch.cases.get(&key).copied(),
+        Looked::Anything => None,
+    }
+}
+
 impl<'c, 'r> Compiler<'c, 'r> {
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
         Self {
@@ -396,6 +405,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
         type_id: TypeId,
         is_one_of_many: bool,
     ) -> Result<(Pc, bool), TooLarge> {
+        if is_deep(&self.whole) {
+            return Err(TooLarge);
+        }
         let pc = self.here();
         let first_slot = self.next;
         let is_irrefutable = self.head(arguments);
@@ -569,9 +581,18 @@ impl<'c, 'r> Compiler<'c, 'r> {
         } else {
             self.emit(Instruction::Variable { dst, name });
         }
-        self.state.variables.insert(variable.clone(), dst);
+        self.put_variable(variable, dst);
         self.mark_live(dst);
         dst
+    }
+
+    /// From here on a slot holds what a variable stands for.
+    fn put_variable(&mut self, variable: &Variable, slot: Slot) {
+        self.state.variables.insert(variable.clone(), slot);
+        let here = self.here();
+        if let Some(names) = &mut self.run.m.code.names {
+            names.push((here, slot, variable.name().clone()));
+        }
     }
 
     /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
@@ -595,10 +616,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Stuck { label, condition, atom, dest, state, join, errors } => {
+            Later::Stuck { label, condition, atom, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.stuck(&atom, condition, dest);
+                self.stuck(&atom, condition, type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -644,8 +665,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// The conditional with its condition evaluated: data.
-    fn stuck(&mut self, atom: &Atom, condition: Slot, dest: Dest) {
+    /// The conditional with its condition evaluated: data, unless that is unbound. The interpreter knows.
+    fn stuck(&mut self, atom: &Atom, condition: Slot, type_id: TypeId, dest: Dest) {
         let children = atom.children().expect("a conditional is an expression");
         for child in &children[2..] {
             self.make_variables(child);
@@ -658,15 +679,27 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         parts.push(Part::Expression(children.len() as u32));
         let template = self.add_template(parts);
-        let slot = match dest {
-            Dest::Slot(slot) => slot,
-            Dest::Tail => self.slot(),
-        };
+        let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
-        if dest == Dest::Tail {
-            self.emit(Instruction::Return { slot });
-        }
+        self.mark_live(slot);
+        let dst = self.target(dest);
+        let site = self.site(dst, None);
+        self.emit(Instruction::Interpret { slot, type_id, site });
+        self.state.is_stale = true;
+        self.finish(dst, dest);
     }
+}
+
+/// Whether an atom nests deeper than what is compiled: that is taken apart by recursion.
+fn is_deep(atom: &Atom) -> bool {
+    let mut work = vec![(atom, 0)];
+    while let Some((atom, depth)) = work.pop() {
+        if depth > DEPTH_MAX {
+            return true;
+        }
+        work.extend(atom.children().into_iter().flatten().map(|child| (child, depth + 1)));
+    }
+    false
 }
 
 /// How often a variable occurs in an atom.

@@ -12,7 +12,7 @@ use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
-use crate::interpreter::{self, Task};
+use crate::interpreter::Task;
 use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Atom;
@@ -90,10 +90,24 @@ impl Running<'_> {
 
     /// Evaluates a value as the result of the frame at hand.
     pub(super) fn evaluate_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
+        self.begin_here(value, type_id)?;
+        self.evaluate_pending()
+    }
+
+    /// Evaluates the children that were met first, one inside the other: no native stack is used for it.
+    fn evaluate_pending(&mut self) -> Result<(), Halt> {
+        while let Some((child, type_id)) = self.m.pending.take() {
+            self.begin_here(child, type_id)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to evaluate a value. If a child of it is to be evaluated first, that is pending then, its frame made.
+    fn begin_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         self.m.steps += 1;
         self.m.fuel -= 1;
         if self.m.fuel == 0 {
-            self.look_without_call(value)?;
+            self.look_without_call()?;
         }
         let mut value = self.m.values.heap.walk(value);
         if let Some(settled) = self.settled(value, type_id) {
@@ -118,9 +132,7 @@ impl Running<'_> {
             return self.give(value.marked());
         }
         match self.head_kind(head, arity) {
-            HeadKind::Untyped if arity < TUPLE_MAX => {
-                self.begin_tuple(value, type_id)
-            }
+            HeadKind::Untyped if arity < TUPLE_MAX => self.begin_tuple(value, type_id),
             HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
                 let result = self.m.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
@@ -165,7 +177,8 @@ impl Running<'_> {
     pub(super) fn next_child(&mut self, index: Slot) -> Result<(), Halt> {
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
         let next = usize::from(index) + 1;
-        if length & TYPED == 0 { self.walk_tuple(next, length) } else { self.walk_typed(next, length & !TYPED) }
+        if length & TYPED == 0 { self.walk_tuple(next, length)? } else { self.walk_typed(next, length & !TYPED)? }
+        self.evaluate_pending()
     }
 
     pub(super) fn original_child(&self, index: usize) -> Ref {
@@ -194,7 +207,8 @@ impl Running<'_> {
         self.m.stack[place + 1] = self.m.base as u32;
         self.m.stack[place + 2] = self.m.choices.len() as u32;
         self.m.base = self.m.frame_at(at as Slot, 0)?;
-        self.evaluate_here(child, type_id)
+        self.m.pending = Some((child, type_id));
+        Ok(())
     }
 
     /// All children are evaluated: the call is made in place of the tuple's frame.
@@ -364,10 +378,7 @@ impl Running<'_> {
     pub(super) fn interpret(&mut self, value: Ref, to: To, task: impl FnOnce(Atom) -> Task) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-        if std::env::var_os("DUMP").is_some() {
-            eprintln!("interpreted: {atom}");
-        }
-        let found = interpreter::solve(self.runner, &self.space, task(atom));
+        let found = self.hand_over(task(atom));
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);

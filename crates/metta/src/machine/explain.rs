@@ -1,14 +1,633 @@
-//! Code as text.
+//! Code as text, for people: what `mnemon run --explain` prints.
+//!
+//! 1. A name has a function for each number of arguments that its rules take, and for each type that its results are
+//!    expected to be of: the declared one, else none; and those that the code of the program asks for.
+//! 2. Each is compiled anew, so that its code lies in one piece, rule after rule.
+//! 3. Instructions are written one a line: slots under the names of their variables, places as labels, what a site says
+//!    beside the instruction that it belongs to.
 
-use super::Machine;
+use super::code::{ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId};
+use super::types::HeadKind;
+use super::{Machine, Running};
+use crate::names;
+use crate::runner::Runner;
+use region::Ref;
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{Atom, Rewrite, SpaceRef, Symbol, alpha_equivalent, rewrite};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// The arguments and the body of a rule.
+type Rule = (Vec<Atom>, Atom);
+
+/// A name with its rules, by how many arguments they take.
+type Defined = (Symbol, BTreeMap<usize, Vec<Rule>>);
+
+/// The code of a name's functions, as its rules stand now; `None` if it has no rules.
+pub(crate) fn explain(runner: &mut Runner, name: &str) -> Option<String> {
+    let space = runner.top_space();
+    let defined = defined_in(&atoms_of(runner, &space)).into_iter().find(|(found, _)| found.as_str() == name)?;
+    explain_each(runner, &space, &[defined]).pop()
+}
+
+/// The code of each name that has rules in the program's own space, in the order of their first rules.
+pub(crate) fn explain_all(runner: &mut Runner) -> Vec<String> {
+    let space = runner.top_space();
+    let own: FxHashSet<Symbol> =
+        defined_in(&space.atoms(&mut runner.variables)).into_iter().map(|(name, _)| name).collect();
+    let mut defined = defined_in(&atoms_of(runner, &space));
+    defined.retain(|(name, _)| own.contains(name));
+    explain_each(runner, &space, &defined)
+}
+
+/// The atoms of a space and of those that it imports.
+fn atoms_of(runner: &mut Runner, space: &SpaceRef) -> Vec<Atom> {
+    let spaces = std::iter::once(space.clone()).chain(space.imports());
+    spaces.flat_map(|space| space.atoms(&mut runner.variables)).collect()
+}
+
+/// The names that have rules, in the order of their first ones.
+fn defined_in(atoms: &[Atom]) -> Vec<Defined> {
+    let mut order: Vec<Defined> = Vec::new();
+    let mut known: FxHashMap<Symbol, usize> = FxHashMap::default();
+    for atom in atoms {
+        let Some([equal, call, body]) = atom.children() else { continue };
+        let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { continue };
+        if equal.is_symbol(names::EQUAL) {
+            let place = *known.entry(name.clone()).or_insert_with(|| {
+                order.push((name.clone(), BTreeMap::new()));
+                order.len() - 1
+            });
+            let rules = order[place].1.entry(arguments.len()).or_default();
+            rules.push((arguments.to_vec(), body.clone()));
+        }
+    }
+    order
+}
+
+fn explain_each(runner: &mut Runner, space: &SpaceRef, defined: &[Defined]) -> Vec<String> {
+    let mut running = Running::new(runner, space);
+    running.prepare();
+    running.m.code.names = Some(Vec::new());
+    let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
+    running.m.code.names = None;
+    running.runner.machine = Some(Box::new(running.m));
+    texts
+}
+
+impl Running<'_> {
+    fn explain_name(&mut self, (name, rules): &Defined) -> String {
+        let head = self.m.values.symbol(name);
+        let mut text = String::new();
+        for (&arity, rules) in rules {
+            let kind = self.head_kind(head, arity);
+            let result = match kind {
+                HeadKind::Untyped => 0,
+                HeadKind::Raw { result } => result,
+                HeadKind::Typed(signature) => signature.result.unwrap_or(0),
+                HeadKind::Parametric(_) | HeadKind::Other => {
+                    _ = writeln!(
+                        text,
+                        "{name}/{arity}\n  its type has to be looked at in each call: the interpreter evaluates them"
+                    );
+                    continue;
+                }
+            };
+            let Ok(count) = Slot::try_from(arity) else { continue };
+            self.m.code.function(head, count, result);
+            // Its code may ask for results of another type, of this function among others.
+            let mut next = 0;
+            while let Some(function) = self.function_from(next, head, count) {
+                text += &self.explain_function(function, rules);
+                next = function + 1;
+            }
+        }
+        text
+    }
+
+    /// The first function of a head and so many arguments, from a number on.
+    fn function_from(&self, from: u32, head: Ref, count: Slot) -> Option<u32> {
+        let functions = self.m.code.functions.iter().enumerate().skip(from as usize);
+        let mut found = functions.filter(|(_, function)| function.head == head && function.arguments == count);
+        found.next().map(|(number, _)| number as u32)
+    }
+
+    fn explain_function(&mut self, function: u32, named: &[Rule]) -> String {
+        let (head, count, type_id) = {
+            let found = &self.m.code.functions[function as usize];
+            (found.head, found.arguments, found.type_id)
+        };
+        let mut text = match type_id {
+            0 => format!("{}\n", self.m.function_name(function)),
+            _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
+        };
+        let rules = self.named_rules(head, count, named);
+        let kind = match rules.is_empty() {
+            true => Kind::Interpreted,
+            false => self.compile_rules(function, count, type_id, &rules).0,
+        };
+        let starts: Vec<Pc> = match kind {
+            Kind::Rule(pc) => vec![pc],
+            Kind::Group(group) => {
+                text += &self.m.switch_text(group);
+                self.m.code.groups[group as usize].rules.iter().map(|rule| rule.pc).collect()
+            }
+            _ => Vec::new(),
+        };
+        if starts.is_empty() {
+            text += "  the machine has no code for it: the interpreter evaluates its calls\n";
+        }
+        let end = self.m.code.instructions.len();
+        for (index, (&start, (arguments, body))) in starts.iter().zip(&rules).enumerate() {
+            let name = Atom::Symbol(self.m.values.symbol_of(head).clone());
+            let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
+            let rule = without_numbers(&Atom::expression([names::equal(), call, body.clone()]));
+            _ = writeln!(text, "  {}. {rule}", index + 1);
+            let to = starts.get(index + 1).map_or(end, |&next| next as usize);
+            text += &Listing::new(&self.m, start as usize..to, count).text();
+        }
+        text
+    }
+}
+
+/// An atom whose variables are written as in a source.
+fn without_numbers(atom: &Atom) -> Atom {
+    let plain = rewrite(atom, |variable| Rewrite::Replace(Atom::variable(variable.name().as_str())));
+    plain.unwrap_or_else(|| atom.clone())
+}
+
+impl Running<'_> {
+    /// The rules that a function is compiled from, under the names that their variables have in the source.
+    fn named_rules(&mut self, head: Ref, count: Slot, named: &[Rule]) -> Vec<Rule> {
+        let rules = self.rules_of(head, count).unwrap_or_default();
+        let same = |rule: &Rule| named.iter().find(|named| alpha_equivalent(&whole(named), &whole(rule)));
+        rules.iter().map(|rule| same(rule).unwrap_or(rule).clone()).collect()
+    }
+}
+
+fn whole((arguments, body): &Rule) -> Atom {
+    Atom::expression(arguments.iter().chain([body]).cloned().collect::<Vec<_>>())
+}
 
 impl Machine {
-    pub(super) fn dump(&self, from: usize) {
-        for (at, instruction) in self.code.instructions.iter().enumerate().skip(from) {
-            eprintln!("{at:5} {instruction:?}");
+    /// What a function is called: its head and the number of its arguments.
+    fn function_name(&self, function: u32) -> String {
+        let found = &self.code.functions[function as usize];
+        format!("{}/{}", self.values.symbol_of(found.head), found.arguments)
+    }
+
+    /// How the rules of a group are chosen from.
+    fn switch_text(&self, group: u32) -> String {
+        let group = &self.code.groups[group as usize];
+        let Some(switch) = &group.switch else { return String::new() };
+        let argument = usize::from(switch.argument);
+        let mut text = format!("  switch on argument {}\n", argument + 1);
+        let mut seen: Vec<Key> = Vec::new();
+        for rule in &group.rules {
+            let key = rule.keys[argument];
+            let Some(list) = super::compile::list_of(switch, key).filter(|_| !seen.contains(&key)) else { continue };
+            seen.push(key);
+            _ = writeln!(text, "    {}: {}", self.key_text(key), rule_numbers(&group.lists[list as usize]));
         }
-        for (at, site) in self.code.sites.iter().enumerate() {
-            eprintln!("site {at} {site:?}");
+        _ = writeln!(text, "    else: {}", rule_numbers(&group.lists[switch.otherwise as usize]));
+        text
+    }
+
+    fn key_text(&self, key: Key) -> String {
+        match key {
+            Key::Any => "anything".to_owned(),
+            Key::Leaf(leaf) => self.leaf_atom(leaf).to_string(),
+            Key::Shape(length, head) => {
+                let head = head.map_or("_".to_owned(), |head| self.leaf_atom(head).to_string());
+                format!("({head}{})", " _".repeat(length.saturating_sub(1) as usize))
+            }
         }
+    }
+}
+
+fn rule_numbers(list: &[u32]) -> String {
+    if list.is_empty() {
+        return "no rule".to_owned();
+    }
+    let numbers: Vec<String> = list.iter().map(|rule| (rule + 1).to_string()).collect();
+    format!("rule {}", numbers.join(", "))
+}
+
+/// The code of one rule on its way to text.
+struct Listing<'a> {
+    m: &'a Machine,
+    code: std::ops::Range<usize>,
+    arguments: Slot,
+    /// Places that something leads to.
+    labels: BTreeSet<Pc>,
+    /// The instruction that is being written.
+    at: usize,
+}
+
+impl<'a> Listing<'a> {
+    fn new(m: &'a Machine, code: std::ops::Range<usize>, arguments: Slot) -> Self {
+        let mut listing = Self { m, code: code.clone(), arguments, labels: BTreeSet::new(), at: 0 };
+        for at in code.clone() {
+            let targets = listing.targets(at);
+            listing.labels.extend(targets.into_iter().filter(|&to| code.contains(&(to as usize))));
+        }
+        listing
+    }
+
+    fn text(mut self) -> String {
+        let mut text = String::new();
+        for at in self.code.clone() {
+            self.at = at;
+            let label = if self.labels.contains(&(at as Pc)) { self.place(at as Pc) } else { String::new() };
+            let line = self.instruction(self.m.code.instructions[at]);
+            _ = writeln!(text, "    {label:<5}{line}");
+        }
+        text
+    }
+
+    /// Where an instruction may lead, other than to the next one.
+    fn targets(&self, at: usize) -> Vec<Pc> {
+        let instruction = self.m.code.instructions[at];
+        let mut targets: Vec<Pc> = match instruction {
+            Instruction::Jump { to } => vec![to],
+            Instruction::CompareJump { then, or, .. } | Instruction::CompareJumpWith { then, or, .. } => vec![then, or],
+            Instruction::MatchLeaf { or, .. }
+            | Instruction::MatchShape { or, .. }
+            | Instruction::MatchSame { or, .. }
+            | Instruction::If { or, .. }
+            | Instruction::Guard { or, .. }
+            | Instruction::GuardSame { or, .. }
+            | Instruction::Unify { or, .. }
+            | Instruction::IfEqual { or, .. }
+            | Instruction::IfError { or, .. }
+            | Instruction::Cons { or, .. }
+            | Instruction::Decons { or, .. }
+            | Instruction::Head { or, .. }
+            | Instruction::Tail { or, .. }
+            | Instruction::Size { or, .. }
+            | Instruction::Element { or, .. }
+            | Instruction::Next { or, .. }
+            | Instruction::Fresh { or, .. } => vec![or],
+            Instruction::CallWith { arguments, .. } | Instruction::TailCallWith { arguments, .. } => {
+                vec![self.m.code.arguments[arguments as usize].or]
+            }
+            _ => Vec::new(),
+        };
+        if let Some(site) = site_of(instruction) {
+            let site = self.m.site(site);
+            targets.push(site.error);
+            targets.extend(Some(site.pc).filter(|&pc| pc as usize != at + 1));
+        }
+        targets
+    }
+
+    fn place(&self, to: Pc) -> String {
+        match to {
+            NEXT_RULE => "the next rule".to_owned(),
+            FAIL => "fail".to_owned(),
+            to => format!("L{}", self.labels.iter().position(|&label| label == to).map_or(0, |place| place + 1)),
+        }
+    }
+
+    /// The name of a slot: that of the variable whose value it holds at this place.
+    fn slot(&self, slot: Slot) -> String {
+        let of_code = || self.m.code.names.iter().flatten().filter(|(at, ..)| self.code.contains(&(*at as usize)));
+        let of_slot = || of_code().filter(|(_, other, _)| *other == slot);
+        let before = of_slot().rfind(|(at, ..)| *at as usize <= self.at);
+        match before.or(of_slot().next()) {
+            Some((_, _, name)) if of_code().any(|(_, other, taken)| *other < slot && taken == name) => {
+                format!("${name}.{slot}")
+            }
+            Some((_, _, name)) => format!("${name}"),
+            None if slot < self.arguments => format!("a{}", slot + 1),
+            None => format!("t{slot}"),
+        }
+    }
+
+    fn slots(&self, first: Slot, count: Slot) -> String {
+        let names: Vec<String> = (first..first + count).map(|slot| self.slot(slot)).collect();
+        format!("({})", names.join(" "))
+    }
+
+    /// A constant.
+    fn leaf(&self, leaf: Ref) -> String {
+        self.m.leaf_atom(leaf).to_string()
+    }
+
+    /// The expression that a template builds.
+    fn template(&self, template: u32) -> String {
+        let mut done: Vec<String> = Vec::new();
+        for part in &self.m.code.templates[template as usize] {
+            match *part {
+                Part::Leaf(leaf) => done.push(self.leaf(leaf)),
+                Part::Slot(slot) => done.push(self.slot(slot)),
+                Part::Expression(count) => {
+                    let children = done.split_off(done.len() - count as usize);
+                    done.push(format!("({})", children.join(" ")));
+                }
+            }
+        }
+        done.pop().unwrap_or_default()
+    }
+
+    fn shape(&self, shape: u32, dst: Slot) -> String {
+        let shape = &self.m.code.shapes[shape as usize];
+        let head = shape.head.map(|head| self.leaf(head));
+        let count = shape.length as Slot - Slot::from(head.is_some());
+        let slots = (dst..dst + count).map(|slot| self.slot(slot));
+        format!("({})", head.into_iter().chain(slots).collect::<Vec<_>>().join(" "))
+    }
+
+    /// What stands behind an instruction of a type that is expected.
+    fn as_type(&self, type_id: TypeId) -> String {
+        match type_id {
+            0 => String::new(),
+            other => format!(" as {}", self.m.code.types[usize::from(other)]),
+        }
+    }
+
+    fn or(&self, or: Pc) -> String {
+        match or {
+            FAIL => ", else fail".to_owned(),
+            or => format!(", else {}", self.place(or)),
+        }
+    }
+
+    /// Where the result goes, and where an error does if it is not the result of the whole.
+    fn site(&self, site: u32) -> String {
+        let site = self.m.site(site);
+        let mut text = format!(" -> {}", self.slot(site.dst));
+        if site.pc as usize != self.at + 1 {
+            text += &format!(", on at {}", self.place(site.pc));
+        }
+        if site.error != ESCAPE {
+            text += &format!(", error to {}", self.place(site.error));
+        }
+        text
+    }
+
+    fn guard(&self, guard: Guard) -> String {
+        match guard {
+            Guard::Number => "is a number".to_owned(),
+            Guard::Bool => "is True or False".to_owned(),
+            Guard::Type(type_id) | Guard::TypeInside(type_id) => {
+                format!("is of type {}", self.m.code.types[usize::from(type_id)])
+            }
+            Guard::Ground => "has no unbound variable".to_owned(),
+            Guard::Unbound => "is an unbound variable".to_owned(),
+            Guard::Space => "is a space".to_owned(),
+            Guard::State(type_id) => format!("is a state of {}", self.m.code.types[usize::from(type_id)]),
+            Guard::Open => "has no type".to_owned(),
+            Guard::Expression => "is an expression".to_owned(),
+            Guard::Plain => "has no type error".to_owned(),
+            Guard::NoSpace => "is no space".to_owned(),
+            Guard::Head(_) => "is a head without function type".to_owned(),
+        }
+    }
+
+    fn instruction(&self, instruction: Instruction) -> String {
+        let slot = |slot| self.slot(slot);
+        match instruction {
+            Instruction::Load { dst, value } => format!("load {} -> {}", self.leaf(value), slot(dst)),
+            Instruction::Move { dst, src } => format!("move {} -> {}", slot(src), slot(dst)),
+            Instruction::FormVariable { dst, .. } | Instruction::Variable { dst, .. } => {
+                format!("variable -> {}", slot(dst))
+            }
+            Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
+            Instruction::Construct { template, site, .. } => {
+                format!("construct {}{}", self.template(template), self.site(site))
+            }
+            Instruction::Jump { to } => format!("jump {}", self.place(to)),
+            Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
+            Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
+            Instruction::Return { slot: value } => format!("return {}", slot(value)),
+            Instruction::Unreduced { .. } => format!("unreduced {}", self.slots(0, self.arguments)),
+            Instruction::Answer => "answer".to_owned(),
+            Instruction::Child { index } => format!("child {index}"),
+            Instruction::Escape => "escape".to_owned(),
+            Instruction::Fail => "fail".to_owned(),
+            Instruction::Commit => "commit".to_owned(),
+            Instruction::Take { dst } => format!("take -> {}", slot(dst)),
+            matching => {
+                self.matching(matching).or_else(|| self.calling(matching)).unwrap_or_else(|| self.computing(matching))
+            }
+        }
+    }
+
+    fn matching(&self, instruction: Instruction) -> Option<String> {
+        let slot = |slot| self.slot(slot);
+        Some(match instruction {
+            Instruction::MatchLeaf { slot: matched, leaf, or } => {
+                format!("match {} = {}{}", slot(matched), self.leaf(leaf), self.or(or))
+            }
+            Instruction::MatchShape { slot: matched, dst, shape, or } => {
+                format!("match {} = {}{}", slot(matched), self.shape(shape, dst), self.or(or))
+            }
+            Instruction::MatchSame { left, right, or } => {
+                format!("match {} = {}{}", slot(left), slot(right), self.or(or))
+            }
+            Instruction::Remember { slot: marks } => format!("remember -> {}", slot(marks)),
+            Instruction::Undo { slot: marks } => format!("undo {}", slot(marks)),
+            Instruction::Guard { slot: guarded, guard, or } => {
+                format!("guard {} {}{}", slot(guarded), self.guard(guard), self.or(or))
+            }
+            Instruction::GuardSame { left, right, or } => {
+                format!("guard {} and {} have one type{}", slot(left), slot(right), self.or(or))
+            }
+            _ => return None,
+        })
+    }
+
+    fn calling(&self, instruction: Instruction) -> Option<String> {
+        let slot = |slot| self.slot(slot);
+        let first = |at: Slot| at + HEADER as Slot;
+        Some(match instruction {
+            Instruction::Begin { slot: begun } => format!("begin {}", slot(begun)),
+            Instruction::End { begun, value, site } => {
+                format!("end {}, {}{}", slot(begun), slot(value), self.site(site))
+            }
+            Instruction::Call { function, site, begun } => {
+                let at = self.m.site(site).at;
+                let begun = if begun { format!(", begun {}", slot(at + 2)) } else { String::new() };
+                format!("call {}{}{begun}", self.function(function, first(at)), self.site(site))
+            }
+            Instruction::CallWith { function, arguments, site } => {
+                format!("call {}{}", self.call_with(function, arguments), self.site(site))
+            }
+            Instruction::TailCallWith { function, arguments } => {
+                format!("tail-call {}", self.call_with(function, arguments))
+            }
+            Instruction::TailCall { function, at } => format!("tail-call {}", self.function(function, first(at))),
+            Instruction::Apply { head, count, type_id, site, tail, .. } => {
+                let arguments = self.slots(first(self.m.site(site).at), count);
+                let (word, site) = if tail { ("tail-apply", String::new()) } else { ("apply", self.site(site)) };
+                format!("{word} {} {arguments}{}{site}", slot(head), self.as_type(type_id))
+            }
+            Instruction::Native { operation, first, count, site } => {
+                format!("native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
+            }
+            Instruction::Value { slot: value, type_id, site, .. } => {
+                format!("value {}{}{}", slot(value), self.as_type(type_id), self.site(site))
+            }
+            Instruction::Evaluate { slot: value, type_id, site, .. } => {
+                format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
+            }
+            Instruction::TailEvaluate { slot: value, type_id } => {
+                format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
+            }
+            Instruction::Interpret { slot: call, type_id, site } => {
+                format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.site(site))
+            }
+            Instruction::Superpose { slot: list, site } => format!("superpose {}{}", slot(list), self.site(site)),
+            Instruction::Collect { slot: begun, site, subjects } => {
+                let word = if subjects { "collect-subjects" } else { "collect" };
+                format!("{word} {}{}", slot(begun), self.site(site))
+            }
+            Instruction::Collected { begun, slot: value } => format!("collected {}, {}", slot(begun), slot(value)),
+            _ => return None,
+        })
+    }
+
+    fn computing(&self, instruction: Instruction) -> String {
+        let slot = |slot| self.slot(slot);
+        match instruction {
+            Instruction::Arithmetic { operation, left, right, site } => {
+                format!("compute {} {} {}{}", slot(left), operation.name(), slot(right), self.site(site))
+            }
+            Instruction::ArithmeticWith { operation, left, right, site } => {
+                format!("compute {} {} {}{}", slot(left), operation.name(), self.leaf(right), self.site(site))
+            }
+            Instruction::Compare { comparison, left, right, site } => {
+                format!("compute {} {} {}{}", slot(left), comparison.name(), slot(right), self.site(site))
+            }
+            Instruction::Logic { operation: Logic::Not, left, site, .. } => {
+                format!("compute not {}{}", slot(left), self.site(site))
+            }
+            Instruction::Logic { operation, left, right, site } => {
+                format!("compute {} {} {}{}", slot(left), operation.name(), slot(right), self.site(site))
+            }
+            Instruction::CompareJump { comparison, left, right, then, or } => {
+                let (then, or) = (self.place(then), self.or(or));
+                format!("compare {} {} {}: {then}{or}", slot(left), comparison.name(), slot(right))
+            }
+            Instruction::CompareJumpWith { comparison, left, right, then, or } => {
+                let (then, or) = (self.place(then), self.or(or));
+                format!("compare {} {} {}: {then}{or}", slot(left), comparison.name(), self.leaf(right))
+            }
+            other => self.listing(other).unwrap_or_else(|| self.reducing(other)),
+        }
+    }
+
+    /// Instructions on lists, states and spaces.
+    fn listing(&self, instruction: Instruction) -> Option<String> {
+        let slot = |slot| self.slot(slot);
+        Some(match instruction {
+            Instruction::Cons { head, tail, dst, or } => {
+                format!("cons {} {} -> {}{}", slot(head), slot(tail), slot(dst), self.or(or))
+            }
+            Instruction::Decons { slot: list, dst, or } => {
+                format!("decons {} -> {}{}", slot(list), slot(dst), self.or(or))
+            }
+            Instruction::Head { slot: list, dst, or } => format!("head {} -> {}{}", slot(list), slot(dst), self.or(or)),
+            Instruction::Tail { slot: list, dst, or } => format!("tail {} -> {}{}", slot(list), slot(dst), self.or(or)),
+            Instruction::Size { slot: list, dst, or } => format!("size {} -> {}{}", slot(list), slot(dst), self.or(or)),
+            Instruction::Element { slot: list, index, dst, or } => {
+                format!("element {} {} -> {}{}", slot(list), slot(index), slot(dst), self.or(or))
+            }
+            Instruction::Next { list, index, dst, or } => {
+                format!("next {} {} -> {}{}", slot(list), slot(index), self.slots(dst, 2), self.or(or))
+            }
+            Instruction::Gathered { slot: list, dst } => format!("gathered {} -> {}", slot(list), slot(dst)),
+            Instruction::LeaveList { slot: list } => format!("leave-list {}", slot(list)),
+            Instruction::GetState { slot: state, site } => format!("get-state {}{}", slot(state), self.site(site)),
+            Instruction::ChangeState { slot: state, value, site } => {
+                format!("change-state {} {}{}", slot(state), slot(value), self.site(site))
+            }
+            Instruction::AddAtom { space, value, site } => {
+                format!("add-atom {} {}{}", slot(space), slot(value), self.site(site))
+            }
+            Instruction::Query { space, site, .. } => format!("query {}{}", slot(space), self.site(site)),
+            _ => return None,
+        })
+    }
+
+    /// Minimal MeTTa.
+    fn reducing(&self, instruction: Instruction) -> String {
+        let slot = |slot| self.slot(slot);
+        match instruction {
+            Instruction::Own { .. } => "own".to_owned(),
+            Instruction::Leave { slot: value, type_id, .. } => format!("leave {}{}", slot(value), self.as_type(type_id)),
+            Instruction::Reduct { slot: value } => format!("reduct {}", slot(value)),
+            Instruction::Reduce { slot: value, site } => format!("reduce {}{}", slot(value), self.site(site)),
+            Instruction::ReduceNative { operation, first, count, site } => {
+                format!("reduce-native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
+            }
+            Instruction::RunMinimal { slot: value, site, .. } => format!("run {}{}", slot(value), self.site(site)),
+            Instruction::LeaveFunction { slot: value, site, .. } => {
+                format!("leave-function {}{}", slot(value), self.site(site))
+            }
+            Instruction::Unify { left, right, site, or } => {
+                format!("unify {} {}{}{}", slot(left), slot(right), self.site(site), self.or(or))
+            }
+            Instruction::IfEqual { left, right, or } => format!("if-equal {} {}{}", slot(left), slot(right), self.or(or)),
+            Instruction::IfError { slot: value, or } => format!("if-error {}{}", slot(value), self.or(or)),
+            Instruction::TailInterpret { slot: value, type_id } => {
+                format!("tail-interpret {}{}", slot(value), self.as_type(type_id))
+            }
+            other => unreachable!("{other:?} has a text above"),
+        }
+    }
+
+    /// A function and the arguments of a list.
+    fn call_with(&self, function: u32, arguments: u32) -> String {
+        let arguments = &self.m.code.arguments[arguments as usize];
+        let sources = arguments.sources.iter().map(|source| match *source {
+            Source::Leaf(leaf) => self.leaf(leaf),
+            Source::Slot(slot) | Source::Settled(slot) => self.slot(slot),
+        });
+        let sources: Vec<String> = sources.collect();
+        let type_id = self.m.code.functions[function as usize].type_id;
+        let text = format!("{} ({}){}", self.m.function_name(function), sources.join(" "), self.as_type(type_id));
+        let needs_a_look = arguments.sources.iter().any(|source| matches!(source, Source::Settled(_)));
+        if needs_a_look { text + &self.or(arguments.or) } else { text }
+    }
+
+    /// A function and the slots of its arguments.
+    fn function(&self, function: u32, first: Slot) -> String {
+        let found = &self.m.code.functions[function as usize];
+        let arguments = self.slots(first, found.arguments);
+        format!("{} {arguments}{}", self.m.function_name(function), self.as_type(found.type_id))
+    }
+}
+
+/// The site of an instruction.
+fn site_of(instruction: Instruction) -> Option<u32> {
+    match instruction {
+        Instruction::Apply { tail: true, .. } => None,
+        Instruction::End { site, .. }
+        | Instruction::CallWith { site, .. }
+        | Instruction::Reduce { site, .. }
+        | Instruction::ReduceNative { site, .. }
+        | Instruction::RunMinimal { site, .. }
+        | Instruction::LeaveFunction { site, .. }
+        | Instruction::Unify { site, .. }
+        | Instruction::GetState { site, .. }
+        | Instruction::ChangeState { site, .. }
+        | Instruction::AddAtom { site, .. }
+        | Instruction::Query { site, .. }
+        | Instruction::Call { site, .. }
+        | Instruction::Apply { site, .. }
+        | Instruction::Construct { site, .. }
+        | Instruction::Value { site, .. }
+        | Instruction::Evaluate { site, .. }
+        | Instruction::Arithmetic { site, .. }
+        | Instruction::ArithmeticWith { site, .. }
+        | Instruction::Compare { site, .. }
+        | Instruction::Logic { site, .. }
+        | Instruction::Native { site, .. }
+        | Instruction::Interpret { site, .. }
+        | Instruction::Superpose { site, .. }
+        | Instruction::Collect { site, .. } => Some(site),
+        _ => None,
     }
 }

@@ -20,6 +20,7 @@ mod code;
 mod compile;
 mod evaluate;
 mod explain;
+mod fuel;
 mod garbage;
 mod lists;
 mod minimal;
@@ -38,19 +39,23 @@ use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::operation::Stop;
-use crate::runner::Runner;
+use crate::runner::{Runner, Statistics};
 use choices::{Choice, ChoiceKind, Floor};
-use code::{ANSWER, Code, HEADER, Pc, TypeId};
+use code::{ANSWER, Code, Pc, TypeId};
+pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
 use run::Trying;
 use rustc_hash::FxHashMap;
 use space::{Atom, SpaceRef};
-pub(crate) use types::classify;
 use types::HeadKind;
+pub(crate) use types::classify;
 use values::{Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.
 const WORDS_PER_FRAME: usize = 12;
+
+/// Words that the stack has in any case.
+const STACK_MIN: usize = 1 << 8;
 
 /// Why the machine stops.
 pub(crate) enum Halt {
@@ -89,6 +94,8 @@ pub(crate) struct Machine {
     row: Vec<space::Term>,
     asked: space::RowQuery,
     pairs: Vec<(Ref, Ref)>,
+    /// A child that is to be evaluated next, as the result of the frame at hand.
+    pending: Option<(Ref, TypeId)>,
     work: Vec<Ref>,
     /// What rules stand at, and the same for types and special forms.
     version: u32,
@@ -120,6 +127,9 @@ pub(crate) struct Machine {
     collections: u64,
     /// The heads that have rules, and whether others than symbols have, as of a version.
     rule_heads: lists::RuleHeads,
+    /// What was counted for the run already.
+    cells_counted: u64,
+    collections_counted: u64,
 }
 
 /// A machine at work for a runner.
@@ -160,6 +170,7 @@ impl Machine {
             row: Vec::new(),
             asked: space::RowQuery::default(),
             pairs: Vec::new(),
+            pending: None,
             work: Vec::new(),
             version: 1,
             shapes: 1,
@@ -185,6 +196,8 @@ impl Machine {
             collect_at: garbage::COLLECT_FROM,
             collections: 0,
             rule_heads: lists::RuleHeads::default(),
+            cells_counted: 0,
+            collections_counted: 0,
         }
     }
 
@@ -204,6 +217,20 @@ impl Machine {
         self.collect_at = garbage::COLLECT_FROM;
     }
 
+    /// Gives the memory of an evaluation back and adds what it did to the counts of the run.
+    fn count(&mut self, counts: &mut Statistics) {
+        let fresh = self.values.heap.open();
+        let old = std::mem::replace(&mut self.values.region, fresh);
+        self.values.heap.close(old);
+        let heap = self.values.heap.statistics();
+        counts.calls += self.calls;
+        counts.interpreted += self.interpreted;
+        counts.cells += heap.cells_handed_out - self.cells_counted;
+        counts.heap_bytes_peak = counts.heap_bytes_peak.max(heap.bytes_live_peak);
+        counts.collections += self.collections - self.collections_counted;
+        (self.cells_counted, self.collections_counted) = (heap.cells_handed_out, self.collections);
+    }
+
     #[cold]
     fn stack_full(&self) -> Halt {
         Halt::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME))
@@ -212,21 +239,26 @@ impl Machine {
 
 /// Evaluates an atom as MeTTa.
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
-    let m = match runner.machine.take() {
-        Some(machine) => *machine,
-        None => Machine::new(runner),
-    };
-    let watch = Watch::begin(&runner.limits);
-    let scope = Scope::default();
-    let mut running = Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope };
+    let mut running = Running::new(runner, space);
     let halt = running.evaluate(atom);
     running.finish(halt)
 }
 
-impl Running<'_> {
-    fn evaluate(&mut self, atom: &Atom) -> Halt {
+impl<'r> Running<'r> {
+    fn new(runner: &'r mut Runner, space: &SpaceRef) -> Self {
+        let m = match runner.machine.take() {
+            Some(machine) => *machine,
+            None => Machine::new(runner),
+        };
+        let watch = Watch::begin(&runner.limits);
+        Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope: Scope::default() }
+    }
+
+    /// Makes the machine ready for an evaluation, as limits and rules are now.
+    fn prepare(&mut self) {
         self.m.reset();
-        self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(1 << 12);
+        self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
+        self.m.stack.truncate(self.m.stack_max);
         self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
         if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
@@ -237,14 +269,10 @@ impl Running<'_> {
         self.give_fuel();
         self.m.stack[0] = ANSWER;
         (self.m.stack[1], self.m.stack[2]) = (0, 0);
-        if std::env::var_os("DUMP").is_some() {
-            let r = self.begin(atom);
-            self.m.dump(0);
-            if let Err(halt) = r {
-                return halt;
-            }
-            return self.run();
-        }
+    }
+
+    fn evaluate(&mut self, atom: &Atom) -> Halt {
+        self.prepare();
         if let Err(halt) = self.begin(atom) {
             return halt;
         }
@@ -258,6 +286,11 @@ impl Running<'_> {
             Some(pc) => {
                 self.m.pc = pc;
                 Ok(())
+            }
+            // On its own `Empty` is a result like any other.
+            None if atom.is_symbol(names::EMPTY) => {
+                self.results.push(atom.clone());
+                Err(Halt::Complete)
             }
             None => {
                 let mut scope = Scope::default();
@@ -294,9 +327,10 @@ impl Running<'_> {
         if limit.is_some() {
             self.add_results_so_far();
         }
+        self.settle_fuel();
         let steps = self.m.calls + self.m.steps;
         let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
-        self.runner.count_machine(self.m.calls, self.m.interpreted);
+        self.m.count(self.runner.statistics_mut());
         self.runner.machine = Some(Box::new(self.m));
         answer
     }
@@ -304,6 +338,9 @@ impl Running<'_> {
     /// What the outermost expression has found so far, but for its errors, which a later result might hide.
     fn add_results_so_far(&mut self) {
         let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
+        if collector.site != ANSWER {
+            return;
+        }
         let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
         for value in found {
             if !self.m.is_error(value) || self.m.is_overflow(value) {
@@ -312,43 +349,5 @@ impl Running<'_> {
                 self.results.push(atom);
             }
         }
-    }
-
-    /// Looks at the limits, on entering a function.
-    #[cold]
-    fn look(&mut self, function: u32) -> Result<(), Halt> {
-        let count = usize::from(self.m.code.functions[function as usize].arguments);
-        self.look_at_limits()?;
-        if self.m.is_crowded() {
-            self.collect_garbage(count)?;
-        }
-        Ok(())
-    }
-
-    /// Looks at the limits, where nothing is laid out for a collection of garbage.
-    #[cold]
-    fn look_without_call(&mut self, _: Ref) -> Result<(), Halt> {
-        self.look_at_limits()
-    }
-
-    fn look_at_limits(&mut self) -> Result<(), Halt> {
-        let depth = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
-        self.m.depth_max = depth;
-        let taken = self.m.fuel_given;
-        self.m.fuel_given = 0;
-        let reached = self.watch.advance(u64::from(taken), &mut self.runner.form_steps);
-        self.give_fuel();
-        reached.map_or(Ok(()), |limit| Err(Halt::Limit(limit)))
-    }
-
-    fn give_fuel(&mut self) {
-        let fuel = self.watch.steps_until_look(&self.runner.form_steps);
-        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
-    }
-
-    /// The end of the frame at hand when it belongs to the whole evaluation.
-    #[allow(dead_code)]
-    fn is_outermost(&self) -> bool {
-        self.m.base == 0 && HEADER > 0
     }
 }

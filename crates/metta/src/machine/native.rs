@@ -77,7 +77,7 @@ impl Running<'_> {
             [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
             _ => names::undefined(),
         };
-        let found = interpreter::solve(self.runner, &self.space, Task::Code(call, body, type_atom));
+        let found = self.hand_over(Task::Code(call, body, type_atom));
         for (solution, atom) in self.accept_found(found)? {
             loaded.push(self.load_result(solution, &atom, scope)?);
         }

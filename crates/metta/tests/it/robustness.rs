@@ -7,8 +7,8 @@ use metta::RunEnd;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The most steps a generated program may take in one `!`.
-const STEPS_MAX: u64 = 20_000;
+/// The most steps a generated program may take in one `!`. Each may be a result, and each of these larger than the one before.
+const STEPS_MAX: u64 = 2_000;
 
 /// No generated program needs as long as this.
 const TIME_MAX: Duration = Duration::from_secs(60);

@@ -36,8 +36,8 @@ fn filling_a_space_is_linear() {
 }
 
 fn changing_a_state_is_linear() {
-    let (small, large) = (cost(&state_loop(20_000)), cost(&state_loop(100_000)));
-    assert_eq!(large.ran.answers, ["[()]", "[100000]"]);
+    let (small, large) = (cost(&state_loop(100_000)), cost(&state_loop(500_000)));
+    assert_eq!(large.ran.answers, ["[()]", "[500000]"]);
     assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes for one state", large.bytes_max);
     assert_linear(&small, &large);
 }
@@ -54,9 +54,9 @@ fn effect_loop_linear() {
 fn deep_recursion_linear() {
     let recursion = |depth: usize| format!("(= (f $n) (if (== $n 0) 0 (+ 1 (f (- $n 1))))) ! (f {depth})");
     on_stack(SMALL_STACK_BYTES, || {
-        let (small, large) = (cost(&recursion(20_000)), cost(&recursion(100_000)));
-        assert_eq!(large.ran.answers, ["[100000]"]);
-        assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 100,000 calls inside each other", large.bytes_max);
+        let (small, large) = (cost(&recursion(200_000)), cost(&recursion(1_000_000)));
+        assert_eq!(large.ran.answers, ["[1000000]"]);
+        assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 1,000,000 calls inside each other", large.bytes_max);
         assert_linear(&small, &large);
     });
 }
@@ -65,8 +65,8 @@ fn deep_recursion_linear() {
 fn a_tail_call_takes_no_memory() {
     let count = |times: usize| format!("(= (f $n $a) (if (== $n 0) $a (f (- $n 1) (+ $a 1)))) ! (f {times} 0)");
     on_stack(SMALL_STACK_BYTES, || {
-        let (small, large) = (cost(&count(40_000)), cost(&count(200_000)));
-        assert_eq!(large.ran.answers, ["[200000]"]);
+        let (small, large) = (cost(&count(400_000)), cost(&count(2_000_000)));
+        assert_eq!(large.ran.answers, ["[2000000]"]);
         assert!(large.ran.statistics.depth_max < 10, "{} frames", large.ran.statistics.depth_max);
         assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes", large.bytes_max);
         assert_linear(&small, &large);

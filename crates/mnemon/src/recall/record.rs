@@ -8,7 +8,7 @@ use metta::Generator;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The version of the frames of bases and tapes that this crate writes. It reads all versions up to it.
+/// The version of the frames of bases that this crate writes. It reads all versions up to it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
 /// The version of what programs mean. A tape is replayed by the version it was recorded with.
@@ -76,7 +76,7 @@ impl<'a> Frame<'a> {
                 match header.format {
                     _ if !rest.is_empty() => Err(RecordError::Malformed),
                     FORMAT_VERSION => Ok(Self::Begin),
-                    version => Err(RecordError::Version(version)),
+                    found => Err(RecordError::Version { found, newest: FORMAT_VERSION }),
                 }
             }
             kind::PART => Ok(Self::Part { records: rest }),
@@ -102,7 +102,11 @@ fn header<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(T, &'a [u8]), Reco
 pub(crate) enum RecordError {
     Empty,
     Kind(u8),
-    Version(u32),
+    /// A format that is not known, and the newest one that is.
+    Version {
+        found: u32,
+        newest: u32,
+    },
     Malformed,
     /// A record says that so many copies came or went at once.
     Copies(i64),
@@ -115,8 +119,8 @@ impl fmt::Display for RecordError {
         match self {
             Self::Empty => formatter.write_str("the frame is empty"),
             Self::Kind(kind) => write!(formatter, "frames of kind {kind} are not known to this version"),
-            Self::Version(version) => {
-                write!(formatter, "it has format {version}, and this version reads formats up to {FORMAT_VERSION}")
+            Self::Version { found, newest } => {
+                write!(formatter, "it has format {found}, and this version reads formats up to {newest}")
             }
             Self::Malformed => formatter.write_str("what the frame says is malformed"),
             Self::Copies(copies) => {

@@ -5,12 +5,12 @@
 //! needs no other file. `docs/formats.md` draws the frames.
 
 use super::pieces::{self, Pieces};
-use super::record::{FORMAT_VERSION, RecordError, SEMANTICS_VERSION};
+use super::record::{RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
 use journal::{
     AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
 };
-use metta::{FileId, OpenMode};
+use metta::{Evaluator, FileId, OpenMode};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -18,6 +18,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// The version of tapes that this crate writes. It reads all versions up to it.
+pub(crate) const TAPE_VERSION: u32 = 2;
 
 /// The kinds of frames of a tape.
 mod kind {
@@ -36,6 +39,28 @@ pub(crate) struct TapeBegin {
     pub(crate) semantics: u32,
     pub(crate) program: Program,
     pub(crate) base: Option<TapeBase>,
+}
+
+/// The same as version 1 had it, when there was only the interpreter.
+#[derive(Deserialize)]
+struct TapeBeginOne {
+    format: u32,
+    semantics: u32,
+    files: Vec<String>,
+    expressions: Vec<String>,
+    json: bool,
+    steps_max: Option<u64>,
+    depth_max: Option<u64>,
+    base: Option<TapeBase>,
+}
+
+impl From<TapeBeginOne> for TapeBegin {
+    fn from(begin: TapeBeginOne) -> Self {
+        let TapeBeginOne { format, semantics, files, expressions, json, steps_max, depth_max, base } = begin;
+        let evaluator = Evaluator::Interpreter;
+        let program = Program { files, expressions, json, steps_max, depth_max, evaluator, heap_bytes_max: None };
+        Self { format, semantics, program, base }
+    }
 }
 
 /// The base that a run began with; its frames follow.
@@ -161,10 +186,11 @@ impl<'a> TapeFrame<'a> {
             kind::BEGIN => {
                 // The version comes first, so that it can be read of any.
                 let (format, _) = postcard::take_from_bytes::<u32>(rest).map_err(|_| RecordError::Malformed)?;
-                if format != FORMAT_VERSION {
-                    return Err(RecordError::Version(format));
-                }
-                Self::Begin(Box::new(whole(rest)?))
+                Self::Begin(Box::new(match format {
+                    1 => whole::<TapeBeginOne>(rest)?.into(),
+                    TAPE_VERSION => whole(rest)?,
+                    _ => return Err(RecordError::Version { found: format, newest: TAPE_VERSION }),
+                }))
             }
             kind::IMAGE => Self::Image(rest),
             kind::EFFECT => {
@@ -327,7 +353,7 @@ impl Tape {
     }
 
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
-        let begin = TapeBegin { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
+        let begin = TapeBegin { format: TAPE_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
         self.append(frame(kind::BEGIN, &begin), Durability::Os)
     }
 
@@ -454,7 +480,7 @@ impl TapeReader {
             let malformed =
                 |reason: &dyn fmt::Display| TapeError::Malformed { frame: number, reason: reason.to_string() };
             let failed = |error: RecordError| match error {
-                RecordError::Version(_) => malformed(&error),
+                RecordError::Version { .. } => malformed(&error),
                 // Sound, and no beginning of a tape: another journal.
                 _ if number == 0 => TapeError::NotATape,
                 error => malformed(&error),

@@ -1,6 +1,7 @@
 //! The corpus: every program of `corpus/` prints what its `.expected` file holds, and needs each name it covers.
 
-use crate::harness::{files, first_difference, output, output_without, read, root};
+use crate::harness::{files, first_difference, output_with, output_without, read, root};
+use mnemon::Evaluator;
 use std::path::{Path, PathBuf};
 
 fn corpus() -> PathBuf {
@@ -13,9 +14,18 @@ fn expected(program: &Path) -> String {
 
 #[test]
 fn every_program_prints_what_is_expected() {
+    check_every_program(Evaluator::Machine);
+}
+
+#[test]
+fn every_program_prints_what_is_expected_interpreted() {
+    check_every_program(Evaluator::Interpreter);
+}
+
+fn check_every_program(evaluator: Evaluator) {
     let mut failures = Vec::new();
     for program in files(&corpus(), "metta") {
-        let (actual, end) = output(&corpus(), &read(&program));
+        let (actual, end) = output_with(evaluator, &corpus(), &read(&program), &[]);
         let expected = expected(&program);
         if actual != expected {
             let difference = first_difference(&expected, &actual);

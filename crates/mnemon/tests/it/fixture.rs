@@ -1,13 +1,14 @@
-//! What version 1 wrote is readable for ever.
+//! What earlier versions wrote is readable for ever.
 //!
 //! `tests/data/version-1` holds a base and a tape that [`write`] made when version 1 was new, from the programs beside them:
 //! `first` was run in a new base, then `second` in the same base, recorded. They are never written again: a later version gets
-//! a folder of its own, and this one stays, with the tests that read it.
+//! a folder of its own, and this one stays, with the tests that read it. Version 2 changed only the beginning of tapes, which says
+//! what evaluated: `tests/data/version-2` holds the tape of `second` by the machine.
 
 use crate::harness::{programs, read};
 use crate::modes::{Nobody, text_of};
 use journal::{Directory, Disk, Reader, SingleFile};
-use mnemon::{Base, Engine, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
+use mnemon::{Base, Engine, Evaluator, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,19 +27,19 @@ fn scratch(test: &str) -> PathBuf {
     folder
 }
 
-fn program() -> Program {
-    Program { files: vec!["program.metta".to_owned()], steps_max: Some(100_000), ..Program::default() }
+fn program(evaluator: Evaluator) -> Program {
+    Program { files: vec!["program.metta".to_owned()], steps_max: Some(100_000), evaluator, ..Program::default() }
 }
 
 /// A base, and a tape of its second sitting; gives what that printed. Nothing in them tells when, where or by whom they were made.
-fn write(to: &Path) -> String {
+fn write(to: &Path, evaluator: Evaluator) -> String {
     let sit = |sitting: &str, tape| {
         let world = programs(&folder().join(sitting), "", MemoryWorld::default()).with_variable("LANG", "C.UTF-8");
         let output = world.output();
         let disk = Directory::create(to.join("base/journal")).expect("the base's folder can be made");
         let base = Base::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
-        let mut engine = Engine::remembering(world, Some(base), tape, &program()).expect("the base loads");
-        engine.run_program(&program(), &mut Nobody);
+        let mut engine = Engine::remembering(world, Some(base), tape, &program(evaluator)).expect("the base loads");
+        engine.run_program(&program(evaluator), &mut Nobody);
         engine.finish().expect("the base closes");
         text_of(&output)
     };
@@ -92,11 +93,20 @@ fn a_base_of_version_1_can_be_continued() {
 
 #[test]
 fn a_tape_of_version_1_replays_for_ever() {
+    check_replay(&folder().join("second.tape"), Evaluator::Interpreter);
+}
+
+#[test]
+fn a_tape_of_version_2_replays_for_ever() {
+    check_replay(&folder().join("../version-2/second.tape"), Evaluator::Machine);
+}
+
+fn check_replay(tape: &Path, evaluator: Evaluator) {
     let world = MemoryWorld::default();
     let output = world.output();
-    let tape = TapeReader::open(folder().join("second.tape")).expect("the fixture is part of the sources");
+    let tape = TapeReader::open(tape).expect("the fixture is part of the sources");
     let (mut engine, found) = Engine::replaying(world, tape, None).expect("the tape begins");
-    assert_eq!(found, program());
+    assert_eq!(found, program(evaluator));
     engine.run_program(&found, &mut Nobody);
     engine.finish().expect("all is the same");
     assert_eq!(text_of(&output), read(&folder().join("second.expected")));
@@ -120,15 +130,19 @@ fn before_bundled(folder: &Path) -> Vec<Vec<u8>> {
 
 /// What a tape says of the program and of the world, without the base and its state.
 fn effects(folder: &Path) -> Vec<Vec<u8>> {
+    frames_of_kinds(folder, &[3, 5, 6])
+}
+
+fn frames_of_kinds(folder: &Path, kinds: &[u8]) -> Vec<Vec<u8>> {
     let payloads = payloads(SingleFile::open(folder.join("second.tape")).expect("the tape is there"));
-    payloads.into_iter().filter(|payload| matches!(payload[0], 3 | 5 | 6)).collect()
+    payloads.into_iter().filter(|payload| kinds.contains(&payload[0])).collect()
 }
 
 /// As long as version 1 is what this crate writes.
 #[test]
 fn what_is_written_is_version_1_to_the_byte() {
     let to = scratch("what-is-written");
-    let printed = write(&to);
+    let printed = write(&to, Evaluator::Interpreter);
     let disk: Arc<dyn Disk> = Arc::new(Directory::open(to.join("base/journal")).expect("the base is there"));
     let view = View::on_disk(&disk, "/somewhere/base").expect("it is sound");
     fs::write(to.join("base.expected"), shown(view)).expect("a file can be written");
@@ -137,4 +151,12 @@ fn what_is_written_is_version_1_to_the_byte() {
     assert!(effects(&to) == effects(&folder()), "tapes are written in another way");
     drop(Base::open(to.join("new")).expect("a base is made"));
     assert_eq!(read(&to.join("new/MANIFEST")), read(&folder().join("base/MANIFEST")));
+}
+
+#[test]
+fn tapes_are_written_as_version_2_has_them() {
+    let to = scratch("tapes-are-written");
+    assert_eq!(write(&to, Evaluator::Machine), read(&folder().join("second.expected")));
+    let of_tape = |folder: &Path| frames_of_kinds(folder, &[1, 3, 5, 6]);
+    assert!(of_tape(&to) == of_tape(&folder().join("../version-2")), "tapes are written in another way");
 }

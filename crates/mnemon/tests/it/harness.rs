@@ -1,6 +1,6 @@
 //! Running a program on the files of a folder, its output kept.
 
-use mnemon::{Engine, FormAnswer, MemoryWorld, RunEnd, World, WorldError};
+use mnemon::{Engine, Evaluator, FormAnswer, MemoryWorld, RunEnd, World, WorldError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,9 +50,15 @@ pub(crate) fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Re
 
 /// What a program prints, with a library that lacks some names, and how its run ended.
 pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
+    output_with(Evaluator::default(), folder, text, missing)
+}
+
+/// The same, evaluated in this way.
+pub(crate) fn output_with(evaluator: Evaluator, folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
     let world = programs(folder, "", MemoryWorld::default());
     let printed = world.output();
     let mut engine = Engine::without(world, missing);
+    engine.set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     let run = engine.run_text(text, &mut print_answer);
     drop(engine);

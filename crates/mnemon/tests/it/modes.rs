@@ -1,4 +1,5 @@
-//! The corpus in every mode: kept in a base, taken up again half-way, recorded and replayed. One expected output.
+//! The corpus in every mode: kept in a base, taken up again half-way, recorded and replayed; by the machine and by the
+//! interpreter. One expected output.
 //!
 //! Programs about the past of a base lie in `corpus/recall`. A folder in there holds the sittings of one program in one
 //! base, each with the files as they are then.
@@ -6,7 +7,7 @@
 use crate::harness::{STEPS_MAX, files, first_difference, print_answer, programs, read, root};
 use journal::{Disk, MemoryDisk};
 use mnemon::{
-    Base, Engine, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax,
+    Base, Engine, Evaluator, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,22 +42,36 @@ pub(crate) fn text_of(output: &MemoryOutput) -> String {
 
 /// Runs a text in a base on a disk.
 fn run_in_base(disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
+    run_in_base_with(Evaluator::default(), disk, world, text);
+}
+
+fn run_in_base_with(evaluator: Evaluator, disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
     let base = Base::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
+    engine.set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     engine.run_source(&Source::text(text), &mut print_answer);
     engine.finish().expect("the base closes");
 }
 
-#[test]
-fn the_corpus_prints_the_same_in_a_base() {
+fn check_in_a_base(evaluator: Evaluator) {
     check_mode("kept in a base", |_, text| {
         let world = programs(&corpus(), "", MemoryWorld::default());
         let output = world.output();
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        run_in_base(&disk, world, text);
+        run_in_base_with(evaluator, &disk, world, text);
         text_of(&output)
     });
+}
+
+#[test]
+fn the_corpus_prints_the_same_in_a_base() {
+    check_in_a_base(Evaluator::Machine);
+}
+
+#[test]
+fn the_corpus_prints_the_same_in_a_base_interpreted() {
+    check_in_a_base(Evaluator::Interpreter);
 }
 
 /// A program's text up to the middle of its forms, and the rest.
@@ -68,20 +83,30 @@ pub(crate) fn halves(text: &str) -> (&str, &str) {
     text.split_at(middle)
 }
 
-#[test]
-fn the_corpus_prints_the_same_when_its_base_is_reopened_half_way() {
+fn check_reopened(evaluators: [Evaluator; 2]) {
     check_mode("reopened half-way", |name, text| {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let is_whole = NOT_TAKEN_UP.iter().any(|(program, _)| *program == name);
         let (first, second) = if is_whole { (text, "") } else { halves(text) };
-        let outputs = [first, second].map(|half| {
+        let outputs = [(first, evaluators[0]), (second, evaluators[1])].map(|(half, evaluator)| {
             let world = programs(&corpus(), "", MemoryWorld::default());
             let output = world.output();
-            run_in_base(&disk, world, half);
+            run_in_base_with(evaluator, &disk, world, half);
             text_of(&output)
         });
         outputs.concat()
     });
+}
+
+#[test]
+fn the_corpus_prints_the_same_when_its_base_is_reopened_half_way() {
+    check_reopened([Evaluator::Machine, Evaluator::Machine]);
+}
+
+/// A base is not the evaluator's that made it.
+#[test]
+fn the_corpus_prints_the_same_when_its_base_is_reopened_half_way_by_the_other_evaluator() {
+    check_reopened([Evaluator::Interpreter, Evaluator::Machine]);
 }
 
 /// Hears nothing.
@@ -92,13 +117,12 @@ impl Reporter for Nobody {
     fn not_text(&mut self, _: &str, _: &syntax::Diagnostic) {}
 }
 
-#[test]
-fn the_corpus_prints_the_same_recorded_and_replayed() {
+fn check_replayed(evaluator: Evaluator) {
     check_mode("recorded and replayed", |name, _| {
         let world = programs(&corpus(), "", MemoryWorld::default());
         let recorded = world.output();
-        let program =
-            Program { files: vec![format!("{name}.metta")], steps_max: Some(STEPS_MAX), ..Program::default() };
+        let files = vec![format!("{name}.metta")];
+        let program = Program { files, steps_max: Some(STEPS_MAX), evaluator, ..Program::default() };
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
         let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
@@ -118,6 +142,16 @@ fn the_corpus_prints_the_same_recorded_and_replayed() {
         assert_eq!(text_of(&recorded), text_of(&replayed), "{name}");
         text_of(&replayed)
     });
+}
+
+#[test]
+fn the_corpus_prints_the_same_recorded_and_replayed() {
+    check_replayed(Evaluator::Machine);
+}
+
+#[test]
+fn the_corpus_prints_the_same_recorded_and_replayed_interpreted() {
+    check_replayed(Evaluator::Interpreter);
 }
 
 /// What has to do with a base in the corpus: the folders of the sittings of each program, and the program's file.

@@ -5,8 +5,8 @@ use crate::history::{DIRECTORY, Writer, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use mnemon::{
-    Base, Engine, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd, Reporter, Tape, TapeReader,
-    syntax,
+    Base, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd, Reporter, Tape,
+    TapeReader, syntax,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,6 +80,7 @@ fn record(world: MemoryWorld, base: Option<Base>, program: &Program) -> (Arc<dyn
 struct Replayed {
     output: MemoryOutput,
     commits: u64,
+    atoms: usize,
     ended: Option<ReplayEnd>,
     finish: Result<(), String>,
 }
@@ -91,8 +92,9 @@ fn replay(disk: Arc<dyn Disk>, stop_after: Option<u64>) -> Result<Replayed, Stri
     let (mut engine, program) = Engine::replaying(world, tape, stop_after).map_err(|error| error.to_string())?;
     engine.run_program(&program, &mut Nobody);
     let (commits, ended) = engine.replayed().expect("it replays");
+    let atoms = engine.atom_count();
     let finish = engine.finish().map_err(|error| error.to_string());
-    Ok(Replayed { output, commits, ended, finish })
+    Ok(Replayed { output, commits, atoms, ended, finish })
 }
 
 fn frames(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
@@ -283,6 +285,46 @@ fn a_cancelled_run_is_cancelled_again_at_the_same_step() {
 }
 
 /// The steps of a form and those of the forms that it imports are counted apart.
+/// Where a limit ends a run depends on what evaluates: the tape says what that was.
+#[test]
+fn a_run_that_a_limit_ended_is_replayed_by_what_evaluated_it() {
+    let text = "(= (fill $n) (let $added (add-atom &self (n $n)) (fill (+ $n 1)))) ! (fill 0)";
+    let all = [Evaluator::Machine, Evaluator::Interpreter].map(|evaluator| {
+        let expressions = vec![text.to_owned()];
+        let program = Program { expressions, steps_max: Some(1000), evaluator, ..Program::default() };
+        let (disk, recorded) = record_to_its_end(&program, LimitReached::Steps(1000));
+        let replayed = replay(disk, None).expect("the tape is sound");
+        assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
+        assert_eq!(replayed.output.printed(), recorded);
+        replayed.atoms
+    });
+    assert_ne!(all[0], all[1], "steps of the two differ");
+}
+
+#[test]
+fn a_run_that_the_limit_of_the_heap_ended_is_replayed() {
+    let text = "(= (grow $list) (grow (Cons $list $list))) ! (grow Nil)";
+    let heap_bytes_max = Some(100 << 10);
+    let program = Program { expressions: vec![text.to_owned()], heap_bytes_max, ..Program::default() };
+    let (disk, recorded) = record_to_its_end(&program, LimitReached::Heap(100 << 10));
+    assert_eq!(recorded, ["[(Error (grow Nil) (HeapLimit 102400))]"]);
+    let replayed = replay(disk, None).expect("the tape is sound");
+    assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
+    assert_eq!(replayed.output.printed(), recorded);
+}
+
+/// Records a program that reaches a limit.
+fn record_to_its_end(program: &Program, expected: LimitReached) -> (Arc<dyn Disk>, Vec<String>) {
+    let (world, disk): (_, Arc<dyn Disk>) = (MemoryWorld::default(), Arc::new(MemoryDisk::new()));
+    let output = world.output();
+    let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+    let mut engine = Engine::remembering(world, None, Some(tape), program).expect("the tape begins");
+    let end = engine.run_program(program, &mut Nobody);
+    assert!(matches!(end, ProgramEnd::Limit { limit, .. } if limit == expected), "{end:?}");
+    engine.finish().expect("the tape ends");
+    (disk, output.printed())
+}
+
 #[test]
 fn a_run_cancelled_inside_an_import_is_cancelled_there_again() {
     let module = "(= (loop $n) (loop (+ $n 1))) ! (println! begun) \

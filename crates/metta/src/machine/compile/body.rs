@@ -44,8 +44,14 @@ impl Compiler<'_, '_> {
             let slot = self.slot_of(variable);
             return self.finish(slot, dest);
         }
-        if let Some(leaf) = self.run.m.values.constant_leaf(atom) {
-            return self.load(leaf, dest);
+        match (self.run.m.values.constant_leaf(atom), dest) {
+            // As an argument that is not evaluated `Empty` is an atom like any other.
+            (Some(EMPTY), Dest::Slot(dst)) => {
+                self.emit(Instruction::Load { dst, value: EMPTY });
+                return self.mark_live(dst);
+            }
+            (Some(leaf), _) => return self.load(leaf, dest),
+            (None, _) => {}
         }
         let template = self.template(atom);
         let dst = self.target(dest);

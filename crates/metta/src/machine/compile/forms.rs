@@ -100,7 +100,8 @@ impl Compiler<'_, '_> {
         }
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), dest, state, join, errors });
+        let stuck = Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors };
+        self.later.push(stuck);
         if fused.is_some() {
             // The slots of the comparison are not assigned when numbers are compared on the way.
             self.state.live = live;

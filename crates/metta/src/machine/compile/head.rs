@@ -24,7 +24,7 @@ impl Compiler<'_, '_> {
             if let Atom::Variable(variable) = argument
                 && !self.state.variables.contains_key(variable)
             {
-                self.state.variables.insert(variable.clone(), slot as Slot);
+                self.put_variable(variable, slot as Slot);
             }
         }
         for (slot, argument) in arguments.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Compiler<'_, '_> {
                     false
                 }
                 None => {
-                    self.state.variables.insert(variable.clone(), slot);
+                    self.put_variable(variable, slot);
                     self.mark_live(slot);
                     true
                 }

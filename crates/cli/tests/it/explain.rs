@@ -1,0 +1,61 @@
+//! `mnemon run --explain`: the code of functions, and the document that shows it.
+
+use crate::harness::{Folder, run};
+use std::path::Path;
+
+/// A program of `docs/machine.md`, and what the document shows of its code and of its run.
+fn document() -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machine.md");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let blocks = text.split("```").skip(1).step_by(2);
+    let kinds = blocks.map(|block| block.split_once('\n').expect("a block has a first line"));
+    kinds.map(|(kind, content)| (kind.to_owned(), content.to_owned())).collect()
+}
+
+#[test]
+fn the_document_of_the_machine_shows_what_is_printed() {
+    let folder = Folder::new("explain-document");
+    let mut commands = 0;
+    for (kind, content) in document() {
+        if let Some(name) = kind.strip_prefix("metta ") {
+            folder.write(name, &content);
+        } else if kind == "console" {
+            let (command, output) = content.split_once('\n').expect("a command has an output");
+            let arguments: Vec<&str> = command.trim_start_matches("$ mnemon ").split(' ').collect();
+            assert_eq!(folder.good(&arguments), output, "{command}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 2, "{commands} commands");
+}
+
+#[test]
+fn nothing_is_evaluated_but_what_words_and_rules_mean() {
+    let folder = Folder::new("explain-imports");
+    folder.write("lib.metta", "(= (below $x) $x) !(println! (not printed))");
+    folder.write("main.metta", "(= (above $x) (below $x)) !(import! &self lib) !(println! (not printed)) !(/ 1 0)");
+    let printed = folder.good(&["run", "--explain", "main.metta"]);
+    assert!(printed.starts_with("above/1\n  1. (= (above $x) (below $x))\n"), "{printed}");
+    assert!(printed.contains("tail-call below/1 ") && !printed.contains("not printed"), "{printed}");
+}
+
+#[test]
+fn what_keeps_a_program_from_being_explained_is_told() {
+    let ended = run(&["run", "--explain", "-e", "(= (f) 1) !(import! &self nowhere)"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.out.contains("nowhere") && !ended.out.contains("f/0"), "{}", ended.out);
+    let ended = run(&["run", "--explain", "-e", "(= (f) 1"]);
+    assert_eq!(ended.code, Some(3));
+    for flags in [["--explain", "--interpreter"], ["--explain", "--json"]] {
+        let ended = run(&[&["run"], &flags[..], &["-e", "(= (f) 1)"]].concat());
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.err.contains("cannot be used with"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn what_the_machine_leaves_to_the_interpreter_is_named() {
+    let ended = run(&["run", "--explain", "-e", "(: color (-> Symbol Symbol)) (= (color red) warm)"]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    assert!(ended.out.starts_with("color/1\n") && ended.out.contains("the interpreter evaluates"), "{}", ended.out);
+}

@@ -1,0 +1,62 @@
+//! Limits of an evaluation by the machine, at next to no cost for each call.
+//!
+//! 1. Calls and expressions without code are steps. Each takes one from the *fuel*; limits are looked at when it is used up.
+//! 2. Fuel is given so that this happens before the step that is not allowed any more, where the interrupt flag is to be
+//!    read, and where a replay is to be cancelled.
+//! 3. What is handed to the interpreter has the steps that are left.
+
+use super::{Halt, Running, WORDS_PER_FRAME};
+use crate::interpreter::{self, Found, Task};
+use crate::limits::LimitReached;
+
+impl Running<'_> {
+    /// Looks at the limits, on entering a function.
+    #[cold]
+    pub(super) fn look(&mut self, function: u32) -> Result<(), Halt> {
+        let count = usize::from(self.m.code.functions[function as usize].arguments);
+        self.look_at_limits().inspect_err(|_| self.m.calls -= 1)?;
+        if self.m.is_crowded() {
+            self.collect_garbage(count)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the limits, where nothing is laid out for a collection of garbage.
+    #[cold]
+    pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {
+        self.look_at_limits().inspect_err(|_| self.m.steps -= 1)
+    }
+
+    fn look_at_limits(&mut self) -> Result<(), Halt> {
+        self.m.depth_max = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
+        let reached = self.watch.advance(u64::from(self.m.fuel_given), &mut self.runner.form_steps);
+        self.give_fuel();
+        reached.map_or(Ok(()), |limit| Err(Halt::Limit(limit)))
+    }
+
+    pub(super) fn give_fuel(&mut self) {
+        let fuel = self.watch.steps_until_look(&self.runner.form_steps);
+        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
+    }
+
+    /// Counts the steps that were taken since fuel was given.
+    pub(super) fn settle_fuel(&mut self) {
+        let taken = u64::from(self.m.fuel_given - self.m.fuel);
+        self.m.fuel_given = self.m.fuel;
+        self.watch.count(taken);
+        self.runner.form_steps.add(taken);
+    }
+
+    /// Lets the interpreter do a part of the evaluation.
+    pub(super) fn hand_over(&mut self, task: Task) -> Found {
+        self.settle_fuel();
+        let mut found = interpreter::solve(self.runner, &self.space, task, self.watch.steps_left());
+        self.watch.count(found.steps);
+        if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.runner.limits.steps_max) {
+            found.limit = Some(LimitReached::Steps(most));
+        }
+        let fuel = self.watch.steps_until_look(&self.runner.form_steps).min(self.m.fuel);
+        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
+        found
+    }
+}
