@@ -160,9 +160,14 @@ impl SpaceRef {
         }
     }
 
-    /// The space itself, locked for reading.
-    pub(crate) fn guard(&self) -> RwLockReadGuard<'_, Space> {
-        self.0.content.space.read().expect("no panic while a space is locked")
+    /// The space itself, locked for reading, if that can be done at once.
+    pub(crate) fn try_guard(&self) -> Option<RwLockReadGuard<'_, Space>> {
+        self.0.content.space.try_read().ok()
+    }
+
+    /// The spaces it imports, locked for reading.
+    pub(crate) fn imports_guard(&self) -> RwLockReadGuard<'_, Vec<SpaceRef>> {
+        self.0.imports.read().expect("no panic while imports are locked")
     }
 
     /// Changes the space itself, unnoted.

@@ -7,12 +7,13 @@
 //!    in which [`SpaceRef::query`] answers.
 //! 4. For each, the shortest index among the paths whose keys are known is walked, as in [`Relation`].
 //!
-//! The spaces are locked in the order of their serial numbers, then the dictionary; the locks are held to the end.
+//! All spaces and the dictionary are locked to the end. If one cannot be locked at once the query is not answered here.
 
 use crate::handle::SpaceRef;
 use crate::relation::{Path, Relation};
 use crate::space::{COLUMNS_INDEXED_MAX, Space};
 use crate::term::{Term, Terms};
+use std::sync::RwLockReadGuard;
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +29,21 @@ pub enum RowPart {
 /// A match key that nothing has: that of an atom which was never interned.
 pub const NO_TERM: Term = Term::new(u32::MAX);
 
-/// A query for rows.
-#[derive(Clone, Debug, Default)]
+/// Queries of a space with more imports are not answered here.
+const SPACES_MAX: usize = 64;
+
+/// A query for rows, and room for answering it.
+#[derive(Debug, Default)]
 pub struct RowQuery {
     parts: Vec<RowPart>,
     /// Where each pattern ends in `parts`.
     ends: Vec<usize>,
     variables: usize,
+    plans: Vec<Plan>,
+    /// What is known of the patterns, one after the other.
+    known: Vec<(Path, Known)>,
+    bound: Vec<bool>,
+    answers: Answers,
 }
 
 impl RowQuery {
@@ -66,19 +75,30 @@ impl RowQuery {
         }
     }
 
-    /// How many variables it has: as many terms as each answer.
-    pub fn variables(&self) -> usize {
-        self.variables
+    /// The answers that were found: a term for each variable, or [`NO_TERM`] where there is none.
+    pub fn answers(&mut self) -> &mut Vec<Term> {
+        &mut self.answers.found
     }
 
-    fn patterns(&self) -> impl Iterator<Item = &[RowPart]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.parts[start..end])
+    /// Looks at what is known in each pattern; says whether all can be rows.
+    fn plan(&mut self) -> bool {
+        let Self { parts, ends, variables, plans, known, bound, .. } = self;
+        plans.clear();
+        known.clear();
+        bound.clear();
+        bound.resize(*variables, false);
+        let mut start = 0;
+        for &end in ends.iter() {
+            let Some(plan) = Plan::new(start, end, parts, bound, known) else { return false };
+            plans.push(plan);
+            start = end;
+        }
+        !plans.is_empty()
     }
 }
 
 /// A key that is known at a path of a pattern's rows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Known {
     Key(Term),
     /// That of what an earlier pattern has bound.
@@ -86,44 +106,64 @@ enum Known {
 }
 
 /// A pattern, made ready.
-struct Plan<'a> {
+#[derive(Clone, Copy, Debug)]
+struct Plan {
     length: usize,
-    parts: &'a [RowPart],
-    known: Vec<(Path, Known)>,
+    /// Where it is in the parts, without what opens it, and what is known of it.
+    parts: [usize; 2],
+    known: [usize; 2],
     /// Whether its columns are keys and variables only.
     is_flat: bool,
     /// Whether all of its columns are known, so that it has one row, if any.
     is_known: bool,
 }
 
-impl<'a> Plan<'a> {
+impl Plan {
     /// `bound` says which variables earlier patterns bind; those of this pattern are added. `None` for what is no row.
-    fn new(parts: &'a [RowPart], bound: &mut [bool]) -> Option<Self> {
-        let [RowPart::Open(length), columns @ ..] = parts else { return None };
+    fn new(
+        start: usize,
+        end: usize,
+        parts: &[RowPart],
+        bound: &mut [bool],
+        known: &mut Vec<(Path, Known)>,
+    ) -> Option<Self> {
+        let [RowPart::Open(length), columns @ ..] = &parts[start..end] else { return None };
         let length = *length as usize;
+        let from = known.len();
         let is_known = !columns.is_empty() && columns.iter().all(|&part| known_part(part, bound).is_some());
-        let mut known = Vec::new();
         let mut at = 0;
         for column in 0..length {
-            let part = columns[at];
-            let path = (column as u32, None);
-            match part {
+            match columns[at] {
                 _ if column >= COLUMNS_INDEXED_MAX && !is_known => {}
-                RowPart::Open(inner) => known_inside(column as u32, &columns[at + 1..], inner, bound, &mut known),
-                part => known.extend(known_part(part, bound).map(|key| (path, key))),
+                RowPart::Open(inner) => known_inside(column as u32, &columns[at + 1..], inner, bound, known),
+                part => known.extend(known_part(part, bound).map(|key| ((column as u32, None), key))),
             }
             at += extent(&columns[at..]);
         }
         // The head of an expression is its least selective column: it is asked last.
-        if !is_known && known.first().is_some_and(|&((column, child), _)| column == 0 && child.is_none()) {
-            known.rotate_left(1);
+        let own = &mut known[from..];
+        if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
+            own.rotate_left(1);
         }
         for part in columns {
             if let RowPart::Variable(variable) = part {
                 bound[*variable as usize] = true;
             }
         }
-        Some(Self { length, parts: columns, known, is_flat: columns.len() == length, is_known })
+        let is_flat = columns.len() == length;
+        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known })
+    }
+}
+
+impl Plan {
+    /// Whether a relation may have a row for it, going by the keys that the pattern itself has.
+    fn may_answer(&self, known: &[(Path, Known)], relation: &Relation, terms: &Terms) -> bool {
+        let has = |&(path, known): &(Path, Known)| match known {
+            Known::Key(key) => key != NO_TERM && relation.has(path, key, terms),
+            Known::Variable(_) => true,
+        };
+        // The last is the head, which most often rules a relation out.
+        !relation.is_empty() && known[self.known[0]..self.known[1]].last().is_none_or(has)
     }
 }
 
@@ -159,7 +199,8 @@ fn extent(parts: &[RowPart]) -> usize {
     at
 }
 
-/// The variables of an answer that is being made.
+/// Answers that are being made.
+#[derive(Debug, Default)]
 struct Answers {
     found: Vec<Term>,
     next: Vec<Term>,
@@ -171,29 +212,30 @@ struct Answers {
 }
 
 impl SpaceRef {
-    /// The solutions of a query, one after the other, a term for each variable: in the order in which
-    /// [`SpaceRef::query`] finds them. `None` if they are not all rows: then it is to be asked instead.
-    pub fn rows(&self, query: &RowQuery) -> Option<Vec<Term>> {
-        let imports = self.imports();
-        let mut order: Vec<&SpaceRef> = std::iter::once(self).chain(&imports).collect();
-        let all = order.clone();
-        order.sort_by_key(|space| space.serial());
-        let is_repeated = |pair: &[&SpaceRef]| pair[0].serial() == pair[1].serial();
-        if order.windows(2).any(is_repeated) {
+    /// Finds the solutions of a query in the order in which [`SpaceRef::query`] finds them; gives how many there are, and
+    /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SpaceRef::query`] is to be asked.
+    pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
+        if !query.plan() {
             return None;
         }
-        let guards: Vec<_> = order.iter().map(|space| (space.serial(), space.guard())).collect();
-        let place = |space: &&SpaceRef| guards.iter().position(|(serial, _)| *serial == space.serial());
-        let spaces: Vec<&Space> = all.iter().filter_map(place).map(|place| &*guards[place].1).collect();
-        let terms = spaces[0].terms().read().expect("no panic while terms are locked");
-        let mut bound = vec![false; query.variables];
-        let plans: Option<Vec<Plan<'_>>> = query.patterns().map(|parts| Plan::new(parts, &mut bound)).collect();
-        let plans = plans.filter(|plans| !plans.is_empty())?;
-        let is_open = |space: &&Space| query.patterns().any(|parts| space.patterns().may_match(parts, &terms));
+        let imports = self.imports_guard();
+        if imports.len() >= SPACES_MAX {
+            return None;
+        }
+        let mut spaces: Vec<RwLockReadGuard<'_, Space>> = Vec::with_capacity(1 + imports.len());
+        for space in std::iter::once(self).chain(imports.iter()) {
+            // Nothing is waited for while a lock is held.
+            spaces.push(space.try_guard()?);
+        }
+        let terms = spaces[0].terms().try_read().ok()?;
+        let is_open = |space: &RwLockReadGuard<'_, Space>| {
+            let mut patterns = query.plans.iter().map(|plan| &query.parts[plan.parts[0] - 1..plan.parts[1]]);
+            patterns.any(|parts| space.patterns().may_match(parts, &terms))
+        };
         if spaces.iter().any(is_open) {
             return None;
         }
-        Some(answer(&plans, &spaces, query.variables, &terms))
+        Some(answer(query, &spaces, &terms))
     }
 
     /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
@@ -214,41 +256,59 @@ impl SpaceRef {
     }
 }
 
-fn answer(plans: &[Plan<'_>], spaces: &[&Space], width: usize, terms: &Terms) -> Vec<Term> {
-    let mut answers = Answers {
-        found: vec![NO_TERM; width],
-        next: Vec::new(),
-        current: vec![NO_TERM; width],
-        rows: Vec::new(),
-        keys: Vec::new(),
-        row: Vec::new(),
-    };
+fn answer(query: &mut RowQuery, spaces: &[RwLockReadGuard<'_, Space>], terms: &Terms) -> usize {
+    let RowQuery { parts, plans, known: all_known, answers, variables: width, .. } = query;
+    answers.begin(*width);
     let mut count = 1;
-    for plan in plans {
+    for plan in plans.iter() {
+        let (parts, known) = (&parts[plan.parts[0]..plan.parts[1]], &all_known[plan.known[0]..plan.known[1]]);
         let mut made = 0;
+        answers.next.clear();
+        // A space without such rows is passed over, whatever was found so far.
+        let relations = spaces.iter().map(|space| space.relation_of_length(plan.length)).enumerate();
+        let asked = relations.filter(|(_, relation)| plan.may_answer(all_known, relation, terms));
+        let asked = asked.fold(0_u64, |asked, (place, _)| asked | 1 << place);
         for place in 0..count {
-            answers.current.copy_from_slice(&answers.found[place * width..][..width]);
-            for space in spaces {
-                made += answers.extend(plan, space.relation_of_length(plan.length), terms);
+            answers.take_up(place, *width);
+            let asked = spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1);
+            for (_, space) in asked {
+                made += answers.extend(plan, parts, known, space.relation_of_length(plan.length), terms);
             }
         }
         std::mem::swap(&mut answers.found, &mut answers.next);
-        answers.next.clear();
         count = made;
     }
-    // Without variables an answer has no terms: each is one that stands for nothing.
-    if width == 0 { vec![NO_TERM; count] } else { answers.found }
+    if *width == 0 {
+        answers.found.resize(count, NO_TERM);
+    }
+    count
 }
 
 impl Answers {
+    /// One answer, in which nothing is bound yet.
+    fn begin(&mut self, width: usize) {
+        self.found.clear();
+        self.found.resize(width, NO_TERM);
+    }
+
+    /// Makes an answer that was found the one at hand.
+    fn take_up(&mut self, place: usize, width: usize) {
+        self.current.clear();
+        self.current.extend_from_slice(&self.found[place * width..][..width]);
+    }
+
     /// Adds what the rows of a relation make of the answer at hand; gives how many answers that are.
-    fn extend(&mut self, plan: &Plan<'_>, relation: &Relation, terms: &Terms) -> usize {
-        if relation.is_empty() {
-            return 0;
-        }
+    fn extend(
+        &mut self,
+        plan: &Plan,
+        parts: &[RowPart],
+        known: &[(Path, Known)],
+        relation: &Relation,
+        terms: &Terms,
+    ) -> usize {
         let current = &self.current;
         self.keys.clear();
-        self.keys.extend(plan.known.iter().map(|&(path, known)| match known {
+        self.keys.extend(known.iter().map(|&(path, known)| match known {
             Known::Key(key) => (path, key),
             Known::Variable(variable) => (path, terms.key(current[variable as usize])),
         }));
@@ -269,7 +329,7 @@ impl Answers {
             let row = relation.found(self.rows[at]);
             let start = self.next.len();
             self.next.extend_from_slice(&self.current);
-            if !matches(plan, row.terms, &mut self.next[start..], terms) {
+            if !matches(plan, parts, row.terms, &mut self.next[start..], terms) {
                 self.next.truncate(start);
                 continue;
             }
@@ -285,14 +345,14 @@ impl Answers {
 
 /// Whether a row matches a pattern; what its variables are is put into the answer.
 #[inline]
-fn matches(plan: &Plan<'_>, row: &[Term], answer: &mut [Term], terms: &Terms) -> bool {
+fn matches(plan: &Plan, parts: &[RowPart], row: &[Term], answer: &mut [Term], terms: &Terms) -> bool {
     if row.len() != plan.length {
         return false;
     }
     if plan.is_flat {
-        return plan.parts.iter().zip(row).all(|(&part, &term)| matches_leaf(part, term, answer, terms));
+        return parts.iter().zip(row).all(|(&part, &term)| matches_leaf(part, term, answer, terms));
     }
-    matches_deeply(plan.parts, row, answer, terms)
+    matches_deeply(parts, row, answer, terms)
 }
 
 #[inline]

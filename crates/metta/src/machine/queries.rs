@@ -7,7 +7,7 @@
 //!
 //! All answers are found before the first is used: what the code behind adds is not seen.
 
-use super::choices::{ChoiceKind, Gathered, To};
+use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{HEADER, QueryPart, Slot};
 use super::terms::Keyed;
 use super::values::{Scope, TRUE};
@@ -16,6 +16,7 @@ use region::Ref;
 use space::{NO_TERM, RowPart, RowQuery, Term, Terms};
 
 /// Answers that are rows, while they are gone through.
+#[derive(Default)]
 pub(super) struct Rows {
     answers: Vec<Term>,
     next: usize,
@@ -32,16 +33,22 @@ impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, site: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
-        match self.m.answers(query, space, site) {
-            Some(rows) if rows.answers.is_empty() => self.fail(),
-            Some(rows) => {
+        let mut asked = std::mem::take(&mut self.m.asked);
+        let mut outer = Vec::new();
+        let done = match self.m.ask(query, space, &mut asked, &mut outer) {
+            None => self.query_atoms(query, space),
+            Some(0) => self.fail(),
+            Some(1) => self.m.take_answer(query, asked.answers(), &outer, site),
+            Some(_) => {
+                let rows = Rows { answers: std::mem::take(asked.answers()), next: 0, query, outer, site };
                 let base = self.m.base;
                 let top = base + HEADER + usize::from(self.m.site(site).at);
-                self.m.push_choice(base, top, ChoiceKind::Rows(rows));
+                self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
-            None => self.query_atoms(query, space),
-        }
+        };
+        self.m.asked = asked;
+        done
     }
 
     /// Asks with an atom.
@@ -75,16 +82,11 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// The answers as rows, if they are all rows.
-    fn answers(&mut self, query: u32, space: Ref, site: u32) -> Option<Box<Rows>> {
-        let mut asked = std::mem::take(&mut self.asked);
+    /// Finds the answers, if they are all rows, and gives how many there are.
+    fn ask(&mut self, query: u32, space: Ref, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Option<usize> {
         asked.clear();
-        let mut outer = Vec::new();
-        let is_usual = self.read_query(query, &mut asked, &mut outer).is_ok();
-        let space = self.values.space_of(space).filter(|_| is_usual);
-        let answers = space.and_then(|space| space.rows(&asked));
-        self.asked = asked;
-        Some(Box::new(Rows { answers: answers?, next: 0, query, outer, site }))
+        self.read_query(query, asked, outer).ok()?;
+        self.values.space_of(space)?.rows(asked)
     }
 
     /// Puts together what is asked for. Variables from outside are numbered behind the new ones.
@@ -146,27 +148,35 @@ impl Machine {
 
     /// Goes on with the next answer of the choice on top.
     pub(super) fn next_row(&mut self) -> Result<(), Halt> {
-        let Self { choices, values, code, stack, trail, base, pc, .. } = self;
-        let last = choices.last_mut().expect("there is a choice");
+        let last = self.choices.last_mut().expect("there is a choice");
         let ChoiceKind::Rows(rows) = &mut last.kind else { unreachable!("it is a choice of rows") };
-        let fresh = &code.queries[rows.query as usize].fresh;
-        let (slots, width) = (*base + HEADER, fresh.len() + rows.outer.len());
-        let (own, outside) = rows.answers[rows.next..].split_at(fresh.len().min(rows.answers.len() - rows.next));
-        if width > 0 {
-            for (&(slot, _), &term) in fresh.iter().zip(own) {
-                stack[slots + usize::from(slot)] = values.load_term(term)?.bits();
-            }
-            for (&variable, &term) in rows.outer.iter().zip(outside) {
-                let value = values.load_term(term)?;
-                trail.push(variable);
-                values.heap.bind(variable, value);
-            }
-        }
-        *pc = code.sites[rows.site as usize].pc;
+        // It is lent out while its answer is put where it belongs.
+        let mut rows = std::mem::take(&mut **rows);
+        let width = self.code.queries[rows.query as usize].fresh.len() + rows.outer.len();
+        let from = rows.next;
         rows.next += width.max(1);
+        self.take_answer(rows.query, &rows.answers[from..rows.next], &rows.outer, rows.site)?;
         if rows.next >= rows.answers.len() {
             self.pop_choice();
+        } else if let Some(Choice { kind: ChoiceKind::Rows(place), .. }) = self.choices.last_mut() {
+            **place = rows;
         }
+        Ok(())
+    }
+
+    /// Goes on at a site with an answer: new variables are slots, those from outside are bound.
+    fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], site: u32) -> Result<(), Halt> {
+        let Self { values, code, stack, trail, base, pc, .. } = self;
+        let fresh = &code.queries[query as usize].fresh;
+        for (&(slot, _), &term) in fresh.iter().zip(answer) {
+            stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();
+        }
+        for (&variable, &term) in outer.iter().zip(answer.iter().skip(fresh.len())) {
+            let value = values.load_term(term)?;
+            trail.push(variable);
+            values.heap.bind(variable, value);
+        }
+        *pc = code.sites[site as usize].pc;
         Ok(())
     }
 }

@@ -4,7 +4,8 @@
 //! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
 //! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
 //!    [`regressions`] one for each of our own.
-//! 4. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
+//! 4. [`rows`] compares the answers of rows with those of atoms.
+//! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
 mod atoms;
@@ -19,6 +20,7 @@ mod model;
 mod numbers;
 mod regressions;
 mod results;
+mod rows;
 mod sizes;
 mod spaces;
 mod states;

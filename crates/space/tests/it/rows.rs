@@ -1,0 +1,149 @@
+//! Queries answered as rows find what queries answered as atoms find, in the same order; rows that are added without an
+//! atom are atoms like any other.
+
+use crate::atoms::atom;
+use space::{Atom, ChangeKind, ChangeLog, Keeps, NO_TERM, RowPart, RowQuery, SharedTerms, Solution, SpaceRef, Terms};
+use space::{Variable, VariableSource, canonical, conjunction, variables};
+
+/// A query as parts, its variables numbered as they first occur.
+fn parts_of(query: &Atom, names: &[Variable], terms: &SharedTerms) -> RowQuery {
+    let terms = terms.read().expect("nobody panics");
+    let mut asked = RowQuery::default();
+    for pattern in conjunction(query).unwrap_or(std::slice::from_ref(query)) {
+        let mut work = vec![pattern];
+        while let Some(atom) = work.pop() {
+            asked.push(match atom {
+                Atom::Variable(variable) => {
+                    RowPart::Variable(names.iter().position(|name| name == variable).expect("it is there") as u32)
+                }
+                ground if ground.is_ground() && !std::ptr::eq(ground, pattern) => {
+                    RowPart::Key(terms.find_key(ground).unwrap_or(NO_TERM))
+                }
+                open => {
+                    let children = open.children().expect("a leaf is ground");
+                    work.extend(children.iter().rev());
+                    RowPart::Open(children.len() as u32)
+                }
+            });
+        }
+        asked.end_pattern();
+    }
+    asked
+}
+
+fn by_rows(space: &SpaceRef, terms: &SharedTerms, query: &Atom) -> Option<Vec<Solution>> {
+    let names = variables(query);
+    let mut asked = parts_of(query, &names, terms);
+    let count = space.rows(&mut asked)?;
+    let terms = terms.read().expect("nobody panics");
+    let answers = std::mem::take(asked.answers());
+    assert_eq!(answers.len(), count * names.len().max(1), "a term for each variable");
+    let solution = |answer: &[space::Term]| -> Solution {
+        names.iter().cloned().zip(answer.iter().map(|&term| terms.atom(term).clone())).collect()
+    };
+    Some(answers.chunks(names.len().max(1)).map(solution).collect())
+}
+
+/// A space that imports another, with repeated, nested and mixed rows, some of them removed again.
+fn graph(terms: &SharedTerms) -> SpaceRef {
+    let space = SpaceRef::new(2, "graph", SharedTerms::clone(terms));
+    let library = SpaceRef::new(1, "library", SharedTerms::clone(terms));
+    for (step, text) in ["(edge 1 2)", "(: a A)", "(edge 2 1.0)"].iter().cycle().take(6).enumerate() {
+        library.add(&atom(&text.replace('2', &(2 + step % 2).to_string())));
+    }
+    for from in 0..12_u32 {
+        for to in (0..12).filter(|to| (from * 5 + to * 3) % 4 == 0) {
+            space.add(&atom(&format!("(edge {from} {to})")));
+        }
+        space.add(&atom(&format!("(node (pair {from} {}) {from}.0)", from % 3)));
+        space.add(&atom("(edge 3 3)"));
+    }
+    for from in (0..12).step_by(4) {
+        assert!(space.remove(&atom(&format!("(edge {from} 0)"))));
+    }
+    space.add(&atom("(edge 0 0)"));
+    space.import(&library);
+    space
+}
+
+const QUERIES: &[&str] = &[
+    "(edge $x $y)",
+    "(edge 3 $y)",
+    "(edge $x $x)",
+    "(edge 3 3)",
+    "(edge 3.0 $y)",
+    "($r 1 $y)",
+    "(edge nowhere $y)",
+    "(node (pair $x 1) $y)",
+    "(node (pair $x $x) $y)",
+    "(node $p $x)",
+    "(node ($f 4 $z) $x)",
+    "(, (edge $x $y) (edge $y $z) (edge $z $x))",
+    "(, (edge $x $y) (edge $y $x))",
+    "(, (node (pair $x $k) $n) (edge $n $z))",
+    "(, (edge 3 3) (edge $x 1))",
+    "(, (edge $x $y) (nothing $y $z))",
+];
+
+#[test]
+fn rows_are_what_a_query_finds_in_its_order() {
+    let terms = Terms::shared();
+    let space = graph(&terms);
+    let mut found = 0;
+    for text in QUERIES {
+        let query = atom(text);
+        let expected = space.query(&query, &mut VariableSource::default());
+        let rows = by_rows(&space, &terms, &query).unwrap_or_else(|| panic!("{text} has rows only"));
+        assert_eq!(format!("{rows:?}"), format!("{expected:?}"), "{text}");
+        found += rows.len();
+    }
+    assert!(found > 100, "{found} answers");
+}
+
+#[test]
+fn a_query_that_something_open_may_match_is_not_answered_as_rows() {
+    let terms = Terms::shared();
+    let space = graph(&terms);
+    space.add(&atom("(edge $a 7)"));
+    assert!(by_rows(&space, &terms, &atom("(edge 1 $x)")).is_none());
+    assert!(by_rows(&space, &terms, &atom("(, (node $p $x) (edge 1 $x))")).is_none());
+    assert!(by_rows(&space, &terms, &atom("(node $p $x)")).is_some());
+    assert!(by_rows(&space, &terms, &atom("$x")).is_none());
+    assert!(space.remove(&atom("(edge $a 7)")));
+    assert!(by_rows(&space, &terms, &atom("(edge 1 $x)")).is_some());
+}
+
+#[test]
+fn a_row_that_is_added_is_an_atom_that_is_added() {
+    let (terms, log) = (Terms::shared(), ChangeLog::default());
+    log.keep(Keeps::Changes);
+    let by_atom = SpaceRef::watched(1, "atoms", SharedTerms::clone(&terms), log.clone());
+    let by_row = SpaceRef::watched(2, "rows", SharedTerms::clone(&terms), log.clone());
+    by_atom.keep_hash();
+    by_row.keep_hash();
+    let added = ["(p 1 (q 2.0))", "(p 1 (q 2.0))", "(r)", "(p 1 (q 2))"].map(atom);
+    for added in &added {
+        by_atom.add(added);
+        let children = added.children().expect("it is an expression");
+        let intern = |terms: &mut Terms, row: &mut Vec<space::Term>| {
+            row.clear();
+            row.extend(children.iter().map(|child| terms.intern(child)));
+            true
+        };
+        assert!(by_row.add_row(0, &mut Vec::new(), intern));
+    }
+    assert!(!by_row.add_row(0, &mut Vec::new(), |_, _| false));
+    let source = &mut VariableSource::default();
+    assert_eq!(by_row.atoms(source), by_atom.atoms(source));
+    assert_eq!(by_row.read(space::Space::hash), by_atom.read(space::Space::hash));
+    assert_eq!(by_row.changes(), by_atom.changes());
+    let noted = log.take().changes.into_iter().map(|change| match change.kind {
+        ChangeKind::Added { space, atom } => (space.serial(), canonical::encode(&atom)),
+        other => panic!("{other:?}"),
+    });
+    let noted: Vec<(u64, Vec<u8>)> = noted.collect();
+    for (pair, added) in noted.chunks(2).zip(&added) {
+        assert_eq!(pair, [(1, canonical::encode(added)), (2, canonical::encode(added))]);
+    }
+    assert_eq!(noted.len(), 2 * added.len());
+}
