@@ -132,6 +132,8 @@ pub(super) struct Compiler<'c, 'r> {
     /// The rule being compiled, whole: to see where else a variable occurs.
     whole: Atom,
     is_too_large: bool,
+    /// The destination whose value goes through a barrier when it is there.
+    barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
     is_form: bool,
     function: u32,
@@ -394,6 +396,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             depth: 0,
             whole,
             is_too_large: false,
+            barrier: None,
             is_form: false,
             function: 0,
             body: 0,

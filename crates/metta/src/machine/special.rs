@@ -71,7 +71,12 @@ impl Running<'_> {
         let body = Atom::Variable(source.fresh(names::asked()));
         let rule = Atom::expression([names::equal(), call, body]);
         let head = Atom::symbol(form);
-        self.space.query(&rule, source).len() == library.query(&rule, source).len()
-            && types::types_of(&self.space, &head, source).len() == types::types_of(&library, &head, source).len()
+        let rules = library.query(&rule, source).len();
+        let types = types::types_of(&library, &head, source);
+        // A library may lack it.
+        let is_there = rules > 0 || types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED));
+        is_there
+            && self.space.query(&rule, source).len() == rules
+            && types::types_of(&self.space, &head, source).len() == types.len()
     }
 }

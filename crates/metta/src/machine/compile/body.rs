@@ -271,11 +271,16 @@ impl Compiler<'_, '_> {
 
     /// Compiles an expression whose value goes to a slot: whatever path leads there, the same is known behind it.
     fn joined(&mut self, atom: &Atom, type_id: TypeId, dst: Slot) {
+        self.joined_with(atom, dst, |compiler, dest| compiler.expression(atom, type_id, dest));
+    }
+
+    /// The same, with what writes the code.
+    pub(super) fn joined_with(&mut self, atom: &Atom, dst: Slot, write: impl FnOnce(&mut Self, Dest)) {
         self.make_shared(atom);
         let before = self.state.clone();
         let join = self.label();
         self.joins.push((join, false));
-        self.expression(atom, type_id, Dest::Slot(dst));
+        write(self, Dest::Slot(dst));
         let (_, is_used) = self.joins.pop().expect("it was pushed");
         self.place(join);
         if is_used {

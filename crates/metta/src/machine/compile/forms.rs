@@ -68,14 +68,34 @@ impl Compiler<'_, '_> {
         let arguments = &atom.children().expect("a form is an expression")[1..];
         match (name, arguments) {
             ("if", [condition, then, otherwise]) => self.conditional(atom, [condition, then, otherwise], type_id, dest),
-            ("let", [pattern, value, body]) => self.binding(atom, [pattern, value, body], type_id, dest),
-            ("case", [subject, branches]) => self.case(atom, subject, branches, type_id, dest),
+            ("let", [pattern, value, body]) => self.gathered(atom, value, dest, |compiler, dest| {
+                compiler.binding(atom, [pattern, value, body], type_id, dest);
+            }),
+            ("case", [subject, branches]) => self.gathered(atom, subject, dest, |compiler, dest| {
+                compiler.case(atom, subject, branches, type_id, dest);
+            }),
             ("collapse", [goal]) => self.collapse(goal, dest),
             ("empty", []) => {
                 self.emit(Instruction::Fail);
             }
             _ => self.library_form(name, atom, type_id, dest),
         }
+    }
+
+    /// A form whose first part may have several results: all alternatives of the form come to theirs before the expression
+    /// around it goes on. In the place of a form that does so already, the form shares its barrier.
+    fn gathered(&mut self, atom: &Atom, first: &Atom, dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+        let is_plain = first.children().is_none_or(<[Atom]>::is_empty);
+        if dest == Dest::Tail || is_plain || self.barrier == Some(dest) {
+            return write(self, dest);
+        }
+        let outer = self.barrier;
+        self.within_barrier(dest, |compiler, dest| {
+            let Dest::Slot(slot) = dest else { unreachable!("only slots have barriers") };
+            compiler.barrier = Some(dest);
+            compiler.joined_with(atom, slot, write);
+        });
+        self.barrier = outer;
     }
 
     fn conditional(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
