@@ -158,7 +158,11 @@ impl Running<'_> {
     /// Whether what a call has come to without a rule has arguments of the types that its head asks for, for certain.
     pub(super) fn is_well_made(&mut self, call: Ref) -> bool {
         let head = self.m.values.heap.child(call, 0);
-        let HeadKind::Typed(signature) = self.head_kind(head, self.m.values.heap.length(call) - 1) else { return true };
+        let signature = match self.head_kind(head, self.m.values.heap.length(call) - 1) {
+            HeadKind::Typed(signature) => signature,
+            HeadKind::Untyped | HeadKind::Raw { .. } => return true,
+            HeadKind::Parametric(_) | HeadKind::Other => return false,
+        };
         let mut work = Vec::new();
         for (index, formal) in signature.formals.iter().enumerate() {
             if let Formal::Typed(type_id) = formal {
