@@ -455,7 +455,7 @@ impl Running<'_> {
 
     /// The head of a rule has matched.
     #[inline]
-    pub(super) fn commit(&mut self) {
+    pub(super) fn commit(&mut self) -> Result<(), Halt> {
         let Trying { group, list, next, trail, heap, foreign, .. } = self.m.trying;
         if next != NONE {
             let function = self.m.code.groups[group as usize].function;
@@ -463,6 +463,7 @@ impl Running<'_> {
             let kind = ChoiceKind::Rules { group, list, next };
             self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
         }
+        Ok(())
     }
 }
 

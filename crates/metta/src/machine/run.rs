@@ -117,6 +117,37 @@ impl Machine {
     }
 }
 
+impl Machine {
+    #[inline]
+    fn put(&mut self, dst: Slot, value: Ref) -> Result<(), Halt> {
+        self.set_slot(dst, value);
+        Ok(())
+    }
+
+    #[inline]
+    fn go_unless(&mut self, holds: bool, or: Pc) -> Result<(), Halt> {
+        if !holds {
+            self.pc = or;
+        }
+        Ok(())
+    }
+
+    /// Goes one way or the other if both are small integers.
+    #[inline]
+    fn compare_jump(
+        &mut self,
+        comparison: Comparison,
+        (left, right): (Ref, Ref),
+        then: Pc,
+        or: Pc,
+    ) -> Result<(), Halt> {
+        if is_small(left) && is_small(right) {
+            self.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
+        }
+        Ok(())
+    }
+}
+
 impl Running<'_> {
     /// Runs until something halts it.
     pub(super) fn run(&mut self) -> Halt {
@@ -129,77 +160,40 @@ impl Running<'_> {
                 Instruction::CallWith { function, arguments, site } => self.call_with(function, arguments, site),
                 Instruction::TailCallWith { function, arguments } => self.tail_call_with(function, arguments),
                 Instruction::TailCall { function, at } => self.tail_call(function, at),
-                Instruction::Return { slot } => {
-                    let value = self.m.read(slot);
-                    self.give(value)
-                }
+                Instruction::Return { slot } => self.give(self.m.read(slot)),
                 Instruction::CompareJumpWith { comparison, left, right, then, or } => {
-                    let left = self.m.read(left);
-                    if is_small(left) {
-                        self.m.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
-                    }
-                    Ok(())
+                    self.m.compare_jump(comparison, (self.m.read(left), right), then, or)
                 }
                 Instruction::CompareJump { comparison, left, right, then, or } => {
-                    let (left, right) = (self.m.read(left), self.m.read(right));
-                    if is_small(left) && is_small(right) {
-                        self.m.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
-                    }
-                    Ok(())
+                    self.m.compare_jump(comparison, (self.m.read(left), self.m.read(right)), then, or)
                 }
                 Instruction::ArithmeticWith { operation, left, right, site } => {
-                    let left = self.m.read(left);
-                    self.arithmetic(operation, left, right, site)
+                    self.arithmetic(operation, self.m.read(left), right, site)
                 }
                 Instruction::Arithmetic { operation, left, right, site } => {
-                    let (left, right) = (self.m.read(left), self.m.read(right));
-                    self.arithmetic(operation, left, right, site)
+                    self.arithmetic(operation, self.m.read(left), self.m.read(right), site)
                 }
                 Instruction::Guard { slot, guard, or } => {
-                    if !self.holds(guard, slot) {
-                        self.m.pc = or;
-                    }
-                    Ok(())
+                    let holds = self.holds(guard, slot);
+                    self.m.go_unless(holds, or)
                 }
-                Instruction::Fresh { shapes, or } => {
-                    if self.m.shapes != shapes {
-                        self.m.pc = or;
-                    }
-                    Ok(())
-                }
+                Instruction::Fresh { shapes, or } => self.m.go_unless(self.m.shapes == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
                 Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
-                Instruction::Commit => {
-                    self.commit();
-                    Ok(())
-                }
+                Instruction::Commit => self.commit(),
                 Instruction::Construct { template, function, site, same } => {
                     self.construct(template, function, site, same)
                 }
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
-                Instruction::Load { dst, value } => {
-                    self.m.set_slot(dst, value);
-                    Ok(())
-                }
-                Instruction::Move { dst, src } => {
-                    let value = self.m.slot(src);
-                    self.m.set_slot(dst, value);
-                    Ok(())
-                }
-                Instruction::Jump { to } => {
-                    self.m.pc = to;
-                    Ok(())
-                }
-                Instruction::GetState { slot, site } => {
-                    let state = self.m.read(slot);
-                    self.get_state(state, site)
-                }
+                Instruction::Load { dst, value } => self.m.put(dst, value),
+                Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
+                Instruction::Jump { to } => self.m.go_unless(false, to),
+                Instruction::GetState { slot, site } => self.get_state(self.m.read(slot), site),
                 Instruction::ChangeState { slot, value, site } => {
-                    let (state, value) = (self.m.read(slot), self.m.read(value));
-                    self.change_state(state, value, site)
+                    self.change_state(self.m.read(slot), self.m.read(value), site)
                 }
                 other => self.rarely(other),
             };
@@ -214,26 +208,14 @@ impl Running<'_> {
         match instruction {
             Instruction::Answer => self.answer(),
             Instruction::Child { index } => self.next_child(index),
-            Instruction::Escape => {
-                let error = self.m.acc;
-                self.give(error)
-            }
+            Instruction::Escape => self.give(self.m.acc),
             Instruction::Fail => self.fail(),
             Instruction::Variable { dst, name } => {
                 let variable = self.m.values.variable(name)?;
-                self.m.set_slot(dst, variable);
-                Ok(())
+                self.m.put(dst, variable)
             }
-            Instruction::Take { dst } => {
-                let value = self.m.acc;
-                self.m.set_slot(dst, value);
-                Ok(())
-            }
-            Instruction::Remember { slot } => {
-                let marks = raw(self.m.trail.len());
-                self.m.set_slot(slot, marks);
-                Ok(())
-            }
+            Instruction::Take { dst } => self.m.put(dst, self.m.acc),
+            Instruction::Remember { slot } => self.m.put(slot, raw(self.m.trail.len())),
             Instruction::Undo { slot } => {
                 let length = self.m.slot(slot).payload() as usize;
                 self.m.undo_to(length);
@@ -241,8 +223,7 @@ impl Running<'_> {
             }
             Instruction::Begin { slot } => {
                 let level = self.m.choices.len() as u32;
-                self.m.set_slot(slot, Ref::from_bits(level));
-                Ok(())
+                self.m.put(slot, Ref::from_bits(level))
             }
             Instruction::End { begun, value, site } => {
                 let value = self.m.read(value);
@@ -250,8 +231,7 @@ impl Running<'_> {
             }
             Instruction::Build { dst, template } => {
                 let value = self.build(template)?;
-                self.m.set_slot(dst, value);
-                Ok(())
+                self.m.put(dst, value)
             }
             Instruction::Evaluate { slot, type_id, site, begun } => self.evaluate_at(slot, type_id, site, begun),
             Instruction::TailEvaluate { slot, type_id } => {
@@ -270,6 +250,13 @@ impl Running<'_> {
                 }
                 Ok(())
             }
+            other => self.seldom(other),
+        }
+    }
+
+    /// Those that do more than it costs to come here.
+    fn seldom(&mut self, instruction: Instruction) -> Result<(), Halt> {
+        match instruction {
             Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
             Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
             Instruction::Superpose { slot, site } => self.superpose(slot, site),
@@ -281,15 +268,12 @@ impl Running<'_> {
             Instruction::Unreduced { function } => self.give_unreduced(function),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.form_variable(index)?;
-                self.m.set_slot(dst, variable);
-                Ok(())
+                self.m.put(dst, variable)
             }
             Instruction::GuardSame { left, right, or } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
-                if !self.have_one_type(left, right) {
-                    self.m.pc = or;
-                }
-                Ok(())
+                let have = self.have_one_type(left, right);
+                self.m.go_unless(have, or)
             }
             Instruction::Logic { operation, left, right, site } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));

@@ -162,8 +162,11 @@ impl Running<'_> {
             }
             match (left.tag(), right.tag()) {
                 (tag::VARIABLE, tag::VARIABLE) => {
-                    // The younger is bound to the older, whose name the caller wrote.
-                    if left.payload() < right.payload() { self.m.bind(right, left) } else { self.m.bind(left, right) }
+                    // The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the
+                    // first to the second.
+                    let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
+                    let left_is_older = left.payload() < right.payload();
+                    if left_is_older == both_written { self.m.bind(left, right) } else { self.m.bind(right, left) }
                 }
                 (tag::VARIABLE, _) | (_, tag::VARIABLE) => {
                     let (variable, value) = if left.tag() == tag::VARIABLE { (left, right) } else { (right, left) };

@@ -211,6 +211,12 @@ impl Values {
         }
     }
 
+    /// Whether a variable bears the name it has in the form.
+    pub(super) fn is_written(&self, variable: Ref) -> bool {
+        let label = self.heap.label(variable);
+        label >= NAMED && self.named[(label - NAMED) as usize].id() == 0
+    }
+
     /// A new variable of this name.
     #[inline]
     pub(super) fn variable(&mut self, name: Ref) -> Result<Ref, Full> {

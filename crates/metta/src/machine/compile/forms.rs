@@ -66,6 +66,9 @@ enum Side {
 impl Compiler<'_, '_> {
     pub(super) fn special(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
         let arguments = &atom.children().expect("a form is an expression")[1..];
+        if !self.form_has_type(atom, arguments.len(), type_id) {
+            return self.plain(atom, type_id, dest);
+        }
         match (name, arguments) {
             ("if", [condition, then, otherwise]) => self.conditional(atom, [condition, then, otherwise], type_id, dest),
             ("let", [pattern, value, body]) => self.gathered(atom, value, dest, |compiler, dest| {
@@ -79,6 +82,18 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::Fail);
             }
             _ => self.library_form(name, atom, type_id, dest),
+        }
+    }
+
+    /// Whether the declared result of a form agrees with what is expected.
+    fn form_has_type(&mut self, atom: &Atom, arity: usize, type_id: TypeId) -> bool {
+        let Some(head) = atom.head().and_then(|head| self.run.m.values.constant_leaf(head)) else { return true };
+        match self.run.head_kind(head, arity) {
+            HeadKind::Raw { result } => self.run.agrees_statically(result, type_id),
+            HeadKind::Typed(signature) => {
+                signature.result.is_none_or(|result| self.run.agrees_statically(result, type_id))
+            }
+            HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => true,
         }
     }
 
