@@ -108,6 +108,18 @@ impl Running<'_> {
         self.m.next_version(is_shape);
     }
 
+    /// What the only function type of a head says of results, if that has no variable.
+    pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
+        let head = self.m.leaf_atom(head);
+        let found = types::types_of(&self.space, &head, &mut self.runner.variables);
+        let [only] = found.as_slice() else { return None };
+        if !only.is_function() {
+            return None;
+        }
+        let (_, result) = types::function_parts(&only.atom);
+        if result.is_ground() { self.m.code.type_id(result) } else { None }
+    }
+
     /// How calls of a head with so many arguments are evaluated.
     pub(super) fn head_kind(&mut self, head: Ref, arity: usize) -> HeadKind {
         if head.tag() == tag::VARIABLE || matches!(head.tag(), INTEGER | tag::NUMBER) {

@@ -136,8 +136,8 @@ impl Running<'_> {
     }
 
     pub(super) fn match_same(&mut self, left: Slot, right: Slot, or: Pc) -> Result<(), Halt> {
-        let (left, right) = (self.m.slot(left), self.m.slot(right));
-        match self.unify(left, right)? {
+        let (known, value) = (self.m.slot(left), self.m.slot(right));
+        match self.unify(value, known)? {
             Unified::Yes => Ok(()),
             Unified::No => self.no_match(or),
             Unified::Custom => self.match_custom(or),
@@ -163,10 +163,10 @@ impl Running<'_> {
             match (left.tag(), right.tag()) {
                 (tag::VARIABLE, tag::VARIABLE) => {
                     // The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the
-                    // first to the second.
+                    // second to the first.
                     let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
-                    let left_is_older = left.payload() < right.payload();
-                    if left_is_older == both_written { self.m.bind(left, right) } else { self.m.bind(right, left) }
+                    let left_stays = both_written || left.payload() < right.payload();
+                    if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
                 }
                 (tag::VARIABLE, _) | (_, tag::VARIABLE) => {
                     let (variable, value) = if left.tag() == tag::VARIABLE { (left, right) } else { (right, left) };

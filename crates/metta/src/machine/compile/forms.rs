@@ -93,7 +93,10 @@ impl Compiler<'_, '_> {
             HeadKind::Typed(signature) => {
                 signature.result.is_none_or(|result| self.run.agrees_statically(result, type_id))
             }
-            HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => true,
+            HeadKind::Other => {
+                self.run.declared_result(head).is_none_or(|result| self.run.agrees_statically(result, type_id))
+            }
+            HeadKind::Untyped | HeadKind::Parametric(_) => true,
         }
     }
 
