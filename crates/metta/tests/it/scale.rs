@@ -54,9 +54,9 @@ fn effect_loop_linear() {
 fn deep_recursion_linear() {
     let recursion = |depth: usize| format!("(= (f $n) (if (== $n 0) 0 (+ 1 (f (- $n 1))))) ! (f {depth})");
     on_stack(SMALL_STACK_BYTES, || {
-        let (small, large) = (cost(&recursion(200_000)), cost(&recursion(1_000_000)));
-        assert_eq!(large.ran.answers, ["[1000000]"]);
-        assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 1,000,000 calls inside each other", large.bytes_max);
+        let (small, large) = (cost(&recursion(400_000)), cost(&recursion(2_000_000)));
+        assert_eq!(large.ran.answers, ["[2000000]"]);
+        assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 2,000,000 calls inside each other", large.bytes_max);
         assert_linear(&small, &large);
     });
 }
