@@ -453,11 +453,24 @@ impl Running<'_> {
         self.give_unreduced(function)
     }
 
+    /// Whether an argument of the frame at hand is a space.
+    fn has_space_argument(&self, group: u32) -> bool {
+        let function = self.m.code.groups[group as usize].function;
+        let count = self.m.code.functions[function as usize].arguments;
+        (0..count).any(|slot| self.m.values.space_of(self.m.read(slot)).is_some())
+    }
+
     /// The head of a rule has matched.
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Halt> {
         let Trying { group, list, next, trail, heap, foreign, .. } = self.m.trying;
         if next != NONE {
+            if self.has_space_argument(group) {
+                // What further rules make of it, the interpreter knows; their results must be of one lookup.
+                self.m.undo_to(trail);
+                let function = self.m.code.groups[group as usize].function;
+                return self.interpret_call(function);
+            }
             let function = self.m.code.groups[group as usize].function;
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
             let kind = ChoiceKind::Rules { group, list, next };

@@ -74,8 +74,6 @@ pub(super) enum Guard {
     Plain,
     /// Something that has no type.
     Open,
-    /// Anything but a space.
-    NoSpace,
     /// Something without unbound variables.
     Ground,
     /// A variable that is not bound.

@@ -108,6 +108,17 @@ enum Later {
         join: Option<Label>,
         errors: Errors,
     },
+    /// A pattern that has met a space. Where it goes if it does not match may still be to be written: then it fails.
+    Space {
+        miss: Label,
+        marks: Option<Slot>,
+        rest: Atom,
+        type_id: TypeId,
+        dest: Dest,
+        state: State,
+        join: Option<Label>,
+        errors: Errors,
+    },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
     /// An error that is a value like any other.
@@ -634,6 +645,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
+            Later::Space { miss, marks, rest, type_id, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.space_met(miss, marks);
+                self.plain(&rest, type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
             Later::Barrier { label, begun, value, site } => {
                 self.place(label);
                 self.emit(Instruction::Take { dst: value });
@@ -649,6 +668,20 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.emit(Instruction::Take { dst: value });
                 self.emit(Instruction::Collected { begun, slot: value });
             }
+        }
+    }
+
+    /// Notes that a pattern that has met a space goes on here.
+    fn space_met(&mut self, miss: Label, marks: Option<Slot>) {
+        if self.labels[miss.0 as usize].is_none() {
+            self.place(miss);
+            self.emit(Instruction::Fail);
+        }
+        let missed = self.labels[miss.0 as usize].expect("it is placed");
+        let here = self.here();
+        self.run.m.code.spaces.insert(missed, here);
+        if let Some(slot) = marks {
+            self.emit(Instruction::Undo { slot });
         }
     }
 

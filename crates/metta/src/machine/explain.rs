@@ -382,7 +382,6 @@ impl<'a> Listing<'a> {
             Guard::Open => "has no type".to_owned(),
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
-            Guard::NoSpace => "is no space".to_owned(),
             Guard::Head(_) => "is a head without function type".to_owned(),
         }
     }

@@ -57,6 +57,9 @@ const WORDS_PER_FRAME: usize = 12;
 /// Words that the stack has in any case.
 const STACK_MIN: usize = 1 << 8;
 
+/// What is said where the machine cannot do what the interpreter does.
+const SPACE_INSIDE: &str = "the pattern of a rule meets a space inside of an argument, after another rule has matched: run it with --interpreter";
+
 /// Why the machine stops.
 pub(crate) enum Halt {
     /// There is no further alternative.
@@ -65,8 +68,8 @@ pub(crate) enum Halt {
     Limit(LimitReached),
     /// The run ends.
     Stop(Stop),
-    /// Something that cannot be done half-way.
-    Unsupported(&'static str),
+    /// A rule's pattern has met a space inside of an argument, after another rule had matched.
+    SpaceInside,
 }
 
 impl From<Full> for Halt {
@@ -139,8 +142,6 @@ pub(crate) struct Running<'r> {
     space: SpaceRef,
     watch: Watch,
     results: Vec<Atom>,
-    /// The variables of the atom that is evaluated.
-    scope: Scope,
 }
 
 impl Machine {
@@ -241,7 +242,7 @@ impl Machine {
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
     let mut running = Running::new(runner, space);
     let halt = running.evaluate(atom);
-    running.finish(halt)
+    running.finish(atom, halt)
 }
 
 impl<'r> Running<'r> {
@@ -251,7 +252,7 @@ impl<'r> Running<'r> {
             None => Machine::new(runner),
         };
         let watch = Watch::begin(&runner.limits);
-        Running { m, runner, space: space.clone(), watch, results: Vec::new(), scope: Scope::default() }
+        Running { m, runner, space: space.clone(), watch, results: Vec::new() }
     }
 
     /// Makes the machine ready for an evaluation, as limits and rules are now.
@@ -293,9 +294,7 @@ impl<'r> Running<'r> {
                 Err(Halt::Complete)
             }
             None => {
-                let mut scope = Scope::default();
-                let value = self.m.values.load(atom, &mut scope)?;
-                self.scope = scope;
+                let value = self.m.values.load(atom, &mut Scope::default())?;
                 self.evaluate_here(value, 0)
             }
         }
@@ -304,25 +303,20 @@ impl<'r> Running<'r> {
     /// A result of the whole.
     fn answer(&mut self) -> Result<(), Halt> {
         let value = self.m.read(0);
-        self.note_answer(value)
-    }
-
-    fn note_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
         self.results.push(atom);
-        // The frame's slot was overwritten by the result: the header is as it was.
         self.fail()
     }
 
-    fn finish(mut self, halt: Halt) -> Answer {
+    fn finish(mut self, atom: &Atom, halt: Halt) -> Answer {
         let (mut limit, mut stop) = (None, None);
         match halt {
             Halt::Complete => {}
             Halt::Limit(reached) => limit = Some(reached),
             Halt::Stop(Stop::Limit(inside)) => limit = Some(inside),
             Halt::Stop(reason) => stop = Some(reason),
-            Halt::Unsupported(what) => unreachable!("not supported yet: {what}"),
+            Halt::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
         }
         if limit.is_some() {
             self.add_results_so_far();

@@ -489,7 +489,6 @@ impl Running<'_> {
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
             Guard::State(type_id) => self.m.is_state_of(value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
-            Guard::NoSpace => self.m.values.space_of(value).is_none(),
             Guard::Plain => {
                 !(value.is_expression() || value.tag() == TERM)
                     || self.is_plain(value)

@@ -55,12 +55,10 @@ impl Running<'_> {
             self.m.pc = elsewhere;
             return Ok(());
         }
-        if or != NEXT_RULE {
-            return Err(Halt::Unsupported("a pattern that meets a space"));
-        }
+        assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
         let trying = self.m.trying;
         if trying.matched {
-            return Err(Halt::Unsupported("a rule that meets a space after another has matched"));
+            return Err(Halt::SpaceInside);
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;

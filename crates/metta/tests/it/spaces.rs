@@ -118,3 +118,17 @@ fn effects_of_a_failed_alternative_stay() {
         ),
     ]);
 }
+
+/// A space inside data that met a pattern once ended the process.
+#[test]
+fn a_pattern_that_meets_a_space_inside_data_is_a_query_of_it() {
+    let space = "! (bind! &s (new-space)) ! (add-atom &s (f 1)) ! (add-atom &s (f 2))";
+    let check_with = |program: &str, answers: &[&str]| {
+        let ran = run(&format!("{space} {program}"));
+        assert_eq!(ran.answers[3..], *answers, "{program}");
+    };
+    check_with("! (let (p (f $x)) (p &s) (found $x))", &["[(found 1), (found 2)]"]);
+    check_with("! (case (p &s) (((q $x) no) ((p (f $x)) (found $x))))", &["[(found 1), (found 2)]"]);
+    check_with("! (case (p &s) (((p (g $x)) (found $x)) ($y other)))", &["[other]"]);
+    check_with("(= (g $x) two) (= (g (f $x)) (found $x)) ! (g &s)", &["[two, (found 1), (found 2)]"]);
+}

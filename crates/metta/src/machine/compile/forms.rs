@@ -188,20 +188,23 @@ impl Compiler<'_, '_> {
         }
         let slot = self.slot();
         self.argument(value, 0, slot);
-        if !matches!(pattern, Atom::Variable(_)) {
-            // A space stands for a query: the interpreter knows how.
-            self.rebind_if_space(slot, [pattern, body], type_id, dest);
+        let miss = self.label();
+        if matches!(pattern, Atom::Variable(_)) {
+            self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
+        } else {
+            let value = self.stand_in(slot);
+            let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
+            self.or_space(miss, None, rest, type_id, dest);
         }
-        let fail = self.fail_label();
-        self.pattern(slot, pattern, Or::To(fail));
+        self.pattern(slot, pattern, Or::To(miss));
         self.value(body, 0, dest);
     }
 
-    fn rebind_if_space(&mut self, slot: Slot, parts: [&Atom; 2], type_id: TypeId, dest: Dest) {
-        let value = self.stand_in(slot);
-        let [pattern, body] = parts;
-        let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
-        self.or_plain(Instruction::Guard { slot, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
+    /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
+    fn or_space(&mut self, miss: super::Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
+        let join = self.join(dest);
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.later.push(Later::Space { miss, marks, rest, type_id, dest, state, join, errors });
     }
 
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
@@ -209,13 +212,6 @@ impl Compiler<'_, '_> {
         let variable = space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(slot));
         self.state.variables.insert(variable.clone(), slot);
         Atom::Variable(variable)
-    }
-
-    /// A label at an instruction that fails.
-    fn fail_label(&mut self) -> super::Label {
-        let label = self.label();
-        self.labels[label.0 as usize] = Some(crate::machine::code::FAIL);
-        label
     }
 
     /// `switch` takes its subject as an argument of any type; says whether it could be compiled.
@@ -274,12 +270,8 @@ impl Compiler<'_, '_> {
                 .collect()
         });
         let pairs = pairs.expect("the branches are pairs");
-        if pairs.iter().any(|[pattern, _]| !matches!(pattern, Atom::Variable(_))) {
-            // A space stands for a query: the interpreter knows how.
-            let subject = self.stand_in(found);
-            let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
-            self.or_plain(Instruction::Guard { slot: found, guard: Guard::NoSpace, or: 0 }, &rest, type_id, dest);
-        }
+        let subject = self.stand_in(found);
+        let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
         let marks = self.slot();
         self.emit(Instruction::Remember { slot: marks });
         let join = self.join(dest);
@@ -287,6 +279,9 @@ impl Compiler<'_, '_> {
         for [pattern, body] in pairs {
             self.state = before.clone();
             let next = self.label();
+            if !matches!(pattern, Atom::Variable(_)) {
+                self.or_space(next, Some(marks), rest.clone(), type_id, dest);
+            }
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
                 self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
             } else {
