@@ -230,6 +230,35 @@ pub(super) enum Instruction {
     Query { query: u32, space: Slot, site: u32 },
 }
 
+impl Instruction {
+    /// Where it goes on if it does not go on with the next one.
+    pub(super) fn other_place(&mut self) -> Option<&mut Pc> {
+        match self {
+            Self::Jump { to } => Some(to),
+            Self::MatchLeaf { or, .. }
+            | Self::MatchShape { or, .. }
+            | Self::MatchSame { or, .. }
+            | Self::CompareJump { or, .. }
+            | Self::CompareJumpWith { or, .. }
+            | Self::If { or, .. }
+            | Self::Guard { or, .. }
+            | Self::GuardSame { or, .. }
+            | Self::Fresh { or, .. }
+            | Self::Unify { or, .. }
+            | Self::IfEqual { or, .. }
+            | Self::IfError { or, .. }
+            | Self::Cons { or, .. }
+            | Self::Decons { or, .. }
+            | Self::Head { or, .. }
+            | Self::Tail { or, .. }
+            | Self::Size { or, .. }
+            | Self::Element { or, .. }
+            | Self::Next { or, .. } => Some(or),
+            _ => None,
+        }
+    }
+}
+
 /// Where a call goes on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {

@@ -489,7 +489,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
             let to = self.labels[label.0 as usize].expect("every label is placed");
             let code = &mut self.run.m.code;
             match fix {
-                Fix::Instruction(at) => set_target(&mut code.instructions[at], to),
+                Fix::Instruction(at) => {
+                    *code.instructions[at].other_place().expect("the instruction leads elsewhere") = to;
+                }
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
                 Fix::Error(site) => code.sites[site as usize].error = to,
                 Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
@@ -757,33 +759,6 @@ fn occurrences(atom: &Atom, variable: &Variable) -> usize {
         }
     }
     count
-}
-
-/// Puts an address into an instruction.
-fn set_target(instruction: &mut Instruction, target: Pc) {
-    match instruction {
-        Instruction::Jump { to } => *to = target,
-        Instruction::MatchLeaf { or, .. }
-        | Instruction::MatchShape { or, .. }
-        | Instruction::MatchSame { or, .. }
-        | Instruction::CompareJump { or, .. }
-        | Instruction::CompareJumpWith { or, .. }
-        | Instruction::If { or, .. }
-        | Instruction::Guard { or, .. }
-        | Instruction::GuardSame { or, .. }
-        | Instruction::Fresh { or, .. }
-        | Instruction::Unify { or, .. }
-        | Instruction::IfEqual { or, .. }
-        | Instruction::IfError { or, .. }
-        | Instruction::Cons { or, .. }
-        | Instruction::Decons { or, .. }
-        | Instruction::Head { or, .. }
-        | Instruction::Tail { or, .. }
-        | Instruction::Size { or, .. }
-        | Instruction::Element { or, .. }
-        | Instruction::Next { or, .. } => *or = target,
-        other => unreachable!("{other:?} goes nowhere"),
-    }
 }
 
 /// Puts the address for a comparison that holds into an instruction.

@@ -249,31 +249,13 @@ impl<'a> Listing<'a> {
 
     /// Where an instruction may lead, other than to the next one.
     fn targets(&self, at: usize) -> Vec<Pc> {
-        let instruction = self.m.code.instructions[at];
+        let mut instruction = self.m.code.instructions[at];
         let mut targets: Vec<Pc> = match instruction {
-            Instruction::Jump { to } => vec![to],
             Instruction::CompareJump { then, or, .. } | Instruction::CompareJumpWith { then, or, .. } => vec![then, or],
-            Instruction::MatchLeaf { or, .. }
-            | Instruction::MatchShape { or, .. }
-            | Instruction::MatchSame { or, .. }
-            | Instruction::If { or, .. }
-            | Instruction::Guard { or, .. }
-            | Instruction::GuardSame { or, .. }
-            | Instruction::Unify { or, .. }
-            | Instruction::IfEqual { or, .. }
-            | Instruction::IfError { or, .. }
-            | Instruction::Cons { or, .. }
-            | Instruction::Decons { or, .. }
-            | Instruction::Head { or, .. }
-            | Instruction::Tail { or, .. }
-            | Instruction::Size { or, .. }
-            | Instruction::Element { or, .. }
-            | Instruction::Next { or, .. }
-            | Instruction::Fresh { or, .. } => vec![or],
             Instruction::CallWith { arguments, .. } | Instruction::TailCallWith { arguments, .. } => {
                 vec![self.m.code.arguments[arguments as usize].or]
             }
-            _ => Vec::new(),
+            _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
         if let Some(site) = site_of(instruction) {
             let site = self.m.site(site);

@@ -205,21 +205,12 @@ impl Running<'_> {
     /// One reduction of a native call on arguments as they stand.
     fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], site: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let mut atoms = Vec::with_capacity(arguments.len());
-        for &argument in arguments {
-            atoms.push(self.m.values.store(argument, &mut scope, &mut self.runner.variables));
-        }
-        let operation = Operation::of(head).expect("it is a native function");
-        let outcome = operation.call(self.runner, head, &atoms, &self.space);
-        self.refresh();
+        let (call, outcome) = self.outcome_of(head, arguments, &mut scope);
         let mut results: Vec<(Solution, Atom)> = match outcome {
             Outcome::Results(results) => results.into_iter().map(|result| (Solution::new(), result)).collect(),
             Outcome::Solutions(solutions) => solutions,
             Outcome::NotReducible => vec![(Solution::new(), names::not_reducible())],
-            Outcome::Failure(message) => {
-                let call = Atom::expression(std::iter::once(head.clone()).chain(atoms).collect::<Vec<_>>());
-                vec![(Solution::new(), names::error(call, message))]
-            }
+            Outcome::Failure(message) => vec![(Solution::new(), names::error(call, message))],
             Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
         };
         if results.is_empty() {

@@ -29,13 +29,7 @@ impl Running<'_> {
 
     fn call_native(&mut self, head: &Atom, reference: Ref, arguments: &[Ref], site: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let mut atoms = Vec::with_capacity(arguments.len());
-        for &argument in arguments {
-            atoms.push(self.m.values.store(argument, &mut scope, &mut self.runner.variables));
-        }
-        let operation = Operation::of(head).expect("it is a native function");
-        let outcome = operation.call(self.runner, head, &atoms, &self.space);
-        self.refresh();
+        let (call, outcome) = self.outcome_of(head, arguments, &mut scope);
         let results: Vec<(Solution, Atom)> = match outcome {
             Outcome::Results(results) => results.into_iter().map(|result| (Solution::new(), result)).collect(),
             Outcome::Solutions(solutions) => solutions,
@@ -44,25 +38,32 @@ impl Running<'_> {
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
                 return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], To::Site(site));
             }
-            Outcome::Failure(message) => {
-                let call =
-                    Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
-                vec![(Solution::new(), names::error(call, message))]
-            }
+            Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
             Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
         };
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
             if interpreter::is_function(&atom) {
                 // What is code is run, whatever type the function has.
-                let call =
-                    Atom::expression(std::iter::once(head.clone()).chain(atoms.iter().cloned()).collect::<Vec<_>>());
-                self.run_function(call, atom, &mut scope, &mut loaded)?;
+                self.run_function(call.clone(), atom, &mut scope, &mut loaded)?;
             } else {
                 loaded.push(self.load_result(solution, &atom, &mut scope)?);
             }
         }
         self.deliver_all(loaded, To::Site(site))
+    }
+
+    /// Calls the Rust side of a native function: the call as an atom, and what came of it.
+    pub(super) fn outcome_of(&mut self, head: &Atom, arguments: &[Ref], scope: &mut Scope) -> (Atom, Outcome) {
+        let mut children = Vec::with_capacity(arguments.len() + 1);
+        children.push(head.clone());
+        for &argument in arguments {
+            children.push(self.m.values.store(argument, scope, &mut self.runner.variables));
+        }
+        let operation = Operation::of(head).expect("it is a native function");
+        let outcome = operation.call(self.runner, head, &children[1..], &self.space);
+        self.refresh();
+        (Atom::expression(children), outcome)
     }
 
     /// Lets the interpreter run code that a call was reduced to.
@@ -98,9 +99,5 @@ impl Running<'_> {
             (None, Some(limit)) => Err(Halt::Limit(limit)),
             (None, None) => Ok(found.results),
         }
-    }
-
-    pub(super) fn form_variable(&mut self, index: u32) -> Result<Ref, Halt> {
-        Ok(self.m.values.make_form_variable(index)?)
     }
 }

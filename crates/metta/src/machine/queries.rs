@@ -56,7 +56,7 @@ impl Running<'_> {
         for place in 0..self.m.code.queries[query as usize].fresh.len() {
             let (slot, name) = self.m.code.queries[query as usize].fresh[place];
             let made = match self.m.code.queries[query as usize].is_form {
-                true => self.form_variable(name)?,
+                true => self.m.values.make_form_variable(name)?,
                 false => self.m.values.heap.variable(&mut self.m.values.region, name)?,
             };
             self.m.set_slot(slot, made);

@@ -267,7 +267,7 @@ impl Running<'_> {
             }
             Instruction::Unreduced { function } => self.give_unreduced(function),
             Instruction::FormVariable { dst, index } => {
-                let variable = self.form_variable(index)?;
+                let variable = self.m.values.make_form_variable(index)?;
                 self.m.put(dst, variable)
             }
             Instruction::GuardSame { left, right, or } => {
@@ -306,33 +306,30 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    /// Reads the arguments of a list; says how many, or where to go on if one needs to be evaluated.
+    /// Reads the arguments of a list; says how many, or goes on elsewhere if one needs to be evaluated.
     #[inline]
-    fn read_arguments(&self, arguments: u32, values: &mut [u32; SOURCES_MAX]) -> Result<usize, Pc> {
+    fn read_arguments(&mut self, arguments: u32, values: &mut [u32; SOURCES_MAX]) -> Option<usize> {
         let Arguments { sources, or } = &self.m.code.arguments[arguments as usize];
         for (value, source) in values.iter_mut().zip(sources) {
             *value = match *source {
                 Source::Leaf(leaf) => leaf.bits(),
                 Source::Slot(slot) => self.m.slot(slot).bits(),
                 Source::Settled(slot) => match self.settled(self.m.read(slot), 0) {
-                    None | Some(EMPTY) => return Err(*or),
+                    None | Some(EMPTY) => {
+                        self.m.pc = *or;
+                        return None;
+                    }
                     Some(value) => value.bits(),
                 },
             };
         }
-        Ok(sources.len())
+        Some(sources.len())
     }
 
     #[inline]
     fn call_with(&mut self, function: u32, arguments: u32, site: u32) -> Result<(), Halt> {
         let mut values = [0; SOURCES_MAX];
-        let count = match self.read_arguments(arguments, &mut values) {
-            Ok(count) => count,
-            Err(or) => {
-                self.m.pc = or;
-                return Ok(());
-            }
-        };
+        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
         let base = self.m.base;
         let at = self.m.site(site).at;
         let place = (base + HEADER + usize::from(at)).max(self.m.protected);
@@ -349,13 +346,7 @@ impl Running<'_> {
     #[inline]
     fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
         let mut values = [0; SOURCES_MAX];
-        let count = match self.read_arguments(arguments, &mut values) {
-            Ok(count) => count,
-            Err(or) => {
-                self.m.pc = or;
-                return Ok(());
-            }
-        };
+        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
         self.m.own_frame(count)?;
         let first = self.m.base + HEADER;
         self.m.stack[first..first + count].copy_from_slice(&values[..count]);

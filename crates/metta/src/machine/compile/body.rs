@@ -380,13 +380,18 @@ impl Compiler<'_, '_> {
             self.value(argument, 0, Dest::Slot(dst));
         }
         self.errors = outer;
+        self.call_block(function, block, label, dest);
+    }
+
+    /// The call itself, its arguments laid out; the label is that of its barrier, if it has one.
+    fn call_block(&mut self, function: u32, block: Slot, label: Option<Label>, dest: Dest) {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCall { function, at: block });
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
-                self.emit(Instruction::Call { function, site, begun: begins });
+                self.emit(Instruction::Call { function, site, begun: label.is_some() });
                 self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
@@ -516,19 +521,7 @@ impl Compiler<'_, '_> {
         let label = begins.then(|| self.begin_barrier(block + 2));
         self.typed_arguments(formals, arguments, block + HEADER as Slot);
         self.errors = outer;
-        match dest {
-            Dest::Tail => {
-                self.emit(Instruction::TailCall { function, at: block });
-            }
-            Dest::Slot(dst) => {
-                let site = self.site(dst, Some(block));
-                self.emit(Instruction::Call { function, site, begun: begins });
-                self.forget_from(block);
-                self.mark_live(dst);
-                self.state.is_stale = true;
-                self.end_barrier(label, block + 2, site);
-            }
-        }
+        self.call_block(function, block, label, dest);
     }
 
     /// Puts arguments into slots in a row, each as its type says.
