@@ -225,6 +225,15 @@ impl Heap {
         &self.chunks.words[first..first + self.length(expression)]
     }
 
+    /// How many children an expression has, and the first of them; of one without children, whatever follows it.
+    #[inline]
+    pub fn shape(&self, expression: Ref) -> (usize, Ref) {
+        let header = expression.payload() as usize * 2;
+        let words = &self.chunks.words[header..header + 2];
+        let length = (words[0].payload() >> NOTE_BITS) as usize;
+        (if length == LONG { self.prefix(expression.payload()) } else { length }, words[1])
+    }
+
     /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
     #[inline]
     pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {

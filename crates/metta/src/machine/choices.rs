@@ -9,11 +9,11 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
+use super::code::{Exclusive, HEADER, Instruction, Key, OPEN, Pc, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
-use super::{Halt, Machine, Running};
+use super::{Halt, Machine, Reason, Running};
 use region::{Mark, Ref, tag};
 
 /// A choice.
@@ -157,7 +157,7 @@ impl Running<'_> {
     pub(super) fn fail(&mut self) -> Result<(), Halt> {
         loop {
             if self.m.choices.is_empty() {
-                return Err(Halt::Complete);
+                return Err(Reason::Complete.into());
             }
             self.m.restore();
             let last = self.m.choices.last_mut().expect("there is a choice");
@@ -378,32 +378,27 @@ impl Running<'_> {
     /// Tries the rules of a group on the arguments of the frame at hand.
     #[inline]
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
-        if let Some(exclusive) = &self.m.code.groups[group as usize].exclusive {
-            let argument = self.m.read(exclusive.argument);
-            if let Some(key) = self.m.switch_key(argument) {
-                let case = exclusive.cases.iter().find(|case| case.key == key).copied();
-                return self.enter_case(group, argument, case);
-            }
-        }
         let list = self.list_for(group);
         self.try_rule(group, list, 0, false)
     }
 
-    /// Goes on with the one rule that an argument leaves.
+    /// Goes on with the one rule that an argument leaves, its children laid out.
     #[inline]
-    fn enter_case(&mut self, group: u32, argument: Ref, case: Option<Case>) -> Result<(), Halt> {
-        let Some(Case { body, dst, .. }) = case else {
-            let function = self.m.code.groups[group as usize].function;
+    pub(super) fn enter_exclusive(&mut self, exclusive: u32) -> Result<(), Halt> {
+        let m = &mut self.m;
+        let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];
+        let value = m.read(argument);
+        let Some(key) = m.switch_key(value) else { return self.enter_group(group) };
+        let Some(case) = cases.iter().find(|case| case.key == key) else {
+            let function = m.code.groups[group as usize].function;
             return self.give_unreduced(function);
         };
-        if let Some(dst) = dst {
-            let to = self.m.base + HEADER + usize::from(dst);
-            let children = &self.m.values.heap.children(argument)[1..];
-            for (place, child) in self.m.stack[to..].iter_mut().zip(children) {
-                *place = child.bits();
-            }
+        m.pc = case.body;
+        if case.children > 0 {
+            let to = m.base + HEADER + usize::from(case.dst);
+            let children = &m.values.heap.children(value)[1..];
+            lay_out(&mut m.stack[to..to + usize::from(case.children)], children);
         }
-        self.m.pc = body;
         Ok(())
     }
 
@@ -480,6 +475,17 @@ impl Running<'_> {
     }
 }
 
+/// Copies references to slots. Few, mostly: that is faster than a call to copy them.
+#[inline]
+pub(super) fn lay_out(slots: &mut [u32], values: &[Ref]) {
+    match (slots, values) {
+        ([a], &[x]) => *a = x.bits(),
+        ([a, b], &[x, y]) => (*a, *b) = (x.bits(), y.bits()),
+        ([a, b, c], &[x, y, z]) => (*a, *b, *c) = (x.bits(), y.bits(), z.bits()),
+        (slots, values) => slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = value.bits()),
+    }
+}
+
 /// Whether a value lives outside of the heap, or is as old as the code.
 fn is_lasting(value: Ref) -> bool {
     is_small(value) || value.is_immediate() && (value.tag() != FOREIGN || value.payload() & 1 == 0)
@@ -545,9 +551,8 @@ impl Machine {
     fn switch_key(&self, value: Ref) -> Option<u64> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => {
-                let children = self.values.heap.children(value);
-                let head = children.first().copied().filter(|head| head.is_immediate())?;
-                Some(shape_key(children.len() as u32, head))
+                let (length, head) = self.values.heap.shape(value);
+                (length > 0 && head.is_immediate()).then(|| shape_key(length as u32, head))
             }
             tag::VARIABLE | tag::NUMBER | TERM => None,
             // What is no truth value may equal another constant.

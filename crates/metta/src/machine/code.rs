@@ -138,7 +138,9 @@ pub(super) enum Instruction {
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce.
-    Construct { template: u32, function: u32, site: u32, same: bool },
+    Construct { data: u32 },
+    /// The same as the result of this frame.
+    ReturnConstruct { data: u32 },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
@@ -278,6 +280,8 @@ pub(super) struct Site {
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
     pub(super) sources: Box<[Source]>,
+    /// The first slot above all that they are read from.
+    pub(super) above: Slot,
     /// Where to go on if an argument needs to be evaluated.
     pub(super) or: Pc,
 }
@@ -302,6 +306,20 @@ pub(super) enum Part {
     Slot(Slot),
     /// An expression of so many parts before this one.
     Expression(u32),
+}
+
+/// An expression of evaluated children.
+#[derive(Clone, Debug)]
+pub(super) struct Data {
+    /// What it is a call of, should that have got rules, and where such a call goes on.
+    pub(super) function: u32,
+    pub(super) site: u32,
+    /// Its children: those that are leaves. The others are in slots; their places come first.
+    pub(super) children: Box<[Ref]>,
+    pub(super) slots: Box<[(Slot, Slot)]>,
+    /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
+    pub(super) is_settled: bool,
+    pub(super) is_same: bool,
 }
 
 /// The shape of a pattern.
@@ -368,6 +386,8 @@ pub(super) enum Kind {
     Rule(Pc),
     /// Several rules, or one that may not match.
     Group(u32),
+    /// The same, where one argument tells all rules apart.
+    Exclusive(u32),
     /// Something that the machine does not compile.
     Interpreted,
 }
@@ -381,13 +401,12 @@ pub(super) struct Group {
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
-    /// An argument that tells all rules apart, so that at most one matches.
-    pub(super) exclusive: Option<Exclusive>,
 }
 
-/// The rules of a group by what an argument is, where nothing else needs to match.
+/// The rules of a group by what an argument is, where nothing else needs to match: at most one of them does.
 #[derive(Clone, Debug)]
 pub(super) struct Exclusive {
+    pub(super) group: u32,
     pub(super) argument: Slot,
     pub(super) cases: Box<[Case]>,
 }
@@ -398,8 +417,9 @@ pub(super) struct Case {
     pub(super) key: u64,
     /// Where its body begins.
     pub(super) body: Pc,
-    /// Where the children behind the head of the argument go, if it is an expression.
-    pub(super) dst: Option<Slot>,
+    /// How many children behind the head of the argument go to slots, and where.
+    pub(super) children: Slot,
+    pub(super) dst: Slot,
 }
 
 #[derive(Clone, Debug)]
@@ -412,7 +432,7 @@ pub(super) struct Switch {
 }
 
 /// A function: what is called.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) head: Ref,
     pub(super) arguments: Slot,
@@ -430,10 +450,12 @@ pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sites: Vec<Site>,
     pub(super) templates: Vec<Box<[Part]>>,
+    pub(super) data: Vec<Data>,
     pub(super) shapes: Vec<Shape>,
     pub(super) queries: Vec<Query>,
     pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,
+    pub(super) exclusives: Vec<Exclusive>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,

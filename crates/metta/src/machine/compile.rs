@@ -265,10 +265,13 @@ impl Running<'_> {
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);
         }
-        let mut group = self.group(function, compiled, usize::from(count));
-        group.exclusive = exclusive(&group.rules, rules, &entries);
+        let index = self.m.code.groups.len() as u32;
+        let exclusive = exclusive(index, &compiled, rules, &entries);
+        let group = self.group(function, compiled, usize::from(count));
         self.m.code.groups.push(group);
-        (Kind::Group((self.m.code.groups.len() - 1) as u32), slots)
+        let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
+        self.m.code.exclusives.push(exclusive);
+        (Kind::Exclusive((self.m.code.exclusives.len() - 1) as u32), slots)
     }
 
     fn key_of(&mut self, pattern: &Atom) -> Key {
@@ -289,7 +292,7 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
         let Some(argument) = best else {
-            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None, exclusive: None };
+            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None };
         };
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
@@ -311,7 +314,7 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), exclusive: None }
+        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch) }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
@@ -333,7 +336,7 @@ impl Running<'_> {
 }
 
 /// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.
-fn exclusive(rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
+fn exclusive(group: u32, rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
     if rules.len() > CASES_MAX {
         return None;
     }
@@ -344,12 +347,15 @@ fn exclusive(rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Sl
     })?;
     let case = |(rule, &(body, dst)): (&RuleCode, &(Pc, Slot))| {
         let Looked::Up(key) = switch_key(rule.keys[argument]) else { unreachable!("it was looked at") };
-        let dst = matches!(rule.keys[argument], Key::Shape(..)).then_some(dst);
-        Case { key, body, dst }
+        let children = match rule.keys[argument] {
+            Key::Shape(length, _) => length as Slot - 1,
+            _ => 0,
+        };
+        Case { key, body, children, dst }
     };
     let cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
     let are_distinct = (1..cases.len()).all(|place| cases[..place].iter().all(|other| other.key != cases[place].key));
-    are_distinct.then_some(Exclusive { argument: argument as Slot, cases })
+    are_distinct.then_some(Exclusive { group, argument: argument as Slot, cases })
 }
 
 /// Whether the patterns of a rule are variables, each once, but for one that is a leaf or takes an expression apart into

@@ -7,7 +7,7 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId,
+    Data, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -130,7 +130,9 @@ impl Running<'_> {
         };
         let starts: Vec<Pc> = match kind {
             Kind::Rule(pc) => vec![pc],
-            Kind::Group(group) => {
+            Kind::Group(group) | Kind::Exclusive(group) => {
+                let is_exclusive = matches!(kind, Kind::Exclusive(_));
+                let group = if is_exclusive { self.m.code.exclusives[group as usize].group } else { group };
                 text += &self.m.switch_text(group);
                 self.m.code.groups[group as usize].rules.iter().map(|rule| rule.pc).collect()
             }
@@ -257,12 +259,21 @@ impl<'a> Listing<'a> {
             }
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
-        if let Some(site) = site_of(instruction) {
+        if let Some(site) = self.site_of(instruction) {
             let site = self.m.site(site);
             targets.push(site.error);
             targets.extend(Some(site.pc).filter(|&pc| pc as usize != at + 1));
         }
         targets
+    }
+
+    fn site_of(&self, instruction: Instruction) -> Option<u32> {
+        match instruction {
+            Instruction::Construct { data } | Instruction::ReturnConstruct { data } => {
+                Some(self.m.code.data[data as usize].site)
+            }
+            other => site_named_by(other),
+        }
     }
 
     fn place(&self, to: Pc) -> String {
@@ -312,6 +323,16 @@ impl<'a> Listing<'a> {
             }
         }
         done.pop().unwrap_or_default()
+    }
+
+    /// The expression of evaluated children that is built, and where it goes.
+    fn data(&self, data: u32) -> String {
+        let Data { site, children, slots, .. } = &self.m.code.data[data as usize];
+        let mut children: Vec<String> = children.iter().map(|&leaf| self.leaf(leaf)).collect();
+        for &(place, slot) in slots {
+            children[usize::from(place)] = self.slot(slot);
+        }
+        format!("({}){}", children.join(" "), self.site(*site))
     }
 
     fn shape(&self, shape: u32, dst: Slot) -> String {
@@ -377,9 +398,8 @@ impl<'a> Listing<'a> {
                 format!("variable -> {}", slot(dst))
             }
             Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
-            Instruction::Construct { template, site, .. } => {
-                format!("construct {}{}", self.template(template), self.site(site))
-            }
+            Instruction::Construct { data } => format!("construct {}", self.data(data)),
+            Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
             Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
@@ -587,8 +607,8 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// The site of an instruction.
-fn site_of(instruction: Instruction) -> Option<u32> {
+/// The site that an instruction names.
+fn site_named_by(instruction: Instruction) -> Option<u32> {
     match instruction {
         Instruction::Apply { tail: true, .. } => None,
         Instruction::End { site, .. }
@@ -604,7 +624,6 @@ fn site_of(instruction: Instruction) -> Option<u32> {
         | Instruction::Query { site, .. }
         | Instruction::Call { site, .. }
         | Instruction::Apply { site, .. }
-        | Instruction::Construct { site, .. }
         | Instruction::Value { site, .. }
         | Instruction::Evaluate { site, .. }
         | Instruction::Arithmetic { site, .. }

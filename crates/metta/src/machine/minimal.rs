@@ -7,7 +7,7 @@ use super::choices::{Gathered, To};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
 use super::unify::Unified;
 use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM};
-use super::{Halt, Machine, Running};
+use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::{Task, is_instruction_name};
 use crate::names;
 use crate::operation::{Operation, Outcome};
@@ -211,7 +211,7 @@ impl Running<'_> {
             Outcome::Solutions(solutions) => solutions,
             Outcome::NotReducible => vec![(Solution::new(), names::not_reducible())],
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call, message))],
-            Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
+            Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
         };
         if results.is_empty() {
             results.push((Solution::new(), names::empty()));

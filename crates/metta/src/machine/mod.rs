@@ -60,8 +60,11 @@ const STACK_MIN: usize = 1 << 8;
 /// What is said where the machine cannot do what the interpreter does.
 const SPACE_INSIDE: &str = "the pattern of a rule meets a space inside of an argument, after another rule has matched: run it with --interpreter";
 
+/// The machine stops. Instructions return this, so it takes one word.
+pub(crate) struct Halt(Box<Reason>);
+
 /// Why the machine stops.
-pub(crate) enum Halt {
+pub(crate) enum Reason {
     /// There is no further alternative.
     Complete,
     /// A limit was reached.
@@ -72,9 +75,17 @@ pub(crate) enum Halt {
     SpaceInside,
 }
 
+impl From<Reason> for Halt {
+    #[cold]
+    fn from(reason: Reason) -> Self {
+        Self(Box::new(reason))
+    }
+}
+
 impl From<Full> for Halt {
+    #[cold]
     fn from(full: Full) -> Self {
-        Self::Limit(LimitReached::Heap(full.bytes()))
+        Reason::Limit(LimitReached::Heap(full.bytes())).into()
     }
 }
 
@@ -234,7 +245,7 @@ impl Machine {
 
     #[cold]
     fn stack_full(&self) -> Halt {
-        Halt::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME))
+        Reason::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME)).into()
     }
 }
 
@@ -291,7 +302,7 @@ impl<'r> Running<'r> {
             // On its own `Empty` is a result like any other.
             None if atom.is_symbol(names::EMPTY) => {
                 self.results.push(atom.clone());
-                Err(Halt::Complete)
+                Err(Reason::Complete.into())
             }
             None => {
                 let value = self.m.values.load(atom, &mut Scope::default())?;
@@ -311,12 +322,12 @@ impl<'r> Running<'r> {
 
     fn finish(mut self, atom: &Atom, halt: Halt) -> Answer {
         let (mut limit, mut stop) = (None, None);
-        match halt {
-            Halt::Complete => {}
-            Halt::Limit(reached) => limit = Some(reached),
-            Halt::Stop(Stop::Limit(inside)) => limit = Some(inside),
-            Halt::Stop(reason) => stop = Some(reason),
-            Halt::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
+        match *halt.0 {
+            Reason::Complete => {}
+            Reason::Limit(reached) => limit = Some(reached),
+            Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
+            Reason::Stop(reason) => stop = Some(reason),
+            Reason::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
         }
         if limit.is_some() {
             self.add_results_so_far();

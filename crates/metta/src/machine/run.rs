@@ -182,9 +182,8 @@ impl Running<'_> {
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
                 Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
                 Instruction::Commit => self.commit(),
-                Instruction::Construct { template, function, site, same } => {
-                    self.construct(template, function, site, same)
-                }
+                Instruction::Construct { data } => self.construct(data),
+                Instruction::ReturnConstruct { data } => self.return_constructed(data),
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
@@ -306,51 +305,61 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    /// Reads the arguments of a list; says how many, or goes on elsewhere if one needs to be evaluated.
-    #[inline]
-    fn read_arguments(&mut self, arguments: u32, values: &mut [u32; SOURCES_MAX]) -> Option<usize> {
-        let Arguments { sources, or } = &self.m.code.arguments[arguments as usize];
-        for (value, source) in values.iter_mut().zip(sources) {
-            *value = match *source {
-                Source::Leaf(leaf) => leaf.bits(),
-                Source::Slot(slot) => self.m.slot(slot).bits(),
+    /// Writes the arguments of a list to the stack from a place on, above all that they are read from; `None` if one needs
+    /// to be evaluated, and the code goes on elsewhere.
+    #[inline(always)]
+    fn write_arguments(&mut self, arguments: u32, to: usize) -> Option<usize> {
+        let Arguments { sources, or, .. } = &self.m.code.arguments[arguments as usize];
+        let mut place = to;
+        for source in sources {
+            let value = match *source {
+                Source::Leaf(leaf) => leaf,
+                Source::Slot(slot) => self.m.slot(slot),
                 Source::Settled(slot) => match self.settled(self.m.read(slot), 0) {
                     None | Some(EMPTY) => {
                         self.m.pc = *or;
                         return None;
                     }
-                    Some(value) => value.bits(),
+                    Some(value) => value,
                 },
             };
+            self.m.stack[place] = value.bits();
+            place += 1;
         }
         Some(sources.len())
     }
 
     #[inline]
     fn call_with(&mut self, function: u32, arguments: u32, site: u32) -> Result<(), Halt> {
-        let mut values = [0; SOURCES_MAX];
-        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
         let base = self.m.base;
         let at = self.m.site(site).at;
         let place = (base + HEADER + usize::from(at)).max(self.m.protected);
-        if place + HEADER + count > self.m.stack.len() {
-            self.m.ensure(place - base + count)?;
+        if place + HEADER + SOURCES_MAX > self.m.stack.len() {
+            self.m.ensure(place - base + SOURCES_MAX)?;
         }
-        let frame = &mut self.m.stack[place..place + HEADER + count];
-        (frame[0], frame[1], frame[2]) = (site, base as u32, self.m.choices.len() as u32);
-        frame[HEADER..].copy_from_slice(&values[..count]);
+        if self.write_arguments(arguments, place + HEADER).is_none() {
+            return Ok(());
+        }
+        let level = self.m.choices.len() as u32;
+        self.m.stack[place..place + HEADER].copy_from_slice(&[site, base as u32, level]);
         self.m.base = place;
         self.enter(function)
     }
 
+    /// A list of arguments in place of the frame at hand. They are laid out above it first: one may be read after another
+    /// was overwritten.
     #[inline]
     fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
-        let mut values = [0; SOURCES_MAX];
-        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
-        self.m.own_frame(count)?;
-        let first = self.m.base + HEADER;
-        self.m.stack[first..first + count].copy_from_slice(&values[..count]);
-        self.enter(function)
+        let base = self.m.base;
+        let above = usize::from(self.m.code.arguments[arguments as usize].above);
+        let from = (base + HEADER + above).max(self.m.protected);
+        if from + SOURCES_MAX > self.m.stack.len() {
+            self.m.ensure(from - base + SOURCES_MAX)?;
+        }
+        match self.write_arguments(arguments, from) {
+            Some(count) => self.tail_with(function, from, count),
+            None => Ok(()),
+        }
     }
 
     #[inline]
@@ -386,15 +395,14 @@ impl Running<'_> {
         if self.m.fuel == 0 {
             self.look(function)?;
         }
-        if self.m.code.functions[function as usize].version != self.m.version {
+        let mut found = self.m.code.functions[function as usize];
+        if found.version != self.m.version {
             self.compile(function)?;
+            found = self.m.code.functions[function as usize];
         }
-        let (kind, slots) = {
-            let found = &self.m.code.functions[function as usize];
-            (found.kind, found.slots)
-        };
-        self.m.ensure(slots)?;
-        match kind {
+        self.m.ensure(found.slots)?;
+        match found.kind {
+            Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Rule(pc) => {
                 self.m.pc = pc;
                 Ok(())
@@ -421,10 +429,11 @@ impl Running<'_> {
     }
 
     /// Goes on at a site of the frame at hand with a result.
-    #[inline]
+    #[inline(always)]
     pub(super) fn resume(&mut self, site: u32, value: Ref) -> Result<(), Halt> {
         let Site { pc, dst, error, .. } = self.m.code.sites[site as usize];
-        if (value.is_expression() || value.tag() == TERM) && self.m.is_error(value) {
+        // What is marked as evaluated is no error.
+        if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
             self.m.acc = value;
             self.m.pc = error;
             return Ok(());

@@ -6,11 +6,11 @@
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
 use super::choices::To;
-use super::code::{NEXT_RULE, Part, Pc, Slot};
-use super::values::{EMPTY, ERROR, FOREIGN, SYMBOL, Scope, TERM, is_small};
-use super::{Halt, Machine, Running};
+use super::code::{Data, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
+use super::values::{FOREIGN, SYMBOL, Scope, TERM, is_small};
+use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::Task;
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
 use space::{Atom, Grounded};
 
 /// How two values compare.
@@ -58,7 +58,7 @@ impl Running<'_> {
         assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
         let trying = self.m.trying;
         if trying.matched {
-            return Err(Halt::SpaceInside);
+            return Err(Reason::SpaceInside.into());
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;
@@ -86,7 +86,7 @@ impl Running<'_> {
 
     #[inline]
     fn match_children(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
-        let to = self.m.base + super::code::HEADER + usize::from(dst);
+        let to = self.m.base + HEADER + usize::from(dst);
         let children = self.m.values.heap.children(value);
         if children.len() != length {
             return self.no_match(or);
@@ -211,7 +211,7 @@ impl Running<'_> {
             match *part {
                 Part::Leaf(leaf) => scratch.push(leaf),
                 Part::Slot(slot) => {
-                    scratch.push(Ref::from_bits(m.stack[m.base + super::code::HEADER + usize::from(slot)]));
+                    scratch.push(Ref::from_bits(m.stack[m.base + HEADER + usize::from(slot)]));
                 }
                 Part::Expression(count) => {
                     let from = scratch.len() - count as usize;
@@ -227,25 +227,53 @@ impl Running<'_> {
     }
 
     /// An expression of evaluated children: data, unless a rule reduces it after all.
-    pub(super) fn construct(&mut self, template: u32, function: u32, site: u32, same: bool) -> Result<(), Halt> {
-        if self.is_constructor(function)? {
-            let made = self.build(template)?;
-            let value = self.m.note_normal(made);
-            let (pc, dst) = {
-                let site = self.m.site(site);
-                (site.pc, site.dst)
-            };
-            self.m.set_slot(dst, if same { value } else { value.unmarked() });
-            self.m.pc = pc;
-            return Ok(());
+    #[inline]
+    pub(super) fn construct(&mut self, data: u32) -> Result<(), Halt> {
+        if !self.is_constructor(self.m.code.data[data as usize].function)? {
+            return self.call_built(data);
         }
-        let made = self.build(template)?;
-        let type_id = self.m.code.functions[function as usize].type_id;
-        self.call_built(made, type_id, site)
+        let value = self.constructed(data)?;
+        let Site { pc, dst, .. } = self.m.code.sites[self.m.code.data[data as usize].site as usize];
+        self.m.set_slot(dst, value);
+        self.m.pc = pc;
+        Ok(())
+    }
+
+    /// The same as the result of the frame at hand.
+    #[inline]
+    pub(super) fn return_constructed(&mut self, data: u32) -> Result<(), Halt> {
+        if !self.is_constructor(self.m.code.data[data as usize].function)? {
+            return self.call_built(data);
+        }
+        let value = self.constructed(data)?;
+        self.give(value)
+    }
+
+    /// Builds data, noted as settled if all its children are.
+    #[inline]
+    fn constructed(&mut self, data: u32) -> Result<Ref, Full> {
+        let m = &mut self.m;
+        let Data { children, slots, is_settled, is_same, .. } = &m.code.data[data as usize];
+        let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);
+        let made = m.values.heap.expression(&mut m.values.region, children)?;
+        for &(place, slot) in slots {
+            let child = Ref::from_bits(frame[usize::from(slot)]);
+            is_settled &= m.values.is_settled(child, m.note);
+            m.values.heap.set_child(made, usize::from(place), child);
+        }
+        if !is_settled {
+            return Ok(made);
+        }
+        m.values.heap.set_note(made, m.note);
+        Ok(if *is_same { made.marked() } else { made })
     }
 
     /// Calls what was thought to be data.
-    fn call_built(&mut self, call: Ref, type_id: u16, site: u32) -> Result<(), Halt> {
+    #[cold]
+    fn call_built(&mut self, data: u32) -> Result<(), Halt> {
+        let Data { function, site, .. } = self.m.code.data[data as usize];
+        let call = self.constructed(data)?;
+        let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
         self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom))
     }
@@ -290,13 +318,7 @@ impl Machine {
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
         let children = self.values.heap.children(expression);
-        let is_settled = |child: &Ref| match child.tag() {
-            tag::VARIABLE | TERM => false,
-            tag::EXPRESSION => self.values.heap.note(*child) == self.note,
-            tag::MARKED => true,
-            _ => *child != EMPTY && *child != ERROR,
-        };
-        if children.iter().all(is_settled) {
+        if children.iter().all(|&child| self.values.is_settled(child, self.note)) {
             self.values.heap.set_note(expression, self.note);
             return expression.marked();
         }

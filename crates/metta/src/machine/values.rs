@@ -211,6 +211,20 @@ impl Values {
         }
     }
 
+    /// Whether a child of data is its own result, as far as is plain to see: not what holds a variable, nor an error.
+    #[inline]
+    pub(super) fn is_settled(&self, child: Ref, note: u16) -> bool {
+        const ALWAYS: u32 = 1 << INTEGER | 1 << FOREIGN | 1 << tag::NUMBER | 1 << tag::MARKED;
+        if ALWAYS >> child.tag() & 1 == 1 {
+            return true;
+        }
+        match child.tag() {
+            SYMBOL => child != EMPTY && child != ERROR,
+            tag::EXPRESSION => self.heap.note(child) == note,
+            _ => false,
+        }
+    }
+
     /// Whether a variable bears the name it has in the form.
     pub(super) fn is_written(&self, variable: Ref) -> bool {
         let label = self.heap.label(variable);
@@ -327,7 +341,9 @@ impl Values {
                     break;
                 }
                 let whole = self.heap.expression(&mut self.region, &top.done)?;
-                let is_marked = top.atom.is_evaluated() && Atom::Expression(top.atom.clone()).is_ground();
+                let is_marked = top.atom.is_evaluated()
+                    && top.done.first() != Some(&ERROR)
+                    && Atom::Expression(top.atom.clone()).is_ground();
                 made = Some(if is_marked { whole.marked() } else { whole });
                 open.pop();
                 if open.is_empty() {

@@ -1,9 +1,9 @@
 //! Bodies: values, calls and construction of data.
 
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later};
-use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
+use crate::machine::code::{Arguments, Data, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::{COMPOUND, EMPTY, SYMBOL};
+use crate::machine::values::{COMPOUND, EMPTY, ERROR, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
@@ -325,7 +325,12 @@ impl Compiler<'_, '_> {
         let sources = sources?;
         let label = self.label();
         let join = self.join(dest);
-        self.run.m.code.arguments.push(Arguments { sources, or: 0 });
+        let slots = sources.iter().map(|source| match *source {
+            Source::Leaf(_) => 0,
+            Source::Slot(slot) | Source::Settled(slot) => slot + 1,
+        });
+        let above = slots.max().unwrap_or(0);
+        self.run.m.code.arguments.push(Arguments { sources, above, or: 0 });
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
@@ -433,11 +438,18 @@ impl Compiler<'_, '_> {
         let outer = self.errors;
         let begun = if begins { self.slot() } else { 0 };
         let label = begins.then(|| self.begin_barrier(begun));
-        let (parts, same) = self.construction(head, arguments);
-        let template = self.add_template(parts);
+        let (children, slots) = self.construction(head, arguments);
+        let is_same = arguments.iter().all(|argument| self.is_same(argument));
         let dst = if begins { self.slot() } else { self.target(dest) };
         let site = self.site(dst, None);
-        self.emit(Instruction::Construct { template, function, site, same });
+        // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
+        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
+        let data = self.run.m.code.data.len() as u32;
+        self.run.m.code.data.push(Data { function, site, children, slots, is_settled, is_same });
+        self.emit(match dest {
+            Dest::Tail => Instruction::ReturnConstruct { data },
+            Dest::Slot(_) => Instruction::Construct { data },
+        });
         self.errors = outer;
         if !begins {
             return self.finish(dst, dest);
@@ -450,23 +462,20 @@ impl Compiler<'_, '_> {
         self.finish(target, dest);
     }
 
-    /// The parts of an expression whose children are evaluated here, and whether it is what it was then.
-    fn construction(&mut self, head: Ref, arguments: &[Atom]) -> (Vec<Part>, bool) {
-        let mut parts = vec![Part::Leaf(head)];
-        let mut same = true;
+    /// The children of an expression that are evaluated here: leaves, and which of them are in which slots instead.
+    fn construction(&mut self, head: Ref, arguments: &[Atom]) -> (Box<[Ref]>, Box<[(Slot, Slot)]>) {
+        let (mut children, mut slots) = (vec![head], Vec::new());
         for argument in arguments {
-            same &= self.is_same(argument);
-            parts.push(match self.run.m.values.constant_leaf(argument) {
-                Some(EMPTY) => {
-                    self.emit(Instruction::Fail);
-                    Part::Leaf(EMPTY)
-                }
-                Some(leaf) => Part::Leaf(leaf),
-                None => Part::Slot(self.operand(argument, 0)),
-            });
+            let leaf = self.run.m.values.constant_leaf(argument);
+            if leaf == Some(EMPTY) {
+                self.emit(Instruction::Fail);
+            }
+            if leaf.is_none() {
+                slots.push((children.len() as Slot, self.operand(argument, 0)));
+            }
+            children.push(leaf.unwrap_or(EMPTY));
         }
-        parts.push(Part::Expression(arguments.len() as u32 + 1));
-        (parts, same)
+        (children.into(), slots.into())
     }
 
     /// Whether an atom evaluates to itself, whatever its variables hold.
