@@ -1,8 +1,8 @@
 //! Code: what rules are compiled to.
 //!
 //! A function is a head, a number of arguments and the type that is expected of its results; its code is made when it is
-//! first called. A frame of the stack is three words (the site it returns to, the base of the caller's frame, the number
-//! of choices when its expression began) and its slots: the arguments, then one slot for each value on the way. A slot is
+//! first called. A frame of the stack is four words (the site it returns to, the base of the caller's frame, the number
+//! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
 use region::Ref;
@@ -22,7 +22,9 @@ pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
 pub(super) const OPEN: u32 = u32::MAX;
 
 /// The words of a frame before its slots.
-pub(super) const HEADER: usize = 3;
+pub(super) const HEADER: usize = 4;
+/// Which of them is the data that its result goes into: zero if there is none.
+pub(super) const WRAPPER: usize = 3;
 
 /// The place that stands for: the head of the rule does not match, so try the next one.
 pub(super) const NEXT_RULE: Pc = u32::MAX;
@@ -141,6 +143,8 @@ pub(super) enum Instruction {
     Construct { data: u32 },
     /// The same as the result of this frame.
     ReturnConstruct { data: u32 },
+    /// The same, and what this frame comes to will be its last child; `at` is the end of the slots that matter.
+    Wrap { data: u32, at: Slot },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
@@ -311,7 +315,7 @@ pub(super) enum Part {
 /// An expression of evaluated children.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
-    /// What it is a call of, should that have got rules, and where such a call goes on.
+    /// What it is a call of, should that have got rules, and where such a call goes on; a wrapper needs neither.
     pub(super) function: u32,
     pub(super) site: u32,
     /// Its children: those that are leaves. The others are in slots; their places come first.

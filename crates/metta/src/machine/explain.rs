@@ -327,12 +327,23 @@ impl<'a> Listing<'a> {
 
     /// The expression of evaluated children that is built, and where it goes.
     fn data(&self, data: u32) -> String {
-        let Data { site, children, slots, .. } = &self.m.code.data[data as usize];
+        format!("({}){}", self.children(data).join(" "), self.site(self.m.code.data[data as usize].site))
+    }
+
+    /// The same, but for the last child.
+    fn wrapper(&self, data: u32) -> String {
+        let mut children = self.children(data);
+        children.pop();
+        format!("({} …)", children.join(" "))
+    }
+
+    fn children(&self, data: u32) -> Vec<String> {
+        let Data { children, slots, .. } = &self.m.code.data[data as usize];
         let mut children: Vec<String> = children.iter().map(|&leaf| self.leaf(leaf)).collect();
         for &(place, slot) in slots {
             children[usize::from(place)] = self.slot(slot);
         }
-        format!("({}){}", children.join(" "), self.site(*site))
+        children
     }
 
     fn shape(&self, shape: u32, dst: Slot) -> String {
@@ -399,6 +410,7 @@ impl<'a> Listing<'a> {
             }
             Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
             Instruction::Construct { data } => format!("construct {}", self.data(data)),
+            Instruction::Wrap { data, .. } => format!("wrap {}", self.wrapper(data)),
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),

@@ -192,8 +192,7 @@ impl Running<'_> {
         let at = self.m.site(site).at;
         self.m.ensure(usize::from(at) + HEADER + arguments.len())?;
         let place = self.m.base + HEADER + usize::from(at);
-        self.m.stack[place] = site;
-        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.write_header(place, site);
         self.m.stack[place + 2] = OPEN;
         for (index, argument) in arguments.iter().enumerate() {
             self.m.stack[place + HEADER + index] = argument.bits();

@@ -34,6 +34,7 @@ mod typed;
 mod types;
 mod unify;
 mod values;
+mod wrap;
 
 use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
@@ -41,7 +42,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
 use choices::{Choice, ChoiceKind, Floor};
-use code::{ANSWER, Code, Pc, TypeId};
+use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
 use run::Trying;
@@ -279,8 +280,7 @@ impl<'r> Running<'r> {
         }
         self.refresh();
         self.give_fuel();
-        self.m.stack[0] = ANSWER;
-        (self.m.stack[1], self.m.stack[2]) = (0, 0);
+        self.m.stack[..HEADER].copy_from_slice(&[ANSWER, 0, 0, 0]);
     }
 
     fn evaluate(&mut self, atom: &Atom) -> Halt {

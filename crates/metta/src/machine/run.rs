@@ -9,6 +9,7 @@
 
 use super::code::{
     Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
+    WRAPPER,
 };
 use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
@@ -74,6 +75,13 @@ impl Machine {
         }
         self.stack.resize((2 * needed).min(limit).max(needed), 0);
         Ok(())
+    }
+
+    /// Writes the header of a frame that the frame at hand calls, but for the number of choices.
+    #[inline]
+    pub(super) fn write_header(&mut self, place: usize, site: u32) {
+        let header = &mut self.stack[place..place + HEADER];
+        (header[0], header[1], header[WRAPPER]) = (site, self.base as u32, 0);
     }
 
     /// The frame of a call at a site: where it begins, moved up if a choice needs what lies there.
@@ -184,6 +192,7 @@ impl Running<'_> {
                 Instruction::Commit => self.commit(),
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
+                Instruction::Wrap { data, at } => self.wrap(data, at),
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
@@ -291,8 +300,7 @@ impl Running<'_> {
     pub(super) fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
         let at = self.m.site(site).at;
         let place = self.m.base + HEADER + usize::from(at);
-        self.m.stack[place] = site;
-        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.write_header(place, site);
         if !begun {
             self.m.stack[place + 2] = self.m.choices.len() as u32;
         }
@@ -341,7 +349,7 @@ impl Running<'_> {
             return Ok(());
         }
         let level = self.m.choices.len() as u32;
-        self.m.stack[place..place + HEADER].copy_from_slice(&[site, base as u32, level]);
+        self.m.stack[place..place + HEADER].copy_from_slice(&[site, base as u32, level, 0]);
         self.m.base = place;
         self.enter(function)
     }
@@ -419,6 +427,15 @@ impl Running<'_> {
         if value == EMPTY {
             return self.give_empty();
         }
+        if self.m.stack[self.m.base + WRAPPER] != 0 {
+            return self.give_wrapped(value);
+        }
+        self.give_whole(value)
+    }
+
+    /// The result of the frame at hand, put into what it goes into.
+    #[inline]
+    pub(super) fn give_whole(&mut self, value: Ref) -> Result<(), Halt> {
         let base = self.m.base;
         let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
         if self.m.choices.len() as u32 == level {

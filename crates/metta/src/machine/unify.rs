@@ -251,7 +251,7 @@ impl Running<'_> {
 
     /// Builds data, noted as settled if all its children are.
     #[inline]
-    fn constructed(&mut self, data: u32) -> Result<Ref, Full> {
+    pub(super) fn constructed(&mut self, data: u32) -> Result<Ref, Full> {
         let m = &mut self.m;
         let Data { children, slots, is_settled, is_same, .. } = &m.code.data[data as usize];
         let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);

@@ -433,19 +433,21 @@ impl Compiler<'_, '_> {
 
     /// Data: an expression whose head has neither rules nor types.
     fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
+        if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
+            && self.is_call(last)
+        {
+            return self.wrap(function, head, others, last);
+        }
         let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
         let begins = dest != Dest::Tail && branching.count() > 1;
         let outer = self.errors;
         let begun = if begins { self.slot() } else { 0 };
         let label = begins.then(|| self.begin_barrier(begun));
-        let (children, slots) = self.construction(head, arguments);
+        let children = self.construction(head, arguments);
         let is_same = arguments.iter().all(|argument| self.is_same(argument));
         let dst = if begins { self.slot() } else { self.target(dest) };
         let site = self.site(dst, None);
-        // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
-        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
-        let data = self.run.m.code.data.len() as u32;
-        self.run.m.code.data.push(Data { function, site, children, slots, is_settled, is_same });
+        let data = self.add_data(function, site, children, is_same);
         self.emit(match dest {
             Dest::Tail => Instruction::ReturnConstruct { data },
             Dest::Slot(_) => Instruction::Construct { data },
@@ -460,6 +462,39 @@ impl Compiler<'_, '_> {
         self.end_barrier(label, begun, site);
         self.state.is_stale = true;
         self.finish(target, dest);
+    }
+
+    /// Data in last place whose last child is a call: that takes the place of the frame, its result goes into the data.
+    fn wrap(&mut self, function: u32, head: Ref, others: &[Atom], last: &Atom) {
+        let (children, slots) = self.construction(head, others);
+        let children: Box<[Ref]> = children.iter().copied().chain([EMPTY]).collect();
+        let data = self.add_data(function, 0, (children, slots), false);
+        self.emit(Instruction::Wrap { data, at: self.next as Slot });
+        self.expression(last, 0, Dest::Tail);
+    }
+
+    /// Whether an atom calls a function with rules.
+    fn is_call(&mut self, atom: &Atom) -> bool {
+        let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
+        let head = self.run.m.values.symbol(name);
+        !names::is_error(atom)
+            && !self.run.is_special_form(name.as_str(), arguments.len())
+            && self.run.has_rules(head, arguments.len() as Slot)
+    }
+
+    fn add_data(
+        &mut self,
+        function: u32,
+        site: u32,
+        children: (Box<[Ref]>, Box<[(Slot, Slot)]>),
+        is_same: bool,
+    ) -> u32 {
+        let (children, slots) = children;
+        // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
+        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
+        let data = &mut self.run.m.code.data;
+        data.push(Data { function, site, children, slots, is_settled, is_same });
+        (data.len() - 1) as u32
     }
 
     /// The children of an expression that are evaluated here: leaves, and which of them are in which slots instead.
