@@ -396,8 +396,8 @@ impl Running<'_> {
         m.pc = case.body;
         if case.children > 0 {
             let to = m.base + HEADER + usize::from(case.dst);
-            let children = &m.values.heap.children(value)[1..];
-            lay_out(&mut m.stack[to..to + usize::from(case.children)], children);
+            let count = usize::from(case.children);
+            lay_out(&mut m.stack[to..to + count], m.values.heap.children_from(value, 1, count));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
-use region::Ref;
+use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable};
 use std::rc::Rc;
@@ -139,7 +139,7 @@ pub(super) enum Instruction {
     Unreduced { function: u32 },
     /// The result of this frame.
     Return { slot: Slot },
-    /// An expression of evaluated children that no rule is expected to reduce.
+    /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
     Construct { data: u32 },
     /// The same as the result of this frame.
     ReturnConstruct { data: u32 },
@@ -286,6 +286,8 @@ pub(super) struct Arguments {
     pub(super) sources: Box<[Source]>,
     /// The first slot above all that they are read from.
     pub(super) above: Slot,
+    /// Whether none of them is read from where one before it goes, in a call in place of this frame.
+    pub(super) is_direct: bool,
     /// Where to go on if an argument needs to be evaluated.
     pub(super) or: Pc,
 }
@@ -318,12 +320,25 @@ pub(super) struct Data {
     /// What it is a call of, should that have got rules, and where such a call goes on; a wrapper needs neither.
     pub(super) function: u32,
     pub(super) site: u32,
-    /// Its children: those that are leaves. The others are in slots; their places come first.
-    pub(super) children: Box<[Ref]>,
-    pub(super) slots: Box<[(Slot, Slot)]>,
+    /// Its children, as far as they are leaves.
+    pub(super) stamp: Stamp,
+    /// The others.
+    pub(super) slots: Box<[DataSlot]>,
+    /// Where to go on if what a slot holds needs to be evaluated.
+    pub(super) or: Pc,
     /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
     pub(super) is_settled: bool,
     pub(super) is_same: bool,
+}
+
+/// A child of data that is in a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataSlot {
+    /// Which child it is.
+    pub(super) place: Slot,
+    pub(super) slot: Slot,
+    /// Whether it is evaluated. Else it is a child only if it is its own result.
+    pub(super) is_value: bool,
 }
 
 /// The shape of a pattern.

@@ -10,6 +10,7 @@
 //! 6. What goes beyond this is evaluated as it stands.
 
 mod body;
+mod data;
 mod forms;
 mod head;
 mod lists;
@@ -53,6 +54,8 @@ enum Fix {
     Error(u32),
     /// Into the exit of a list of arguments.
     ArgumentsOr(u32),
+    /// Into that of data.
+    DataOr(u32),
     /// Into the two exits of a shape.
     ShapeOr(u32),
 }
@@ -121,6 +124,8 @@ enum Later {
     },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
+    /// Data whose children had to be evaluated.
+    Unsettled(Box<data::Unsettled>),
     /// An error that is a value like any other.
     Raw { label: Label, dst: Slot, back: Label },
     /// An error that is collected like any other result.
@@ -500,6 +505,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 }
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
                 Fix::Error(site) => code.sites[site as usize].error = to,
+                Fix::DataOr(data) => code.data[data as usize].or = to,
                 Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
                 Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
             }
@@ -661,6 +667,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
+            Later::Unsettled(unsettled) => self.write_unsettled(*unsettled),
             Later::Barrier { label, begun, value, site } => {
                 self.place(label);
                 self.emit(Instruction::Take { dst: value });

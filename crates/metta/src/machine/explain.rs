@@ -7,7 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    Data, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId,
+    Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source,
+    TypeId,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -257,6 +258,11 @@ impl<'a> Listing<'a> {
             Instruction::CallWith { arguments, .. } | Instruction::TailCallWith { arguments, .. } => {
                 vec![self.m.code.arguments[arguments as usize].or]
             }
+            Instruction::Construct { data }
+            | Instruction::ReturnConstruct { data }
+            | Instruction::Wrap { data, .. } => {
+                Some(self.m.code.data[data as usize].or).filter(|&or| or != Pc::MAX).into_iter().collect()
+            }
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
         if let Some(site) = self.site_of(instruction) {
@@ -327,20 +333,26 @@ impl<'a> Listing<'a> {
 
     /// The expression of evaluated children that is built, and where it goes.
     fn data(&self, data: u32) -> String {
-        format!("({}){}", self.children(data).join(" "), self.site(self.m.code.data[data as usize].site))
+        let Data { site, or, .. } = self.m.code.data[data as usize];
+        format!("({}){}{}", self.children(data).join(" "), self.or_evaluated(or), self.site(site))
     }
 
     /// The same, but for the last child.
     fn wrapper(&self, data: u32) -> String {
         let mut children = self.children(data);
         children.pop();
-        format!("({} …)", children.join(" "))
+        format!("({} …){}", children.join(" "), self.or_evaluated(self.m.code.data[data as usize].or))
+    }
+
+    /// Where the code goes on if a child needs to be evaluated.
+    fn or_evaluated(&self, or: Pc) -> String {
+        if or == Pc::MAX { String::new() } else { self.or(or) }
     }
 
     fn children(&self, data: u32) -> Vec<String> {
-        let Data { children, slots, .. } = &self.m.code.data[data as usize];
-        let mut children: Vec<String> = children.iter().map(|&leaf| self.leaf(leaf)).collect();
-        for &(place, slot) in slots {
+        let Data { stamp, slots, .. } = &self.m.code.data[data as usize];
+        let mut children: Vec<String> = stamp.children().iter().map(|&leaf| self.leaf(leaf)).collect();
+        for &DataSlot { place, slot, .. } in slots {
             children[usize::from(place)] = self.slot(slot);
         }
         children

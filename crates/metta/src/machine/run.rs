@@ -354,13 +354,19 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    /// A list of arguments in place of the frame at hand. They are laid out above it first: one may be read after another
-    /// was overwritten.
+    /// A call in place of the frame at hand. Arguments are laid out above it first if one is read from where another goes.
     #[inline]
     fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
         let base = self.m.base;
-        let above = usize::from(self.m.code.arguments[arguments as usize].above);
-        let from = (base + HEADER + above).max(self.m.protected);
+        let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
+        let has_room = base + HEADER + SOURCES_MAX <= self.m.stack.len();
+        if is_direct && has_room && base >= self.m.protected {
+            return match self.write_arguments(arguments, base + HEADER) {
+                Some(_) => self.enter(function),
+                None => Ok(()),
+            };
+        }
+        let from = (base + HEADER + usize::from(above)).max(self.m.protected);
         if from + SOURCES_MAX > self.m.stack.len() {
             self.m.ensure(from - base + SOURCES_MAX)?;
         }
@@ -378,7 +384,6 @@ impl Running<'_> {
     }
 
     /// Calls a function in place of this frame on arguments that lie somewhere above it.
-    #[inline]
     pub(super) fn tail_with(&mut self, function: u32, from: usize, count: usize) -> Result<(), Halt> {
         let base = self.m.base;
         if base >= self.m.protected {
@@ -396,7 +401,7 @@ impl Running<'_> {
     }
 
     /// Goes on with the code of a function, its frame made.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
         self.m.calls += 1;
         self.m.fuel -= 1;

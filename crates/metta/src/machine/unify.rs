@@ -6,8 +6,8 @@
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
 use super::choices::To;
-use super::code::{Data, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
-use super::values::{FOREIGN, SYMBOL, Scope, TERM, is_small};
+use super::code::{Data, DataSlot, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
+use super::values::{FOREIGN, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
 use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
@@ -229,11 +229,12 @@ impl Running<'_> {
     /// An expression of evaluated children: data, unless a rule reduces it after all.
     #[inline]
     pub(super) fn construct(&mut self, data: u32) -> Result<(), Halt> {
-        if !self.is_constructor(self.m.code.data[data as usize].function)? {
-            return self.call_built(data);
+        let Some(value) = self.constructed(data)? else { return Ok(()) };
+        let Data { function, site, .. } = self.m.code.data[data as usize];
+        if !self.is_constructor(function)? {
+            return self.call_built(value, data);
         }
-        let value = self.constructed(data)?;
-        let Site { pc, dst, .. } = self.m.code.sites[self.m.code.data[data as usize].site as usize];
+        let Site { pc, dst, .. } = self.m.code.sites[site as usize];
         self.m.set_slot(dst, value);
         self.m.pc = pc;
         Ok(())
@@ -242,40 +243,50 @@ impl Running<'_> {
     /// The same as the result of the frame at hand.
     #[inline]
     pub(super) fn return_constructed(&mut self, data: u32) -> Result<(), Halt> {
+        let Some(value) = self.constructed(data)? else { return Ok(()) };
         if !self.is_constructor(self.m.code.data[data as usize].function)? {
-            return self.call_built(data);
+            return self.call_built(value, data);
         }
-        let value = self.constructed(data)?;
         self.give(value)
     }
 
-    /// Builds data, noted as settled if all its children are.
+    /// Builds data, noted as settled if all its children are; `None` if a child needs to be evaluated, the code goes on
+    /// elsewhere then.
     #[inline]
-    pub(super) fn constructed(&mut self, data: u32) -> Result<Ref, Full> {
+    pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
-        let Data { children, slots, is_settled, is_same, .. } = &m.code.data[data as usize];
+        let Data { stamp, slots, is_settled, is_same, or, .. } = &m.code.data[data as usize];
         let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);
-        let made = m.values.heap.expression(&mut m.values.region, children)?;
-        for &(place, slot) in slots {
-            let child = Ref::from_bits(frame[usize::from(slot)]);
-            is_settled &= m.values.is_settled(child, m.note);
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.note)?;
+        for &DataSlot { place, slot, is_value } in slots {
+            let mut child = Ref::from_bits(frame[usize::from(slot)]);
+            if !is_always_settled(child) {
+                let found = m.values.look(child, m.note, is_value);
+                let Looked { value, is_settled: is_found } = match found {
+                    Some(found) => found,
+                    None => {
+                        m.pc = *or;
+                        return Ok(None);
+                    }
+                };
+                (child, is_settled) = (value, is_settled && is_found);
+            }
             m.values.heap.set_child(made, usize::from(place), child);
         }
         if !is_settled {
-            return Ok(made);
+            m.values.heap.set_note(made, 0);
         }
-        m.values.heap.set_note(made, m.note);
-        Ok(if *is_same { made.marked() } else { made })
+        Ok(Some(if is_settled && *is_same { made.marked() } else { made }))
     }
 
     /// Calls what was thought to be data.
     #[cold]
-    fn call_built(&mut self, data: u32) -> Result<(), Halt> {
+    fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
         let Data { function, site, .. } = self.m.code.data[data as usize];
-        let call = self.constructed(data)?;
+        self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom))
     }
 
     /// A value with everything bound in it put in.

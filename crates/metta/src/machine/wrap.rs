@@ -24,7 +24,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn wrap(&mut self, data: u32, at: Slot) -> Result<(), Halt> {
         self.own_header(usize::from(at))?;
-        let wrapper = self.constructed(data)?;
+        let Some(wrapper) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
         let around = std::mem::replace(&mut m.stack[m.base + WRAPPER], wrapper.bits());
         let last = m.values.heap.length(wrapper) - 1;

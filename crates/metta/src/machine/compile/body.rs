@@ -1,9 +1,9 @@
 //! Bodies: values, calls and construction of data.
 
-use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later};
-use crate::machine::code::{Arguments, Data, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
+use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
+use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::{COMPOUND, EMPTY, ERROR, SYMBOL};
+use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
@@ -135,7 +135,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
+    pub(super) fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
@@ -169,7 +169,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn expression(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn expression(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         if names::is_error(atom) {
             return self.plain(atom, type_id, dest);
         }
@@ -293,6 +293,9 @@ impl Compiler<'_, '_> {
     /// A head without types: all children are evaluated.
     fn tuple(&mut self, head: Ref, atom: &Atom, type_id: TypeId, dest: Dest) {
         let children = atom.children().expect("it is an expression");
+        if children.len() > SLOTS_MAX {
+            return self.plain(atom, type_id, dest);
+        }
         let count = (children.len() - 1) as Slot;
         let has_rules = self.run.has_rules(head, count);
         let function = self.run.m.code.function(head, count, type_id);
@@ -330,7 +333,11 @@ impl Compiler<'_, '_> {
             Source::Slot(slot) | Source::Settled(slot) => slot + 1,
         });
         let above = slots.max().unwrap_or(0);
-        self.run.m.code.arguments.push(Arguments { sources, above, or: 0 });
+        let is_direct = sources.iter().enumerate().all(|(place, source)| match *source {
+            Source::Leaf(_) => true,
+            Source::Slot(slot) | Source::Settled(slot) => usize::from(slot) >= place,
+        });
+        self.run.m.code.arguments.push(Arguments { sources, above, is_direct, or: 0 });
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
@@ -428,110 +435,6 @@ impl Compiler<'_, '_> {
             }
             Atom::Expression(expression) => !expression.is_empty(),
             _ => false,
-        }
-    }
-
-    /// Data: an expression whose head has neither rules nor types.
-    fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
-        if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
-            && self.is_call(last)
-        {
-            return self.wrap(function, head, others, last);
-        }
-        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
-        let begins = dest != Dest::Tail && branching.count() > 1;
-        let outer = self.errors;
-        let begun = if begins { self.slot() } else { 0 };
-        let label = begins.then(|| self.begin_barrier(begun));
-        let children = self.construction(head, arguments);
-        let is_same = arguments.iter().all(|argument| self.is_same(argument));
-        let dst = if begins { self.slot() } else { self.target(dest) };
-        let site = self.site(dst, None);
-        let data = self.add_data(function, site, children, is_same);
-        self.emit(match dest {
-            Dest::Tail => Instruction::ReturnConstruct { data },
-            Dest::Slot(_) => Instruction::Construct { data },
-        });
-        self.errors = outer;
-        if !begins {
-            return self.finish(dst, dest);
-        }
-        let target = self.target(dest);
-        let site = self.site(target, None);
-        self.emit(Instruction::End { begun, value: dst, site });
-        self.end_barrier(label, begun, site);
-        self.state.is_stale = true;
-        self.finish(target, dest);
-    }
-
-    /// Data in last place whose last child is a call: that takes the place of the frame, its result goes into the data.
-    fn wrap(&mut self, function: u32, head: Ref, others: &[Atom], last: &Atom) {
-        let (children, slots) = self.construction(head, others);
-        let children: Box<[Ref]> = children.iter().copied().chain([EMPTY]).collect();
-        let data = self.add_data(function, 0, (children, slots), false);
-        self.emit(Instruction::Wrap { data, at: self.next as Slot });
-        self.expression(last, 0, Dest::Tail);
-    }
-
-    /// Whether an atom calls a function with rules.
-    fn is_call(&mut self, atom: &Atom) -> bool {
-        let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
-        let head = self.run.m.values.symbol(name);
-        !names::is_error(atom)
-            && !self.run.is_special_form(name.as_str(), arguments.len())
-            && self.run.has_rules(head, arguments.len() as Slot)
-    }
-
-    fn add_data(
-        &mut self,
-        function: u32,
-        site: u32,
-        children: (Box<[Ref]>, Box<[(Slot, Slot)]>),
-        is_same: bool,
-    ) -> u32 {
-        let (children, slots) = children;
-        // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
-        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
-        let data = &mut self.run.m.code.data;
-        data.push(Data { function, site, children, slots, is_settled, is_same });
-        (data.len() - 1) as u32
-    }
-
-    /// The children of an expression that are evaluated here: leaves, and which of them are in which slots instead.
-    fn construction(&mut self, head: Ref, arguments: &[Atom]) -> (Box<[Ref]>, Box<[(Slot, Slot)]>) {
-        let (mut children, mut slots) = (vec![head], Vec::new());
-        for argument in arguments {
-            let leaf = self.run.m.values.constant_leaf(argument);
-            if leaf == Some(EMPTY) {
-                self.emit(Instruction::Fail);
-            }
-            if leaf.is_none() {
-                slots.push((children.len() as Slot, self.operand(argument, 0)));
-            }
-            children.push(leaf.unwrap_or(EMPTY));
-        }
-        (children.into(), slots.into())
-    }
-
-    /// Whether an atom evaluates to itself, whatever its variables hold.
-    fn is_same(&mut self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Variable(_) => true,
-            Atom::Expression(expression) if !expression.is_empty() => {
-                let children = expression.children();
-                if !matches!(children[0], Atom::Symbol(_)) {
-                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
-                    return is_data
-                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
-                        && children[1..].iter().all(|child| self.is_same(child));
-                }
-                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-                let arity = children.len() - 1;
-                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
-                    && !self.run.has_rules(head, arity as Slot)
-                    && children[1..].iter().all(|child| self.is_same(child))
-            }
-            _ => true,
         }
     }
 
