@@ -9,7 +9,7 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Exclusive, HEADER, Instruction, Key, OPEN, Pc, Slot};
+use super::code::{Exclusive, Group, HEADER, Instruction, Key, OPEN, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
@@ -379,7 +379,13 @@ impl Running<'_> {
     #[inline]
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
         let list = self.list_for(group);
-        self.try_rule(group, list, 0, false)
+        match self.m.candidate(group, list, 0) {
+            Some(first) => self.try_rule(group, list, first, false),
+            None => {
+                let function = self.m.code.groups[group as usize].function;
+                self.give_unreduced(function)
+            }
+        }
     }
 
     /// Goes on with the one rule that an argument leaves, its children laid out.
@@ -413,22 +419,21 @@ impl Running<'_> {
         }
     }
 
-    /// Tries the first rule of a list from this place on that may match.
+    /// Tries the rule at a place of a list, which may match.
     #[inline]
-    fn try_rule(&mut self, group: u32, list: u32, from: u32, matched: bool) -> Result<(), Halt> {
-        let trying = Trying {
+    fn try_rule(&mut self, group: u32, list: u32, place: u32, matched: bool) -> Result<(), Halt> {
+        let next = self.m.candidate(group, list, place + 1).unwrap_or(NONE);
+        let Group { lists, rules, .. } = &self.m.code.groups[group as usize];
+        self.m.pc = rules[lists[list as usize][place as usize] as usize].pc;
+        self.m.trying = Trying {
             group,
             list,
-            next: NONE,
+            next,
             trail: self.m.trail.len(),
             heap: self.m.values.heap.mark(&self.m.values.region),
             foreign: self.m.values.foreign.len(),
             matched,
         };
-        self.m.trying = trying;
-        let Some((place, pc)) = self.m.candidate(group, list, from) else { return self.no_rule() };
-        self.m.trying.next = self.m.candidate(group, list, place + 1).map_or(NONE, |(place, _)| place);
-        self.m.pc = pc;
         Ok(())
     }
 
@@ -492,9 +497,9 @@ fn is_lasting(value: Ref) -> bool {
 }
 
 impl Machine {
-    /// The first rule of a list from a place on that the arguments do not rule out, and where its code begins.
+    /// The place of the first rule of a list from a place on that the arguments do not rule out.
     #[inline]
-    fn candidate(&self, group: u32, list: u32, from: u32) -> Option<(u32, Pc)> {
+    fn candidate(&self, group: u32, list: u32, from: u32) -> Option<u32> {
         let group = &self.code.groups[group as usize];
         let list = &group.lists[list as usize];
         let mut place = from as usize;
@@ -502,7 +507,7 @@ impl Machine {
             let rule = &group.rules[rule as usize];
             let fits = rule.keys.iter().enumerate().all(|(slot, key)| self.may_match(slot as Slot, *key));
             if fits {
-                return Some((place as u32, rule.pc));
+                return Some(place as u32);
             }
             place += 1;
         }

@@ -108,7 +108,7 @@ pub(crate) struct Machine {
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
     asked: space::RowQuery,
-    pairs: Vec<(Ref, Ref)>,
+    pairs: Vec<unify::Pair>,
     /// A child that is to be evaluated next, as the result of the frame at hand.
     pending: Option<(Ref, TypeId)>,
     work: Vec<Ref>,

@@ -22,6 +22,25 @@ pub(super) enum Unified {
     Custom,
 }
 
+/// Two expressions of the same length that are gone through side by side.
+pub(super) struct Pair {
+    left: Ref,
+    right: Ref,
+    length: usize,
+    /// The children that come next.
+    next: usize,
+}
+
+/// What comes after two values were looked at.
+enum Step {
+    /// The ones behind them.
+    Over,
+    /// Their children.
+    Into(Pair),
+    /// Nothing.
+    Out(Unified),
+}
+
 impl Running<'_> {
     pub(super) fn match_leaf(&mut self, slot: Slot, leaf: Ref, or: Pc) -> Result<(), Halt> {
         let value = self.m.read(slot);
@@ -144,57 +163,92 @@ impl Running<'_> {
 
     /// Makes two values equal, if that can be.
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
-        let mut pairs = std::mem::take(&mut self.m.pairs);
-        pairs.clear();
-        pairs.push((left, right));
-        let unified = self.unify_all(&mut pairs);
-        self.m.pairs = pairs;
+        let mut open = std::mem::take(&mut self.m.pairs);
+        open.clear();
+        let unified = self.unify_from(left, right, &mut open);
+        self.m.pairs = open;
         unified
     }
 
-    fn unify_all(&mut self, pairs: &mut Vec<(Ref, Ref)>) -> Result<Unified, Halt> {
-        while let Some((left, right)) = pairs.pop() {
-            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-            if left.unmarked() == right.unmarked() {
+    /// Goes through two values side by side, depth first; `open` has the expressions that it is inside of.
+    fn unify_from(&mut self, left: Ref, right: Ref, open: &mut Vec<Pair>) -> Result<Unified, Halt> {
+        let mut inside = match self.unify_one(left, right)? {
+            Step::Into(pair) => pair,
+            Step::Over => return Ok(Unified::Yes),
+            Step::Out(unified) => return Ok(unified),
+        };
+        loop {
+            if inside.next == inside.length {
+                match open.pop() {
+                    Some(around) => inside = around,
+                    None => return Ok(Unified::Yes),
+                }
                 continue;
             }
-            match (left.tag(), right.tag()) {
-                (tag::VARIABLE, tag::VARIABLE) => {
-                    // The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the
-                    // second to the first.
-                    let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
-                    let left_stays = both_written || left.payload() < right.payload();
-                    if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
-                }
-                (tag::VARIABLE, _) | (_, tag::VARIABLE) => {
-                    let (variable, value) = if left.tag() == tag::VARIABLE { (left, right) } else { (right, left) };
-                    if self.m.occurs(variable, value) {
-                        return Ok(Unified::No);
+            let heap = &self.m.values.heap;
+            let (left, right) = (heap.child(inside.left, inside.next), heap.child(inside.right, inside.next));
+            inside.next += 1;
+            match self.unify_one(left, right)? {
+                Step::Over => {}
+                Step::Into(pair) => {
+                    // What is complete is not returned to: lists need no memory.
+                    if inside.next < inside.length {
+                        open.push(inside);
                     }
-                    self.m.bind(variable, value);
+                    inside = pair;
                 }
-                _ => {
-                    let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-                    match (compound(left), compound(right)) {
-                        (true, true) => {
-                            let (left, right) = (self.opened(left)?, self.opened(right)?);
-                            let length = self.m.values.heap.length(left);
-                            if length != self.m.values.heap.length(right) {
-                                return Ok(Unified::No);
-                            }
-                            let heap = &self.m.values.heap;
-                            pairs.extend((0..length).rev().map(|at| (heap.child(left, at), heap.child(right, at))));
-                        }
-                        (false, false) if self.m.values.equal_leaves(left, right) => {}
-                        _ if self.m.values.space_of(left).or(self.m.values.space_of(right)).is_some() => {
-                            return Ok(Unified::Custom);
-                        }
-                        _ => return Ok(Unified::No),
-                    }
-                }
+                Step::Out(unified) => return Ok(unified),
             }
         }
-        Ok(Unified::Yes)
+    }
+
+    #[inline]
+    fn unify_one(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+        let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
+        if left.unmarked() == right.unmarked() {
+            return Ok(Step::Over);
+        }
+        match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
+            (true, true) => self.unify_variables(left, right),
+            (true, false) => return Ok(self.unify_variable(left, right)),
+            (false, true) => return Ok(self.unify_variable(right, left)),
+            (false, false) => return self.unify_values(left, right),
+        }
+        Ok(Step::Over)
+    }
+
+    /// The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the second to the first.
+    fn unify_variables(&mut self, left: Ref, right: Ref) {
+        let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
+        let left_stays = both_written || left.payload() < right.payload();
+        if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
+    }
+
+    fn unify_variable(&mut self, variable: Ref, value: Ref) -> Step {
+        if self.m.occurs(variable, value) {
+            return Step::Out(Unified::No);
+        }
+        self.m.bind(variable, value);
+        Step::Over
+    }
+
+    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+        let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+        match (is_compound(left), is_compound(right)) {
+            (true, true) => {
+                let (left, right) = (self.opened(left)?, self.opened(right)?);
+                let length = self.m.values.heap.length(left);
+                if length != self.m.values.heap.length(right) {
+                    return Ok(Step::Out(Unified::No));
+                }
+                Ok(Step::Into(Pair { left, right, length, next: 0 }))
+            }
+            (false, false) if self.m.values.equal_leaves(left, right) => Ok(Step::Over),
+            _ => {
+                let space = self.m.values.space_of(left).or(self.m.values.space_of(right));
+                Ok(Step::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
+            }
+        }
     }
 
     /// A compound as an expression of the heap.
