@@ -9,7 +9,7 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Exclusive, Group, HEADER, Instruction, Key, OPEN, Slot};
+use super::code::{Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, RuleCode, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
@@ -136,7 +136,7 @@ impl Machine {
     }
 
     /// The end of the frame at hand as far as a site needs it.
-    fn frame_end(&self, base: usize, site: u32) -> usize {
+    pub(super) fn frame_end(&self, base: usize, site: u32) -> usize {
         let site = self.site(site);
         let slots = match self.code.instructions[site.pc as usize] {
             Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
@@ -237,8 +237,10 @@ impl Running<'_> {
 
     /// Keeps a result of an expression that has further alternatives, and tries the next one.
     pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
-        if level == OPEN {
-            return self.resume_open(site, value, base);
+        match level {
+            FACTS => return self.resume_facts(site, value, base),
+            OPEN => return self.resume_open(site, value, base),
+            _ => {}
         }
         let level = level as usize;
         if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
@@ -422,26 +424,23 @@ impl Running<'_> {
     /// Tries the rule at a place of a list, which may match.
     #[inline]
     fn try_rule(&mut self, group: u32, list: u32, place: u32, matched: bool) -> Result<(), Halt> {
-        let next = self.m.candidate(group, list, place + 1).unwrap_or(NONE);
-        let Group { lists, rules, .. } = &self.m.code.groups[group as usize];
-        self.m.pc = rules[lists[list as usize][place as usize] as usize].pc;
-        self.m.trying = Trying {
-            group,
-            list,
-            next,
-            trail: self.m.trail.len(),
-            heap: self.m.values.heap.mark(&self.m.values.region),
-            foreign: self.m.values.foreign.len(),
-            matched,
-        };
+        let trail = self.m.trail.len();
+        let heap = self.m.values.heap.mark(&self.m.values.region);
+        let foreign = self.m.values.foreign.len();
+        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, matched };
+        self.m.go_to_rule(place);
         Ok(())
     }
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, matched, .. } = self.m.trying;
+        let Trying { next, trail, .. } = self.m.trying;
         self.m.undo_to(trail);
-        if next == NONE { self.no_rule() } else { self.try_rule(group, list, next, matched) }
+        if next == NONE {
+            return self.no_rule();
+        }
+        self.m.go_to_rule(next);
+        Ok(())
     }
 
     /// No rule is left: the call stands for itself, unless a rule has matched before.
@@ -471,7 +470,10 @@ impl Running<'_> {
                 let function = self.m.code.groups[group as usize].function;
                 return self.interpret_call(function);
             }
-            let function = self.m.code.groups[group as usize].function;
+            let Group { function, are_facts, .. } = self.m.code.groups[group as usize];
+            if are_facts {
+                self.m.leave_choices();
+            }
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
             let kind = ChoiceKind::Rules { group, list, next };
             self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
@@ -497,28 +499,33 @@ fn is_lasting(value: Ref) -> bool {
 }
 
 impl Machine {
-    /// The place of the first rule of a list from a place on that the arguments do not rule out.
+    /// Goes to the code of the rule at a place of the list that is being tried, and looks for the next that may match.
     #[inline]
+    fn go_to_rule(&mut self, place: u32) {
+        let Group { lists, rules, .. } = &self.code.groups[self.trying.group as usize];
+        let list = &lists[self.trying.list as usize];
+        let rule = &rules[list[place as usize] as usize];
+        self.pc = rule.pc;
+        self.trying.next = match list.get(place as usize + 1) {
+            None => NONE,
+            Some(&next) if rules[next as usize].class == rule.class => place + 1,
+            Some(_) => self.candidate(self.trying.group, self.trying.list, place + 1).unwrap_or(NONE),
+        };
+    }
+
+    /// The place of the first rule of a list from a place on that the arguments do not rule out.
     fn candidate(&self, group: u32, list: u32, from: u32) -> Option<u32> {
         let group = &self.code.groups[group as usize];
         let list = &group.lists[list as usize];
-        let mut place = from as usize;
-        while let Some(&rule) = list.get(place) {
-            let rule = &group.rules[rule as usize];
-            let fits = rule.keys.iter().enumerate().all(|(slot, key)| self.may_match(slot as Slot, *key));
-            if fits {
-                return Some(place as u32);
-            }
-            place += 1;
-        }
-        None
+        let fits = |rule: &RuleCode| {
+            let mut keys = rule.keys.iter().enumerate();
+            keys.all(|(slot, key)| *key == Key::Any || self.may_match(slot as Slot, *key))
+        };
+        (from..list.len() as u32).find(|&place| fits(&group.rules[list[place as usize] as usize]))
     }
 
     #[inline]
     fn may_match(&self, slot: Slot, key: Key) -> bool {
-        if key == Key::Any {
-            return true;
-        }
         let value = self.read(slot);
         match key {
             Key::Any => true,

@@ -20,6 +20,8 @@ pub(super) type TypeId = u16;
 pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
 /// Stands in place of the number of choices in a frame whose results are not collected.
 pub(super) const OPEN: u32 = u32::MAX;
+/// The same where its choices are left for later, since they are those of a list of facts.
+pub(super) const FACTS: u32 = u32::MAX - 1;
 
 /// The words of a frame before its slots.
 pub(super) const HEADER: usize = 4;
@@ -131,6 +133,8 @@ pub(super) enum Instruction {
     CallWith { function: u32, arguments: u32, site: u32 },
     /// The same in place of this frame.
     TailCallWith { function: u32, arguments: u32 },
+    /// The same for a list of facts, as it stood when this code was made.
+    TailCallFacts { group: u32, arguments: u32 },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
     /// A call whose head is in a slot, on the arguments at the site's frame.
@@ -392,6 +396,8 @@ pub(super) enum Key {
 pub(super) struct RuleCode {
     pub(super) pc: Pc,
     pub(super) keys: Box<[Key]>,
+    /// The same for rules with the same keys: one may match if the other may.
+    pub(super) class: u32,
 }
 
 /// How a function answers.
@@ -420,6 +426,10 @@ pub(super) struct Group {
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
+    /// Whether they are a list of facts.
+    pub(super) are_facts: bool,
+    /// The slots of a frame.
+    pub(super) slots: usize,
 }
 
 /// The rules of a group by what an argument is, where nothing else needs to match: at most one of them does.

@@ -264,15 +264,19 @@ impl Running<'_> {
             is_plain = is_irrefutable;
             let (body, dst) = (compiler.body, compiler.unpacked);
             entries.push((body, dst));
-            let keys = arguments.iter().map(|argument| self.key_of(argument)).collect();
-            compiled.push(RuleCode { pc, keys });
+            let keys: Box<[Key]> = arguments.iter().map(|argument| self.key_of(argument)).collect();
+            let known = compiled.iter().find(|rule: &&RuleCode| rule.keys == keys);
+            let class = known.map_or(compiled.len() as u32, |rule| rule.class);
+            compiled.push(RuleCode { pc, keys, class });
         }
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);
         }
         let index = self.m.code.groups.len() as u32;
         let exclusive = exclusive(index, &compiled, rules, &entries);
-        let group = self.group(function, compiled, usize::from(count));
+        let mut group = self.group(function, compiled, usize::from(count));
+        group.are_facts = self.are_facts(group.rules.iter().map(|rule| rule.pc));
+        group.slots = slots;
         self.m.code.groups.push(group);
         let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
         self.m.code.exclusives.push(exclusive);
@@ -297,7 +301,14 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
         let Some(argument) = best else {
-            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None };
+            return Group {
+                function,
+                rules: rules.into(),
+                lists: Box::new([all]),
+                switch: None,
+                are_facts: false,
+                slots: 0,
+            };
         };
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
@@ -319,7 +330,7 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch) }
+        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), are_facts: false, slots: 0 }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.

@@ -255,7 +255,9 @@ impl<'a> Listing<'a> {
         let mut instruction = self.m.code.instructions[at];
         let mut targets: Vec<Pc> = match instruction {
             Instruction::CompareJump { then, or, .. } | Instruction::CompareJumpWith { then, or, .. } => vec![then, or],
-            Instruction::CallWith { arguments, .. } | Instruction::TailCallWith { arguments, .. } => {
+            Instruction::CallWith { arguments, .. }
+            | Instruction::TailCallWith { arguments, .. }
+            | Instruction::TailCallFacts { arguments, .. } => {
                 vec![self.m.code.arguments[arguments as usize].or]
             }
             Instruction::Construct { data }
@@ -482,6 +484,10 @@ impl<'a> Listing<'a> {
                 format!("call {}{}", self.call_with(function, arguments), self.site(site))
             }
             Instruction::TailCallWith { function, arguments } => {
+                format!("tail-call {}", self.call_with(function, arguments))
+            }
+            Instruction::TailCallFacts { group, arguments } => {
+                let function = self.m.code.groups[group as usize].function;
                 format!("tail-call {}", self.call_with(function, arguments))
             }
             Instruction::TailCall { function, at } => format!("tail-call {}", self.function(function, first(at))),

@@ -20,6 +20,7 @@ mod code;
 mod compile;
 mod evaluate;
 mod explain;
+mod facts;
 mod fuel;
 mod garbage;
 mod lists;
@@ -117,6 +118,8 @@ pub(crate) struct Machine {
     shapes: u32,
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
+    /// How many lists of facts are being compiled, one for the other.
+    links: u32,
     counts: [u64; space::CLASSES],
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
@@ -188,6 +191,7 @@ impl Machine {
             version: 1,
             shapes: 1,
             note: 1,
+            links: 0,
             counts: [0; space::CLASSES],
             watched: Vec::new(),
             heads: FxHashMap::default(),

@@ -287,6 +287,7 @@ impl Running<'_> {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
             }
+            Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
             Instruction::AddAtom { space, value, site } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, site)
@@ -354,26 +355,29 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    /// A call in place of the frame at hand. Arguments are laid out above it first if one is read from where another goes.
+    /// A call in place of the frame at hand.
     #[inline]
     fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
+        if self.lay_over(arguments)? { self.enter(function) } else { Ok(()) }
+    }
+
+    /// Puts arguments in place of the frame at hand. They are laid out above it first if one is read from where another
+    /// goes. `false` if one needs to be evaluated.
+    #[inline]
+    pub(super) fn lay_over(&mut self, arguments: u32) -> Result<bool, Halt> {
         let base = self.m.base;
         let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
         let has_room = base + HEADER + SOURCES_MAX <= self.m.stack.len();
         if is_direct && has_room && base >= self.m.protected {
-            return match self.write_arguments(arguments, base + HEADER) {
-                Some(_) => self.enter(function),
-                None => Ok(()),
-            };
+            return Ok(self.write_arguments(arguments, base + HEADER).is_some());
         }
         let from = (base + HEADER + usize::from(above)).max(self.m.protected);
         if from + SOURCES_MAX > self.m.stack.len() {
             self.m.ensure(from - base + SOURCES_MAX)?;
         }
-        match self.write_arguments(arguments, from) {
-            Some(count) => self.tail_with(function, from, count),
-            None => Ok(()),
-        }
+        let Some(count) = self.write_arguments(arguments, from) else { return Ok(false) };
+        self.move_over(from, count)?;
+        Ok(true)
     }
 
     #[inline]
@@ -385,29 +389,39 @@ impl Running<'_> {
 
     /// Calls a function in place of this frame on arguments that lie somewhere above it.
     pub(super) fn tail_with(&mut self, function: u32, from: usize, count: usize) -> Result<(), Halt> {
+        self.move_over(from, count)?;
+        self.enter(function)
+    }
+
+    /// Moves arguments to the beginning of the frame at hand, which moves up itself if a choice needs what is there.
+    fn move_over(&mut self, from: usize, count: usize) -> Result<(), Halt> {
         let base = self.m.base;
         if base >= self.m.protected {
             self.m.stack.copy_within(from..from + count, base + HEADER);
-        } else {
-            let to = self.m.protected.max(from);
-            if to + 2 * HEADER + count > self.m.stack.len() {
-                self.m.ensure(to - base + count)?;
-            }
-            self.m.stack.copy_within(from..from + count, to + HEADER);
-            self.m.stack.copy_within(base..base + HEADER, to);
-            self.m.base = to;
+            return Ok(());
         }
-        self.enter(function)
+        let to = self.m.protected.max(from);
+        if to + 2 * HEADER + count > self.m.stack.len() {
+            self.m.ensure(to - base + count)?;
+        }
+        self.m.stack.copy_within(from..from + count, to + HEADER);
+        self.m.stack.copy_within(base..base + HEADER, to);
+        self.m.base = to;
+        Ok(())
+    }
+
+    /// Counts a call whose frame is made; limits are looked at from time to time.
+    #[inline(always)]
+    pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
+        self.m.calls += 1;
+        self.m.fuel -= 1;
+        if self.m.fuel == 0 { self.look(function) } else { Ok(()) }
     }
 
     /// Goes on with the code of a function, its frame made.
     #[inline(always)]
     pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
-        self.m.calls += 1;
-        self.m.fuel -= 1;
-        if self.m.fuel == 0 {
-            self.look(function)?;
-        }
+        self.count_call(function)?;
         let mut found = self.m.code.functions[function as usize];
         if found.version != self.m.version {
             self.compile(function)?;

@@ -178,17 +178,14 @@ impl Running<'_> {
             Step::Out(unified) => return Ok(unified),
         };
         loop {
-            if inside.next == inside.length {
+            let Some((left, right)) = self.m.values.next_difference(&mut inside) else {
                 match open.pop() {
                     Some(around) => inside = around,
                     None => return Ok(Unified::Yes),
                 }
                 continue;
-            }
-            let heap = &self.m.values.heap;
-            let (left, right) = (heap.child(inside.left, inside.next), heap.child(inside.right, inside.next));
-            inside.next += 1;
-            match self.unify_one(left, right)? {
+            };
+            match self.unify_different(left, right)? {
                 Step::Over => {}
                 Step::Into(pair) => {
                     // What is complete is not returned to: lists need no memory.
@@ -205,9 +202,11 @@ impl Running<'_> {
     #[inline]
     fn unify_one(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-        if left.unmarked() == right.unmarked() {
-            return Ok(Step::Over);
-        }
+        if left.unmarked() == right.unmarked() { Ok(Step::Over) } else { self.unify_different(left, right) }
+    }
+
+    /// The same for two that are not the same word, bindings followed.
+    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
             (true, true) => self.unify_variables(left, right),
             (true, false) => return Ok(self.unify_variable(left, right)),
@@ -225,7 +224,7 @@ impl Running<'_> {
     }
 
     fn unify_variable(&mut self, variable: Ref, value: Ref) -> Step {
-        if self.m.occurs(variable, value) {
+        if value.is_expression() && self.m.occurs(variable, value) {
             return Step::Out(Unified::No);
         }
         self.m.bind(variable, value);
@@ -452,6 +451,25 @@ impl Machine {
 }
 
 impl super::values::Values {
+    /// The next children of two expressions that are not the same word, bindings followed.
+    #[inline]
+    fn next_difference(&self, pair: &mut Pair) -> Option<(Ref, Ref)> {
+        let rest = pair.length - pair.next;
+        let left = self.heap.children_from(pair.left, pair.next, rest);
+        let right = self.heap.children_from(pair.right, pair.next, rest);
+        for (&left, &right) in left.iter().zip(right) {
+            pair.next += 1;
+            if left == right {
+                continue;
+            }
+            let (left, right) = (self.heap.walk(left), self.heap.walk(right));
+            if left.unmarked() != right.unmarked() {
+                return Some((left, right));
+            }
+        }
+        None
+    }
+
     /// Whether two leaves are equal: numbers by value, states by content.
     pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
         if left == right {
