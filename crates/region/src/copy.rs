@@ -158,6 +158,19 @@ impl Heap {
     }
 }
 
+impl Heap {
+    /// Gives each variable of a region the label that this makes of its own: for an owner whose labels mean something in a
+    /// table that has shrunk.
+    pub fn relabel(&mut self, region: &Region, mut relabelled: impl FnMut(u32) -> u32) {
+        let mut scan = Scan::from(Place::START);
+        while let Some(at) = scan.next(&region.variables, self) {
+            scan.at += 1;
+            let label = &mut self.chunks.words[at as usize * 2 + 1];
+            *label = Ref::from_bits(relabelled(label.bits()));
+        }
+    }
+}
+
 impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// Copies what a root refers to and gives the reference to the copy. Its children are right after the next
     /// [`Copying::scan`].

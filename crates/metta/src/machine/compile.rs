@@ -169,6 +169,7 @@ impl Running<'_> {
         let (head, count, type_id) = (found.head, found.arguments, found.type_id);
         if let Some(made) = self.m.code.made.get(&function).cloned() {
             self.compile_made(function, &made);
+            self.m.code.end_piece();
             return Ok(());
         }
         let rules = self.rules_of(head, count);
@@ -180,6 +181,7 @@ impl Running<'_> {
         let version = self.m.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
+        self.m.code.end_piece();
         Ok(())
     }
 
@@ -321,9 +323,11 @@ impl Running<'_> {
         }
         let mut compiler = Compiler::new(self, 0, atom.clone());
         compiler.is_form = true;
-        match compiler.rule(&[], atom, 0, false) {
+        let compiled = compiler.rule(&[], atom, 0, false);
+        let most = compiler.most;
+        self.m.code.end_piece();
+        match compiled {
             Ok((pc, _)) => {
-                let most = compiler.most;
                 self.m.ensure(most + HEADER)?;
                 Ok(Some(pc))
             }

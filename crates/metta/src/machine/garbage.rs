@@ -14,13 +14,26 @@ use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{ANSWER, Code, HEADER, Instruction, Slot};
 use super::evaluate;
 use super::run::NONE;
-use super::values::{EMPTY, FOREIGN};
+use super::values::{EMPTY, FOREIGN, NAMED, Values};
 use super::{Halt, Machine, Running};
 use region::{Bound, Copying, Full, Mark, Ref};
-use space::Atom;
+use space::{Atom, Grounded, Number, Variable};
 
 /// Heap bytes below which nothing is collected.
-pub(super) const COLLECT_FROM: usize = 16 << 20;
+const COLLECT_FROM: usize = 16 << 20;
+
+/// What a grounded value takes, without its text or digits: itself, and what it refers to.
+const FOREIGN_BYTES: usize = 64;
+
+/// About how many bytes a grounded value takes beside the heap.
+pub(super) fn bytes_of(value: &Atom) -> usize {
+    let inside = match value {
+        Atom::Grounded(Grounded::Number(Number::Big(big))) => (big.bits() / 8) as usize,
+        Atom::Grounded(Grounded::Text(text)) => text.len(),
+        _ => 0,
+    };
+    FOREIGN_BYTES + inside
+}
 
 /// The grounded values that survive.
 struct Foreign {
@@ -60,15 +73,41 @@ struct Walk<'a, F> {
 impl Machine {
     /// Whether it is time to collect garbage.
     pub(super) fn is_crowded(&self) -> bool {
-        self.values.heap.statistics().bytes_live > self.collect_at
+        self.bytes_held() > self.collect_at
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.values.heap.statistics().bytes_live + self.values.beside
+    }
+
+    /// Forgets the names of variables that nothing refers to any more.
+    fn forget_names(&mut self) {
+        let Values { heap, region, named, beside, .. } = &mut self.values;
+        let old = std::mem::take(named);
+        heap.relabel(region, |label| {
+            let Some(place) = label.checked_sub(NAMED) else { return label };
+            named.push(old[place as usize].clone());
+            NAMED + (named.len() - 1) as u32
+        });
+        *beside += named.len() * size_of::<Variable>();
+    }
+}
+
+impl Running<'_> {
+    /// When to collect for the first time.
+    pub(super) fn set_collect_from(&mut self) {
+        self.m.collect_at = self.runner.collect_from.unwrap_or(COLLECT_FROM);
     }
 
     /// When to collect next, given what survived.
-    fn set_collect_at(&mut self, limit: Option<usize>) {
-        let live = self.values.heap.statistics().bytes_live;
+    fn set_collect_at(&mut self) {
+        let live = self.m.bytes_held();
         // A copy needs as much room again.
-        let most = limit.map_or(usize::MAX, |limit| limit / 2);
-        self.collect_at = (2 * live).max(COLLECT_FROM).min(most).max(live + live / 8);
+        let most = self.runner.limits.heap_bytes_max.map_or(usize::MAX, |limit| limit / 2);
+        self.m.collect_at = match self.runner.collect_from {
+            Some(0) => 0,
+            from => (2 * live).max(from.unwrap_or(COLLECT_FROM)).min(most).max(live + live / 8),
+        };
     }
 }
 
@@ -94,12 +133,14 @@ impl Running<'_> {
         walk.copying.scan()?;
         forget_unreachable(&mut m.trail, &mut m.choices, &walk.copying);
         drop(walk);
+        m.values.beside = foreign.kept.iter().map(bytes_of).sum();
         m.values.foreign = foreign.kept;
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
+        m.forget_names();
         m.age_choices();
         m.collections += 1;
-        m.set_collect_at(self.runner.limits.heap_bytes_max);
+        self.set_collect_at();
         Ok(())
     }
 }

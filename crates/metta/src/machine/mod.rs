@@ -20,6 +20,7 @@ mod code;
 mod compile;
 mod evaluate;
 mod explain;
+mod forget;
 mod fuel;
 mod garbage;
 mod lists;
@@ -194,7 +195,7 @@ impl Machine {
             steps: 0,
             interpreted: 0,
             depth_max: 0,
-            collect_at: garbage::COLLECT_FROM,
+            collect_at: 0,
             collections: 0,
             rule_heads: lists::RuleHeads::default(),
             cells_counted: 0,
@@ -211,11 +212,11 @@ impl Machine {
         self.values.heap.close(old);
         self.values.foreign.clear();
         self.values.named.clear();
+        self.values.beside = 0;
         (self.base, self.protected) = (0, 0);
         let heap = self.values.heap.mark(&self.values.region);
         self.floor = Floor { choices: 0, heap, foreign: 0 };
         (self.calls, self.steps, self.interpreted, self.depth_max) = (0, 0, 0, 0);
-        self.collect_at = garbage::COLLECT_FROM;
     }
 
     /// Gives the memory of an evaluation back and adds what it did to the counts of the run.
@@ -258,6 +259,7 @@ impl<'r> Running<'r> {
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
+        self.set_collect_from();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.stack.truncate(self.m.stack_max);
         self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
@@ -267,6 +269,7 @@ impl<'r> Running<'r> {
             self.m.next_version(true);
         }
         self.refresh();
+        self.forget_forms();
         self.give_fuel();
         self.m.stack[0] = ANSWER;
         (self.m.stack[1], self.m.stack[2]) = (0, 0);

@@ -223,8 +223,8 @@ impl Compiler<'_, '_> {
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
-        let head = self.slot();
         let block = self.slots(HEADER + children.len() - 1);
+        let head = self.slot();
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
         for (index, child) in children.iter().enumerate() {
@@ -443,6 +443,7 @@ impl Compiler<'_, '_> {
             return self.finish(dst, dest);
         }
         let target = self.target(dest);
+        self.forget_from(begun);
         let site = self.site(target, None);
         self.emit(Instruction::End { begun, value: dst, site });
         self.end_barrier(label, begun, site);
