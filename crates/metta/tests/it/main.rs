@@ -7,6 +7,7 @@ mod determinism;
 mod differential;
 mod evaluation;
 mod garbage;
+mod gates;
 mod generated;
 mod harness;
 mod instructions;
