@@ -11,7 +11,7 @@ use super::code::{ANSWER, Code, Kind, Pc};
 use super::{Machine, Running};
 
 /// Instructions below which nothing is forgotten.
-const FORGET_FROM: usize = 1 << 16;
+const FORGET_FROM: usize = 1 << 14;
 /// If all code was made for fewer forms than this, it is that of the program rather than of its forms.
 const FORMS_MIN: u32 = 64;
 /// After a look that was in vain the next one is at another place of a loop: it comes after a number of steps that no other
@@ -35,9 +35,10 @@ pub(super) struct End {
 #[derive(Default)]
 pub(super) struct Pieces {
     ends: Vec<End>,
-    /// The number of instructions at which some are forgotten.
+    /// The number of instructions at which some are forgotten, while a form is evaluated and between two forms.
     forget_at: usize,
-    /// The forms since that was set between two forms.
+    forget_between_at: usize,
+    /// The forms since the latter was set.
     forms: u32,
 }
 
@@ -169,14 +170,14 @@ impl Running<'_> {
     pub(super) fn forget_forms(&mut self) {
         let code = &mut self.m.code;
         code.pieces.forms += 1;
-        if !code.is_overgrown() {
+        if code.instructions.len() <= code.pieces.forget_between_at.max(FORGET_FROM) {
             return;
         }
         if code.pieces.forms < FORMS_MIN {
-            code.pieces.forget_at = 2 * code.instructions.len();
+            code.pieces.forget_between_at = 2 * code.instructions.len();
         } else {
-            code.pieces.forget_at = 0;
             code.keep_pieces(1, 0);
+            code.pieces.forget_at = 0;
         }
         code.pieces.forms = 0;
     }

@@ -12,6 +12,7 @@ mod generated;
 mod harness;
 mod instructions;
 mod limits;
+mod loops;
 mod measure;
 mod modules;
 mod printing;
