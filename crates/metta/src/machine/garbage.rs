@@ -6,7 +6,8 @@
 //!    that several choices share is walked once.
 //! 3. What is reachable is copied to a fresh region, and the old one is closed. The trail forgets variables that nothing
 //!    reaches any more.
-//! 4. From then on all that survived is as old as every choice: going back to one gives back only what was made since.
+//! 4. It is copied in the order of the choices, from the oldest on, each with the bindings there were when it was made. So
+//!    what was newer than a choice lies behind what that leads to, and is given back when the choice is taken up.
 //!
 //! Cost: linear in what survives and in the stack.
 
@@ -60,6 +61,9 @@ impl Foreign {
         Ref::new(FOREIGN, *place << 1 | 1)
     }
 }
+
+/// Bindings that were taken back: the place on the trail, the variable, the value.
+type Unbound = Vec<(usize, Ref, Ref)>;
 
 /// A walk over everything that is held.
 struct Walk<'a, F> {
@@ -121,16 +125,13 @@ impl Running<'_> {
         let copying = m.values.heap.copy(&m.values.region, Mark::START, Bound::Kept, &mut fresh, move_foreign)?;
         let seen = vec![0; m.stack.len() / 64 + 1];
         let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
-        for slot in 0..arguments {
-            walk.slot(m.base, slot as Slot)?;
-        }
-        walk.callers(m.base)?;
-        for choice in &mut m.choices {
-            walk.choice(choice)?;
-        }
+        let mut bound = walk.unbind(&m.trail);
+        let walked = walk.all(&mut m.choices, &mut bound, m.base, arguments);
+        // If there was no room for all, they are bound again all the same.
+        walk.bind(&mut bound, usize::MAX)?;
+        walked?;
         // What is in the accumulator was taken from there.
         m.acc = EMPTY;
-        walk.copying.scan()?;
         forget_unreachable(&mut m.trail, &mut m.choices, &walk.copying);
         drop(walk);
         m.values.beside = foreign.kept.iter().map(bytes_of).sum();
@@ -146,21 +147,51 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// Makes what survived as old as every choice.
+    /// No choice gives anything back that survived, but for what was copied after all that it leads to: so nothing else
+    /// needs to be kept from them. Grounded values are as old as every choice.
     fn age_choices(&mut self) {
-        let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
         for choice in &mut self.choices {
-            (choice.heap, choice.foreign) = (heap, foreign);
+            choice.foreign = foreign;
             if let ChoiceKind::Collector(collector) = &mut choice.kind {
-                (collector.floor.heap, collector.floor.foreign) = (heap, foreign);
+                collector.floor.choices = 0;
             }
         }
-        (self.floor.heap, self.floor.foreign) = (heap, foreign);
+        self.floor.choices = 0;
     }
 }
 
 impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
+    /// All that is held, what the oldest choice leads to first.
+    fn all(&mut self, choices: &mut [Choice], bound: &mut Unbound, base: usize, arguments: usize) -> Result<(), Full> {
+        for choice in choices {
+            self.bind(bound, choice.trail)?;
+            self.choice(choice)?;
+            self.copying.scan()?;
+            choice.heap = self.copying.mark();
+        }
+        self.bind(bound, usize::MAX)?;
+        for slot in 0..arguments {
+            self.slot(base, slot as Slot)?;
+        }
+        self.callers(base)?;
+        self.copying.scan()
+    }
+
+    /// Takes all bindings back that are on the trail; gives them, the newest first.
+    fn unbind(&mut self, trail: &[Ref]) -> Unbound {
+        let newest_first = trail.iter().enumerate().rev();
+        newest_first.filter_map(|(place, &variable)| Some((place, variable, self.copying.unbind(variable)?))).collect()
+    }
+
+    /// Binds what was bound when the trail was so long.
+    fn bind(&mut self, bound: &mut Unbound, length: usize) -> Result<(), Full> {
+        while let Some((_, variable, value)) = bound.pop_if(|(place, ..)| *place < length) {
+            self.copying.bind(variable, value)?;
+        }
+        Ok(())
+    }
+
     /// Notes a word of the stack as seen; says whether it was already.
     fn see(&mut self, word: usize) -> bool {
         let (place, bit) = (word / 64, 1 << (word % 64));

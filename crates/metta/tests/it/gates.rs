@@ -44,7 +44,7 @@ const fn gate(name: &'static str, size: &'static str, answer: &'static str, cost
 /// The calls, the cells, the collections of garbage and the allocations of each.
 #[rustfmt::skip]
 const GATES: &[Gate] = &[
-    gate("fib", "30", "832040", [2692538, 0, 0, 1231]),
+    gate("fib", "30", "832040", [2692538, 0, 0, 1228]),
     gate("tak", "24 16 8", "9", [2493350, 0, 0, 1308]),
     gate("ackermann", "3 7", "1021", [693965, 0, 0, 1207]),
     gate("nrev", "500 10", "10", [1258033, 2507610, 1, 2585]),
@@ -123,6 +123,8 @@ impl Gate {
 fn programs_cost_what_they_did() {
     let is_printed = std::env::var("MNEMON_GATES").is_ok_and(|value| value == "print");
     let mut failures = Vec::new();
+    // What is made once in a process is not what a program costs.
+    gate("fib", "5", "5", [0; 4]).measured();
     for gate in GATES {
         let (answer, interpreted, costs) = gate.measured();
         if is_printed {
