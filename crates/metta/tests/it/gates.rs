@@ -1,7 +1,7 @@
 //! What the programs of the benchmarks cost in counts, exactly: a regression fails here without a clock.
 //!
-//! When a change of the machine moves these numbers, `MNEMON_GATES=print cargo test -p mnemon-metta --test it gates -- --nocapture`
-//! prints the table anew. Lower numbers are taken over as they are; a higher one needs a reason that the commit gives.
+//! When a change of the machine moves these numbers, `MNEMON_GATES=print cargo test -p mnemon-metta --test it gates`
+//! fails and prints the table anew. Lower numbers are taken over as they are; a higher one needs a reason that the commit gives.
 
 use crate::harness::line_of;
 use metta::{MemoryWorld, Runner};
@@ -122,19 +122,16 @@ impl Gate {
 #[test]
 fn programs_cost_what_they_did() {
     let is_printed = std::env::var("MNEMON_GATES").is_ok_and(|value| value == "print");
-    let mut failures = Vec::new();
+    let (mut failures, mut table) = (Vec::new(), String::new());
     // What is made once in a process is not what a program costs.
     gate("fib", "5", "5", [0; 4]).measured();
     for gate in GATES {
         let (answer, interpreted, costs) = gate.measured();
         if is_printed {
             let Costs { calls, cells, collections, allocations } = costs;
-            println!(
-                "    gate({:?}, {:?}, {:?}, [{calls}, {cells}, {collections}, {allocations}]),",
-                gate.name,
-                gate.size,
-                answer.trim_matches(['[', ']'])
-            );
+            let answer = answer.trim_matches(['[', ']']);
+            let counts = [calls, cells, collections, allocations];
+            let _ = writeln!(table, "    gate({:?}, {:?}, {answer:?}, {counts:?}),", gate.name, gate.size);
             continue;
         }
         if answer != format!("[{}]", gate.answer) || interpreted != 0 || costs != gate.costs {
@@ -144,5 +141,6 @@ fn programs_cost_what_they_did() {
             ));
         }
     }
+    assert!(!is_printed, "the table as it would be now:\n{table}");
     assert!(failures.is_empty(), "{}\nHow new numbers are taken over: see the top of {}", failures.join("\n"), file!());
 }
