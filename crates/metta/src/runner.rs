@@ -142,6 +142,8 @@ pub struct Runner {
     base_tokens: Arc<Tokenizer>,
     pub(crate) names: FxHashMap<String, ModuleId>,
     pub(crate) machine: Option<Box<Machine>>,
+    /// Heap bytes from which on the machine looks at every call whether garbage is to be collected, for tests of that.
+    pub(crate) collect_from: Option<usize>,
     evaluator: Evaluator,
     only_defines: bool,
     settings: FxHashMap<String, Atom>,
@@ -204,6 +206,7 @@ impl Runner {
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
             machine: None,
+            collect_from: None,
             evaluator: Evaluator::default(),
             only_defines: false,
             settings: FxHashMap::default(),
@@ -263,6 +266,13 @@ impl Runner {
     /// Says what evaluates from now on.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
         self.evaluator = evaluator;
+    }
+
+    /// Lets the machine look at every call whether garbage is to be collected: whenever the heap has doubled and holds more
+    /// than so many bytes; with 0 always. For tests of the collection: it costs much.
+    #[doc(hidden)]
+    pub fn collect_garbage_from(&mut self, bytes: usize) {
+        self.collect_from = Some(bytes);
     }
 
     /// The space of the library.

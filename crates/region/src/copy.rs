@@ -158,6 +158,19 @@ impl Heap {
     }
 }
 
+impl Heap {
+    /// Gives each variable of a region the label that this makes of its own: for an owner whose labels mean something in a
+    /// table that has shrunk.
+    pub fn relabel(&mut self, region: &Region, mut relabelled: impl FnMut(u32) -> u32) {
+        let mut scan = Scan::from(Place::START);
+        while let Some(at) = scan.next(&region.variables, self) {
+            scan.at += 1;
+            let label = &mut self.chunks.words[at as usize * 2 + 1];
+            *label = Ref::from_bits(relabelled(label.bits()));
+        }
+    }
+}
+
 impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// Copies what a root refers to and gives the reference to the copy. Its children are right after the next
     /// [`Copying::scan`].
@@ -175,6 +188,30 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         let result = self.scan_all();
         self.count();
         result.map_err(|full| self.abandon(full))
+    }
+
+    /// Where the copy stands: what the roots so far lead to was made before this, once it is scanned.
+    pub fn mark(&self) -> Mark {
+        self.heap.mark(self.to)
+    }
+
+    /// Takes the binding of a variable of the source away, if it has one, until [`Copying::bind`] gives it back.
+    pub fn unbind(&mut self, variable: Ref) -> Option<Ref> {
+        let value = self.heap.binding(variable);
+        self.heap.unbind(variable);
+        value
+    }
+
+    /// Binds a variable of the source, and the copy that there may be of it.
+    ///
+    /// After an error the other region is as it was when the copy began: there is no copy.
+    pub fn bind(&mut self, variable: Ref, value: Ref) -> Result<(), Full> {
+        self.heap.bind(variable, value);
+        if let Some(cell) = self.heap.scratch.get(variable.cell()) {
+            let value = self.root(value)?;
+            self.heap.write_binding(variable.at_cell(cell), value);
+        }
+        Ok(())
     }
 
     /// Where something went: to the copy if it was copied, nowhere if it is part of the source and no root leads to it. What

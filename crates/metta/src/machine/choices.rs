@@ -20,7 +20,9 @@ use region::{Mark, Ref, tag};
 pub(super) struct Choice {
     /// The frame it goes on in.
     pub(super) base: usize,
-    /// The end of the part of the stack that it needs.
+    /// The end of that frame, as far as it is needed.
+    pub(super) end: usize,
+    /// The end of the part of the stack that it and those below it need.
     pub(super) top: usize,
     pub(super) trail: usize,
     pub(super) heap: Mark,
@@ -85,6 +87,9 @@ pub(super) struct Floor {
     pub(super) foreign: usize,
 }
 
+/// Slots that any frame may have.
+const SLOTS_OF_ANY: usize = 1 << 13;
+
 impl Machine {
     /// Undoes bindings.
     #[inline]
@@ -104,7 +109,8 @@ impl Machine {
 
     pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
         let heap = self.values.heap.mark(&self.values.region);
-        let choice = Choice { base, top, trail: self.trail.len(), heap, foreign: self.values.foreign.len(), kind };
+        let foreign = self.values.foreign.len();
+        let choice = Choice { base, end: top, top, trail: self.trail.len(), heap, foreign, kind };
         self.push_made(choice);
     }
 
@@ -122,8 +128,8 @@ impl Machine {
         choice
     }
 
-    /// Returns to what was when the last choice was made.
-    fn restore(&mut self) {
+    /// Returns to what was when the last choice was made. If one below it needs what is above its frame, that moves up.
+    fn restore(&mut self) -> Result<(), Halt> {
         let last = self.choices.len() - 1;
         let choice = &self.choices[last];
         let (base, trail, heap, foreign) = (choice.base, choice.trail, choice.heap, choice.foreign);
@@ -133,6 +139,21 @@ impl Machine {
         self.values.heap.rewind(&mut self.values.region, heap);
         self.values.foreign.truncate(foreign);
         self.base = base;
+        let end = self.choices[last].end;
+        if last.checked_sub(1).is_some_and(|below| self.choices[below].top > end) {
+            self.move_up(end)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the frame at hand above what choices need.
+    #[cold]
+    pub(super) fn move_up(&mut self, end: usize) -> Result<(), Halt> {
+        let (from, to) = (self.base, self.protected);
+        self.ensure(to - from + end - from + SLOTS_OF_ANY)?;
+        self.stack.copy_within(from..end, to);
+        self.base = to;
+        Ok(())
     }
 
     /// The end of the frame at hand as far as a site needs it.
@@ -159,7 +180,7 @@ impl Running<'_> {
             if self.m.choices.is_empty() {
                 return Err(Reason::Complete.into());
             }
-            self.m.restore();
+            self.m.restore()?;
             let last = self.m.choices.last_mut().expect("there is a choice");
             match &mut last.kind {
                 ChoiceKind::Rules { group, list, next } => {
@@ -248,11 +269,12 @@ impl Running<'_> {
             let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
             let base = base as usize;
             let below = level.checked_sub(1).map_or(0, |below| self.m.choices[below].top);
-            let top = self.m.frame_end(base, site).max(below);
+            let end = self.m.frame_end(base, site);
+            let top = end.max(below);
             let floor = self.m.floor;
             let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), floor };
             let kind = ChoiceKind::Collector(Box::new(collector));
-            self.m.choices.insert(level, Choice { base, top, trail, heap, foreign, kind });
+            self.m.choices.insert(level, Choice { base, end, top, trail, heap, foreign, kind });
             // The frame may have moved up above choices that were left for later.
             for above in &mut self.m.choices[level + 1..] {
                 above.top = above.top.max(top);
@@ -481,7 +503,7 @@ impl Running<'_> {
             }
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
             let kind = ChoiceKind::Rules { group, list, next };
-            self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
+            self.m.push_made(Choice { base: self.m.base, end: top, top, trail, heap, foreign, kind });
         }
         Ok(())
     }

@@ -496,6 +496,8 @@ pub(super) struct Code {
     pub(super) made: FxHashMap<u32, Rc<Made>>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
+    /// What is known of the pieces that code was made in.
+    pub(super) pieces: super::forget::Pieces,
 }
 
 /// A function made for an expression: its arguments are the values of the variables.
@@ -545,6 +547,7 @@ impl Code {
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
+        code.end_piece();
         code
     }
 

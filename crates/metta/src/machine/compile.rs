@@ -174,6 +174,7 @@ impl Running<'_> {
         let (head, count, type_id) = (found.head, found.arguments, found.type_id);
         if let Some(made) = self.m.code.made.get(&function).cloned() {
             self.compile_made(function, &made);
+            self.end_piece();
             return Ok(());
         }
         let rules = self.rules_of(head, count);
@@ -185,7 +186,15 @@ impl Running<'_> {
         let version = self.m.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
+        self.end_piece();
         Ok(())
+    }
+
+    /// What is compiled for a link belongs to the piece that links to it.
+    fn end_piece(&mut self) {
+        if self.m.links == 0 {
+            self.m.code.end_piece();
+        }
     }
 
     /// Without rules a call is data, unless it is an instruction or a name of the library that is missing.
@@ -341,9 +350,11 @@ impl Running<'_> {
         }
         let mut compiler = Compiler::new(self, 0, atom.clone());
         compiler.is_form = true;
-        match compiler.rule(&[], atom, 0, false) {
+        let compiled = compiler.rule(&[], atom, 0, false);
+        let most = compiler.most;
+        self.m.code.end_piece();
+        match compiled {
             Ok((pc, _)) => {
-                let most = compiler.most;
                 self.m.ensure(most + HEADER)?;
                 Ok(Some(pc))
             }

@@ -49,6 +49,7 @@ impl Code {
             self.instructions.push(Instruction::Child { index: child as Slot });
             self.sites.push(Site { pc, dst: CHILDREN + child as Slot, at: 0, error: ESCAPE, live: Box::default() });
             self.child_sites.push((self.sites.len() - 1) as u32);
+            self.end_piece();
         }
         self.child_sites[index]
     }

@@ -13,8 +13,6 @@ use region::Ref;
 
 /// So many lists of facts may be compiled for a link, one inside the other.
 const LINKS_MAX: u32 = 8;
-/// Slots that any frame may have.
-const SLOTS_OF_ANY: usize = 1 << 13;
 
 impl Running<'_> {
     /// Whether the code of rules is that of facts; calls are linked then.
@@ -84,20 +82,20 @@ impl Running<'_> {
         if !self.lay_over(arguments)? {
             return Ok(());
         }
-        self.count_call(function)?;
+        self.m.entered = Some(group);
+        let counted = self.count_call(function);
+        self.m.entered = None;
+        counted?;
         self.m.ensure(slots)?;
         self.enter_group(group)
     }
 
     /// Goes on with the first result of a list of facts.
     pub(super) fn resume_facts(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        let (from, to) = (caller as usize, self.m.protected);
-        self.m.base = from;
-        if from < to {
-            let end = self.m.frame_end(from, site);
-            self.m.ensure(to - from + end - from + SLOTS_OF_ANY)?;
-            self.m.stack.copy_within(from..end, to);
-            self.m.base = to;
+        self.m.base = caller as usize;
+        if self.m.base < self.m.protected {
+            let end = self.m.frame_end(self.m.base, site);
+            self.m.move_up(end)?;
         }
         self.resume(site, value)
     }

@@ -15,6 +15,9 @@ impl Running<'_> {
     pub(super) fn look(&mut self, function: u32) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         self.look_at_limits().inspect_err(|_| self.m.calls -= 1)?;
+        if self.m.code.is_overgrown() || self.runner.collect_from == Some(0) {
+            self.forget_code(function);
+        }
         if self.m.is_crowded() {
             self.collect_garbage(count)?;
         }
@@ -24,7 +27,12 @@ impl Running<'_> {
     /// Looks at the limits, where nothing is laid out for a collection of garbage.
     #[cold]
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {
-        self.look_at_limits().inspect_err(|_| self.m.steps -= 1)
+        self.look_at_limits().inspect_err(|_| self.m.steps -= 1)?;
+        if self.m.is_crowded() {
+            // The next call may be no more than a step away, again and again.
+            self.look_within(1);
+        }
+        Ok(())
     }
 
     fn look_at_limits(&mut self) -> Result<(), Halt> {
@@ -34,8 +42,17 @@ impl Running<'_> {
         reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
     }
 
+    /// Lets limits be looked at within so many steps.
+    pub(super) fn look_within(&mut self, steps: u32) {
+        self.m.fuel = self.m.fuel.min(steps);
+        self.m.fuel_given = self.m.fuel;
+    }
+
     pub(super) fn give_fuel(&mut self) {
-        let fuel = self.watch.steps_until_look(&self.runner.form_steps);
+        let fuel = match self.runner.collect_from {
+            None => self.watch.steps_until_look(&self.runner.form_steps),
+            Some(_) => 1,
+        };
         (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
     }
 

@@ -6,7 +6,8 @@
 //!    that several choices share is walked once.
 //! 3. What is reachable is copied to a fresh region, and the old one is closed. The trail forgets variables that nothing
 //!    reaches any more.
-//! 4. From then on all that survived is as old as every choice: going back to one gives back only what was made since.
+//! 4. It is copied in the order of the choices, from the oldest on, each with the bindings there were when it was made. So
+//!    what was newer than a choice lies behind what that leads to, and is given back when the choice is taken up.
 //!
 //! Cost: linear in what survives and in the stack.
 
@@ -14,13 +15,26 @@ use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{ANSWER, Code, HEADER, Instruction, Slot, WRAPPER};
 use super::evaluate;
 use super::run::NONE;
-use super::values::{EMPTY, FOREIGN};
+use super::values::{EMPTY, FOREIGN, NAMED, Values};
 use super::{Halt, Machine, Running};
 use region::{Bound, Copying, Full, Mark, Ref};
-use space::Atom;
+use space::{Atom, Grounded, Number, Variable};
 
 /// Heap bytes below which nothing is collected.
-pub(super) const COLLECT_FROM: usize = 16 << 20;
+const COLLECT_FROM: usize = 16 << 20;
+
+/// What a grounded value takes, without its text or digits: itself, and what it refers to.
+const FOREIGN_BYTES: usize = 64;
+
+/// About how many bytes a grounded value takes beside the heap.
+pub(super) fn bytes_of(value: &Atom) -> usize {
+    let inside = match value {
+        Atom::Grounded(Grounded::Number(Number::Big(big))) => (big.bits() / 8) as usize,
+        Atom::Grounded(Grounded::Text(text)) => text.len(),
+        _ => 0,
+    };
+    FOREIGN_BYTES + inside
+}
 
 /// The grounded values that survive.
 struct Foreign {
@@ -48,6 +62,9 @@ impl Foreign {
     }
 }
 
+/// Bindings that were taken back: the place on the trail, the variable, the value.
+type Unbound = Vec<(usize, Ref, Ref)>;
+
 /// A walk over everything that is held.
 struct Walk<'a, F> {
     copying: Copying<'a, F>,
@@ -60,15 +77,41 @@ struct Walk<'a, F> {
 impl Machine {
     /// Whether it is time to collect garbage.
     pub(super) fn is_crowded(&self) -> bool {
-        self.values.heap.statistics().bytes_live > self.collect_at
+        self.bytes_held() > self.collect_at
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.values.heap.statistics().bytes_live + self.values.beside
+    }
+
+    /// Forgets the names of variables that nothing refers to any more.
+    fn forget_names(&mut self) {
+        let Values { heap, region, named, beside, .. } = &mut self.values;
+        let old = std::mem::take(named);
+        heap.relabel(region, |label| {
+            let Some(place) = label.checked_sub(NAMED) else { return label };
+            named.push(old[place as usize].clone());
+            NAMED + (named.len() - 1) as u32
+        });
+        *beside += named.len() * size_of::<Variable>();
+    }
+}
+
+impl Running<'_> {
+    /// When to collect for the first time.
+    pub(super) fn set_collect_from(&mut self) {
+        self.m.collect_at = self.runner.collect_from.unwrap_or(COLLECT_FROM);
     }
 
     /// When to collect next, given what survived.
-    fn set_collect_at(&mut self, limit: Option<usize>) {
-        let live = self.values.heap.statistics().bytes_live;
+    fn set_collect_at(&mut self) {
+        let live = self.m.bytes_held();
         // A copy needs as much room again.
-        let most = limit.map_or(usize::MAX, |limit| limit / 2);
-        self.collect_at = (2 * live).max(COLLECT_FROM).min(most).max(live + live / 8);
+        let most = self.runner.limits.heap_bytes_max.map_or(usize::MAX, |limit| limit / 2);
+        self.m.collect_at = match self.runner.collect_from {
+            Some(0) => 0,
+            from => (2 * live).max(from.unwrap_or(COLLECT_FROM)).min(most).max(live + live / 8),
+        };
     }
 }
 
@@ -82,44 +125,73 @@ impl Running<'_> {
         let copying = m.values.heap.copy(&m.values.region, Mark::START, Bound::Kept, &mut fresh, move_foreign)?;
         let seen = vec![0; m.stack.len() / 64 + 1];
         let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
-        for slot in 0..arguments {
-            walk.slot(m.base, slot as Slot)?;
-        }
-        walk.callers(m.base)?;
-        for choice in &mut m.choices {
-            walk.choice(choice)?;
-        }
+        let mut bound = walk.unbind(&m.trail);
+        let walked = walk.all(&mut m.choices, &mut bound, m.base, arguments);
+        // If there was no room for all, they are bound again all the same.
+        walk.bind(&mut bound, usize::MAX)?;
+        walked?;
         // What is in the accumulator was taken from there.
         m.acc = EMPTY;
-        walk.copying.scan()?;
         forget_unreachable(&mut m.trail, &mut m.choices, &walk.copying);
         drop(walk);
+        m.values.beside = foreign.kept.iter().map(bytes_of).sum();
         m.values.foreign = foreign.kept;
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
+        m.forget_names();
         m.age_choices();
         m.collections += 1;
-        m.set_collect_at(self.runner.limits.heap_bytes_max);
+        self.set_collect_at();
         Ok(())
     }
 }
 
 impl Machine {
-    /// Makes what survived as old as every choice.
+    /// No choice gives anything back that survived, but for what was copied after all that it leads to: so nothing else
+    /// needs to be kept from them. Grounded values are as old as every choice.
     fn age_choices(&mut self) {
-        let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
         for choice in &mut self.choices {
-            (choice.heap, choice.foreign) = (heap, foreign);
+            choice.foreign = foreign;
             if let ChoiceKind::Collector(collector) = &mut choice.kind {
-                (collector.floor.heap, collector.floor.foreign) = (heap, foreign);
+                collector.floor.choices = 0;
             }
         }
-        (self.floor.heap, self.floor.foreign) = (heap, foreign);
+        self.floor.choices = 0;
     }
 }
 
 impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
+    /// All that is held, what the oldest choice leads to first.
+    fn all(&mut self, choices: &mut [Choice], bound: &mut Unbound, base: usize, arguments: usize) -> Result<(), Full> {
+        for choice in choices {
+            self.bind(bound, choice.trail)?;
+            self.choice(choice)?;
+            self.copying.scan()?;
+            choice.heap = self.copying.mark();
+        }
+        self.bind(bound, usize::MAX)?;
+        for slot in 0..arguments {
+            self.slot(base, slot as Slot)?;
+        }
+        self.callers(base)?;
+        self.copying.scan()
+    }
+
+    /// Takes all bindings back that are on the trail; gives them, the newest first.
+    fn unbind(&mut self, trail: &[Ref]) -> Unbound {
+        let newest_first = trail.iter().enumerate().rev();
+        newest_first.filter_map(|(place, &variable)| Some((place, variable, self.copying.unbind(variable)?))).collect()
+    }
+
+    /// Binds what was bound when the trail was so long.
+    fn bind(&mut self, bound: &mut Unbound, length: usize) -> Result<(), Full> {
+        while let Some((_, variable, value)) = bound.pop_if(|(place, ..)| *place < length) {
+            self.copying.bind(variable, value)?;
+        }
+        Ok(())
+    }
+
     /// Notes a word of the stack as seen; says whether it was already.
     fn see(&mut self, word: usize) -> bool {
         let (place, bit) = (word / 64, 1 << (word % 64));

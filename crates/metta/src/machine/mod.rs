@@ -21,6 +21,7 @@ mod compile;
 mod evaluate;
 mod explain;
 mod facts;
+mod forget;
 mod fuel;
 mod garbage;
 mod lists;
@@ -118,6 +119,8 @@ pub(crate) struct Machine {
     shapes: u32,
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
+    /// The list of facts that is entered by a link: its code is needed.
+    entered: Option<u32>,
     /// How many lists of facts are being compiled, one for the other.
     links: u32,
     counts: [u64; space::CLASSES],
@@ -191,6 +194,7 @@ impl Machine {
             version: 1,
             shapes: 1,
             note: 1,
+            entered: None,
             links: 0,
             counts: [0; space::CLASSES],
             watched: Vec::new(),
@@ -210,7 +214,7 @@ impl Machine {
             steps: 0,
             interpreted: 0,
             depth_max: 0,
-            collect_at: garbage::COLLECT_FROM,
+            collect_at: 0,
             collections: 0,
             rule_heads: lists::RuleHeads::default(),
             cells_counted: 0,
@@ -227,11 +231,11 @@ impl Machine {
         self.values.heap.close(old);
         self.values.foreign.clear();
         self.values.named.clear();
+        self.values.beside = 0;
         (self.base, self.protected) = (0, 0);
         let heap = self.values.heap.mark(&self.values.region);
         self.floor = Floor { choices: 0, heap, foreign: 0 };
         (self.calls, self.steps, self.interpreted, self.depth_max) = (0, 0, 0, 0);
-        self.collect_at = garbage::COLLECT_FROM;
     }
 
     /// Gives the memory of an evaluation back and adds what it did to the counts of the run.
@@ -274,6 +278,7 @@ impl<'r> Running<'r> {
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
+        self.set_collect_from();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.stack.truncate(self.m.stack_max);
         self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
@@ -283,6 +288,7 @@ impl<'r> Running<'r> {
             self.m.next_version(true);
         }
         self.refresh();
+        self.forget_forms();
         self.give_fuel();
         self.m.stack[..HEADER].copy_from_slice(&[ANSWER, 0, 0, 0]);
     }

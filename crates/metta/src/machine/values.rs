@@ -12,6 +12,7 @@
 //!
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
+use super::garbage::bytes_of;
 use region::{Full, Heap, Ref, Region, tag};
 use rustc_hash::FxHashMap;
 use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
@@ -29,7 +30,7 @@ const INTEGER_MIN: i64 = -(1 << 28);
 const INTEGER_MAX: i64 = (1 << 28) - 1;
 
 /// From here on a label is the number of a variable that is known by name and number; below, the name alone.
-const NAMED: u32 = 1 << 31;
+pub(super) const NAMED: u32 = 1 << 31;
 
 /// `True`.
 pub(super) const TRUE: Ref = Ref::new(FOREIGN, 0);
@@ -100,8 +101,11 @@ pub(super) struct Values {
     pub(super) foreign: Vec<Atom>,
     /// Variables that are known by name and number.
     pub(super) named: Vec<Variable>,
+    /// About how many bytes values and variables made on the way took since garbage was collected.
+    pub(super) beside: usize,
     /// Variables of forms.
     forms: Vec<Variable>,
+    form_index: FxHashMap<Variable, u32>,
     pub(super) terms: SharedTerms,
     /// What the terms of the dictionary are as references, as far as they were asked for.
     pub(super) term_refs: Vec<Option<Ref>>,
@@ -125,7 +129,9 @@ impl Values {
             constant_index: FxHashMap::default(),
             foreign: Vec::new(),
             named: Vec::new(),
+            beside: 0,
             forms: Vec::new(),
+            form_index: FxHashMap::default(),
             terms,
             term_refs: Vec::new(),
             symbol_terms: Vec::new(),
@@ -166,7 +172,9 @@ impl Values {
             Grounded::Text(text) => Some(format!("t{text}")),
             Grounded::Space(space) => Some(format!("s{}/{}", space.serial(), space.name())),
             Grounded::State(state) if !state.is_frozen() => Some(format!("c{}", state.serial())),
-            _ => None,
+            Grounded::Number(Number::Float(float)) => Some(format!("f{}", float.to_bits())),
+            Grounded::Number(integer) => Some(format!("i{integer}")),
+            Grounded::State(_) | Grounded::Bindings(_) => None,
         };
         if let Some(&index) = key.as_ref().and_then(|key| self.constant_index.get(key)) {
             return Ref::new(FOREIGN, index << 1);
@@ -185,6 +193,7 @@ impl Values {
             return truth(value);
         }
         let index = u32::try_from(self.foreign.len()).expect("fewer than 2^28 values");
+        self.beside += bytes_of(&value);
         self.foreign.push(value);
         Ref::new(FOREIGN, index << 1 | 1)
     }
@@ -281,14 +290,20 @@ impl Values {
 
     fn set_name(&mut self, reference: Ref, variable: Variable) {
         let index = u32::try_from(self.named.len()).expect("fewer than 2^31 variables");
+        self.beside += size_of::<Variable>();
         self.named.push(variable);
         self.heap.set_label(reference, NAMED + index);
     }
 
     /// The place of a variable of a form in the table of those.
     pub(super) fn form_variable(&mut self, variable: &Variable) -> u32 {
+        if let Some(&known) = self.form_index.get(variable) {
+            return known;
+        }
+        let index = self.forms.len() as u32;
         self.forms.push(variable.clone());
-        (self.forms.len() - 1) as u32
+        self.form_index.insert(variable.clone(), index);
+        index
     }
 
     /// A new cell for a variable of a form, which keeps its name.

@@ -223,8 +223,8 @@ impl Compiler<'_, '_> {
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
-        let head = self.slot();
         let block = self.slots(HEADER + children.len() - 1);
+        let head = self.slot();
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
         for (index, child) in children.iter().enumerate() {

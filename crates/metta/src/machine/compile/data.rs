@@ -77,6 +77,7 @@ impl Compiler<'_, '_> {
             return if dest == Dest::Tail { () } else { self.finish(dst, dest) };
         }
         let target = self.target(dest);
+        self.forget_from(begun);
         let site = self.site(target, None);
         self.emit(Instruction::End { begun, value: dst, site });
         self.end_barrier(label, begun, site);

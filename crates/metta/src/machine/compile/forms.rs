@@ -396,6 +396,8 @@ impl Compiler<'_, '_> {
         let value = self.slot();
         write(self, Dest::Slot(value));
         self.errors = outer;
+        // An error ends it before all of its slots hold something.
+        self.forget_from(begun);
         let site = self.site(target, None);
         self.emit(Instruction::End { begun, value, site });
         self.end_barrier(Some(label), begun, site);

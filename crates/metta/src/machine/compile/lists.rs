@@ -384,8 +384,10 @@ impl Compiler<'_, '_> {
         let value = self.slot();
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::To(label));
+        let before = self.state.clone();
         self.argument(template, 0, value);
-        self.errors = outer;
+        (self.errors, self.state) = (outer, before);
+        self.state.is_stale = true;
         self.later.push(Later::Raw { label, dst: value, back });
         self.place(back);
         self.mark_live(value);

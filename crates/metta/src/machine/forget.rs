@@ -1,0 +1,210 @@
+//! Code that nothing needs any more is forgotten: that of forms, and of rules that have changed.
+//!
+//! 1. Code is made at the end of the tables, piece by piece; the ends of the pieces are remembered. What a piece refers to
+//!    lies in itself or before it.
+//! 2. When there is twice as much as the last time, the newest piece is looked for that a frame or a choice will go on in.
+//!    What was made later is cut off. Functions that lose code so are compiled again when they are called.
+//! 3. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
+//!    is found below what is kept. Where a call is entered from within such a loop, it will be the next time, or soon.
+
+use super::choices::{ChoiceKind, To};
+use super::code::{ANSWER, Code, Kind, Pc};
+use super::{Machine, Running};
+
+/// Instructions below which nothing is forgotten.
+const FORGET_FROM: usize = 1 << 14;
+/// If all code was made for fewer forms than this, it is that of the program rather than of its forms.
+const FORMS_MIN: u32 = 64;
+/// After a look that was in vain the next one is at another place of a loop: it comes after a number of steps that no other
+/// number divides.
+const STEPS_TO_NEXT: u32 = 251;
+
+/// How long the tables were.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    instructions: u32,
+    sites: u32,
+    templates: u32,
+    data: u32,
+    shapes: u32,
+    queries: u32,
+    arguments: u32,
+    groups: u32,
+    exclusives: u32,
+    functions: u32,
+}
+
+/// What is known of the pieces of code.
+#[derive(Default)]
+pub(super) struct Pieces {
+    ends: Vec<End>,
+    /// The number of instructions at which some are forgotten, while a form is evaluated and between two forms.
+    forget_at: usize,
+    forget_between_at: usize,
+    /// The forms since the latter was set.
+    forms: u32,
+}
+
+impl Code {
+    /// A piece of code is complete.
+    pub(super) fn end_piece(&mut self) {
+        let end = self.end();
+        if self.pieces.ends.last().is_none_or(|last| last.instructions < end.instructions) {
+            self.pieces.ends.push(end);
+        }
+    }
+
+    fn end(&self) -> End {
+        End {
+            instructions: self.instructions.len() as u32,
+            sites: self.sites.len() as u32,
+            templates: self.templates.len() as u32,
+            data: self.data.len() as u32,
+            shapes: self.shapes.len() as u32,
+            queries: self.queries.len() as u32,
+            arguments: self.arguments.len() as u32,
+            groups: self.groups.len() as u32,
+            exclusives: self.exclusives.len() as u32,
+            functions: self.functions.len() as u32,
+        }
+    }
+
+    /// Whether it is time to forget code.
+    pub(super) fn is_overgrown(&self) -> bool {
+        self.instructions.len() > self.pieces.forget_at.max(FORGET_FROM)
+    }
+
+    /// The number of pieces up to the one of this place.
+    fn pieces_to(&self, pc: Pc) -> usize {
+        self.pieces.ends.partition_point(|end| end.instructions <= pc) + 1
+    }
+
+    /// Keeps so many pieces, and functions at least up to this one.
+    fn keep_pieces(&mut self, count: usize, function: u32) {
+        let Some(&end) = self.pieces.ends.get(count - 1) else { return };
+        self.pieces.ends.truncate(count);
+        self.instructions.truncate(end.instructions as usize);
+        self.sites.truncate(end.sites as usize);
+        self.templates.truncate(end.templates as usize);
+        self.data.truncate(end.data as usize);
+        self.shapes.truncate(end.shapes as usize);
+        self.queries.truncate(end.queries as usize);
+        self.arguments.truncate(end.arguments as usize);
+        self.groups.truncate(end.groups as usize);
+        self.exclusives.truncate(end.exclusives as usize);
+        self.child_sites.retain(|site| *site < end.sites);
+        self.spaces.retain(|miss, place| *miss < end.instructions && *place < end.instructions);
+        self.keep_functions(end.functions.max(function + 1), end);
+    }
+
+    fn keep_functions(&mut self, count: u32, end: End) {
+        self.functions.truncate(count as usize);
+        self.index.retain(|_, function| *function < count);
+        self.made.retain(|function, _| *function < count);
+        for function in &mut self.functions {
+            let is_lost = match function.kind {
+                Kind::Rule(pc) => pc >= end.instructions,
+                Kind::Group(group) => group >= end.groups,
+                Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
+                Kind::Stale | Kind::Constructor | Kind::Interpreted => false,
+            };
+            if is_lost {
+                (function.kind, function.version) = (Kind::Stale, 0);
+            }
+        }
+    }
+}
+
+/// A walk over the frames and choices that code is needed for.
+struct Needed<'a> {
+    m: &'a Machine,
+    seen: Vec<u64>,
+    /// The newest place that one of them goes on at.
+    newest: Pc,
+}
+
+impl Needed<'_> {
+    fn site(&mut self, site: u32) {
+        self.newest = self.newest.max(self.m.code.sites[site as usize].pc);
+    }
+
+    fn group(&mut self, group: u32) {
+        let rules = &self.m.code.groups[group as usize].rules;
+        self.newest = rules.iter().map(|rule| rule.pc).fold(self.newest, Pc::max);
+    }
+
+    /// The frames that wait for a frame's result.
+    fn frames(&mut self, mut base: usize) {
+        while self.seen[base / 64] & 1 << (base % 64) == 0 {
+            self.seen[base / 64] |= 1 << (base % 64);
+            let site = self.m.stack[base];
+            if site == ANSWER {
+                return;
+            }
+            self.site(site);
+            base = self.m.stack[base + 1] as usize;
+        }
+    }
+
+    fn choice(&mut self, kind: &ChoiceKind) {
+        match kind {
+            ChoiceKind::Rules { group, .. } => self.group(*group),
+            ChoiceKind::Results { to: To::Frame, .. } => {}
+            ChoiceKind::Results { to: To::Site(site) | To::Slot(site), .. } | ChoiceKind::Children { site, .. } => {
+                self.site(*site);
+            }
+            ChoiceKind::Rows(rows) => self.site(rows.site),
+            ChoiceKind::Collector(collector) => self.site(collector.site),
+        }
+    }
+}
+
+impl Running<'_> {
+    /// Forgets code that no frame and no choice goes on in, where a function is entered.
+    #[cold]
+    pub(super) fn forget_code(&mut self, function: u32) {
+        let before = self.m.code.instructions.len();
+        let newest = self.m.newest_needed();
+        let count = self.m.code.pieces_to(newest);
+        self.m.code.keep_pieces(count, function);
+        let after = self.m.code.instructions.len();
+        if after > before / 2 {
+            self.m.code.pieces.forget_at = before + before / 8;
+            self.look_within(STEPS_TO_NEXT);
+        } else {
+            self.m.code.pieces.forget_at = 2 * after;
+        }
+    }
+
+    /// Forgets all code between two forms, if that was made for many of them.
+    pub(super) fn forget_forms(&mut self) {
+        let code = &mut self.m.code;
+        code.pieces.forms += 1;
+        if code.instructions.len() <= code.pieces.forget_between_at.max(FORGET_FROM) {
+            return;
+        }
+        if code.pieces.forms < FORMS_MIN {
+            code.pieces.forget_between_at = 2 * code.instructions.len();
+        } else {
+            code.keep_pieces(1, 0);
+            code.pieces.forget_at = 0;
+        }
+        code.pieces.forms = 0;
+    }
+}
+
+impl Machine {
+    /// The newest place that a frame or a choice goes on at.
+    fn newest_needed(&self) -> Pc {
+        let mut needed = Needed { m: self, seen: vec![0; self.stack.len() / 64 + 1], newest: 0 };
+        needed.frames(self.base);
+        if let Some(group) = self.entered {
+            needed.group(group);
+        }
+        for choice in &self.choices {
+            needed.choice(&choice.kind);
+            needed.frames(choice.base);
+        }
+        needed.newest
+    }
+}

@@ -1,0 +1,105 @@
+//! The collection of garbage, at every call: whatever is held, nothing of it is lost.
+
+use crate::harness::line_of;
+use generate::{Features, renamed, seeds};
+use metta::{Limits, MemoryWorld, Runner};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A program that asks for more is left out: each of its steps may be a walk over all that it holds.
+const STEPS_MAX: u64 = 5_000;
+/// How long generated programs are.
+const SIZE: usize = 8;
+
+/// When garbage is collected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Collects {
+    /// As always.
+    Seldom,
+    /// At every call.
+    Always,
+    /// Whenever the heap has doubled, however small it is.
+    Doubled,
+}
+
+/// What a program on the files of a folder prints, and how often garbage was collected.
+fn printed(text: &str, world: MemoryWorld, collects: Collects, steps_max: u64) -> (Vec<String>, u64) {
+    let output = world.output();
+    let mut runner = Runner::new(Box::new(world));
+    *runner.limits_mut() = Limits { steps_max: Some(steps_max), ..Limits::default() };
+    match collects {
+        Collects::Seldom => {}
+        Collects::Always => runner.collect_garbage_from(0),
+        Collects::Doubled => runner.collect_garbage_from(1),
+    }
+    let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
+    let collections = runner.statistics().collections;
+    drop(runner);
+    let mut lines: Vec<String> = output.printed().iter().map(|line| renamed(line)).collect();
+    lines.push(format!("{end:?}"));
+    (lines, collections)
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// The programs in a folder of the corpus, by their paths from there.
+fn programs(below: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(corpus().join(below)).expect("the corpus can be listed") {
+        let path = entry.expect("the corpus can be listed").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("names are UTF-8");
+        let from_there = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        if path.is_dir() {
+            found.extend(programs(&from_there));
+        } else if name.ends_with(".metta") {
+            found.push((from_there, fs::read_to_string(&path).expect("programs can be read")));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Programs that print something else when garbage is collected more often, and how often it was.
+fn compare(
+    programs: impl Iterator<Item = (String, String)>,
+    world: impl Fn() -> MemoryWorld,
+    steps_max: u64,
+) -> (Vec<String>, u64) {
+    let (mut differ, mut total) = (Vec::new(), 0);
+    for (name, text) in programs {
+        let (expected, _) = printed(&text, world(), Collects::Seldom, steps_max);
+        if expected.last().is_some_and(|end| end.contains("Limit")) {
+            continue;
+        }
+        for collects in [Collects::Always, Collects::Doubled] {
+            let (actual, collections) = printed(&text, world(), collects, steps_max);
+            total += collections;
+            if let Some((expected, actual)) = expected.iter().zip(&actual).find(|(expected, actual)| expected != actual)
+            {
+                differ.push(format!("{name}, {collects:?}:\n  expected {expected}\n  got      {actual}"));
+            }
+        }
+    }
+    (differ, total)
+}
+
+#[test]
+fn the_corpus_prints_the_same_when_garbage_is_collected_at_every_call() {
+    let all = programs("");
+    let sources = || all.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let world = || sources().fold(MemoryWorld::default(), |world, (path, text)| world.with_source(path, text));
+    let of_the_corpus = all.iter().filter(|(path, _)| !path.contains('/')).cloned();
+    let (differ, collections) = compare(of_the_corpus, world, u64::MAX);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    assert!(collections > 5_000, "{collections} collections");
+}
+
+#[test]
+fn generated_programs_print_the_same_when_garbage_is_collected_at_every_call() {
+    let generated = seeds(0..150).map(|seed| (format!("seed {seed}"), generate::program(seed, Features::all(), SIZE)));
+    let (differ, collections) = compare(generated, MemoryWorld::default, STEPS_MAX);
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    assert!(collections > 3_000, "{collections} collections");
+}

@@ -1,0 +1,146 @@
+//! What the programs of the benchmarks cost in counts, exactly: a regression fails here without a clock.
+//!
+//! When a change of the machine moves these numbers, `MNEMON_GATES=print cargo test -p mnemon-metta --test it gates`
+//! fails and prints the table anew. Lower numbers are taken over as they are; a higher one needs a reason that the commit gives.
+
+use crate::harness::line_of;
+use metta::{MemoryWorld, Runner};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands before the text of a program.
+enum Preface {
+    Nothing,
+    /// The beginning of an example, until this text.
+    Example(&'static str, &'static str),
+    /// Random edges between nodes.
+    Edges,
+}
+
+/// A program of `bench/programs/metta`, at the size that its `run` is given.
+struct Gate {
+    name: &'static str,
+    size: &'static str,
+    answer: &'static str,
+    costs: Costs,
+}
+
+/// What it takes. Nothing is left to the interpreter.
+#[derive(Debug, PartialEq)]
+struct Costs {
+    calls: u64,
+    /// Cells taken from the heap, and how often garbage was collected.
+    cells: u64,
+    collections: u64,
+    /// What the process allocated for it.
+    allocations: u64,
+}
+
+const fn gate(name: &'static str, size: &'static str, answer: &'static str, costs: [u64; 4]) -> Gate {
+    let [calls, cells, collections, allocations] = costs;
+    Gate { name, size, answer, costs: Costs { calls, cells, collections, allocations } }
+}
+
+/// The calls, the cells, the collections of garbage and the allocations of each.
+#[rustfmt::skip]
+const GATES: &[Gate] = &[
+    gate("fib", "30", "832040", [2692538, 0, 0, 1228]),
+    gate("tak", "24 16 8", "9", [2493350, 0, 0, 1308]),
+    gate("ackermann", "3 7", "1021", [693965, 0, 0, 1207]),
+    gate("nrev", "500 10", "10", [1258033, 2507610, 1, 2585]),
+    gate("queens", "8 3", "276", [132941, 41952, 0, 21217]),
+    gate("peano", "60 50", "180000", [372252, 372000, 0, 2899]),
+    gate("zebra", "10", "10", [7672, 61040, 0, 31173]),
+    gate("triangles", "20", "9680", [42, 24220, 0, 23793]),
+    gate("planner", "8", "377", [91383, 529217, 0, 45091]),
+    gate("chaining", "1000", "4000", [5002, 208000, 0, 564138]),
+    gate("add-atom", "20000", "20000", [20002, 60000, 0, 21322]),
+    gate("state", "200000", "200000", [200002, 0, 0, 1256]),
+    gate("collapse", "100000", "100000", [100001, 50002, 0, 1542]),
+];
+
+fn file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// As many edges as the benchmark has, by the same generator (Knuth's MMIX).
+fn edges() -> String {
+    let mut state = 20_u64;
+    let mut node = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 40
+    };
+    (0..300).fold(String::new(), |mut text, _| {
+        let (from, to) = (node(), node());
+        let _ = writeln!(text, "(edge n{from} n{to})");
+        text
+    })
+}
+
+impl Gate {
+    /// The program without the form that runs it.
+    fn definitions(&self) -> String {
+        let preface = match self.name {
+            "zebra" => Preface::Example("examples/zebra.metta", "!(solution)"),
+            "chaining" => Preface::Example("examples/chaining.metta", "; Is Socrates mortal?"),
+            "triangles" => Preface::Edges,
+            _ => Preface::Nothing,
+        };
+        let preface = match preface {
+            Preface::Nothing => String::new(),
+            Preface::Edges => edges(),
+            Preface::Example(path, until) => file(path).split(until).next().unwrap_or_default().to_owned(),
+        };
+        preface + &file(&format!("bench/programs/metta/{}.metta", self.name))
+    }
+
+    /// What it comes to now: the answer, what was left to the interpreter, and the costs.
+    fn measured(&self) -> (String, u64, Costs) {
+        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        runner.run(&self.definitions(), &mut |_, _| Ok(()));
+        let before = runner.statistics();
+        let form = format!("!(run {})", self.size);
+        let mut answer = String::new();
+        let info = allocation_counter::measure(|| {
+            runner.run(&form, &mut |_, found| {
+                answer = line_of(found);
+                Ok(())
+            });
+        });
+        let after = runner.statistics();
+        let costs = Costs {
+            calls: after.calls - before.calls,
+            cells: after.cells - before.cells,
+            collections: after.collections - before.collections,
+            allocations: info.count_total,
+        };
+        (answer, after.interpreted - before.interpreted, costs)
+    }
+}
+
+#[test]
+fn programs_cost_what_they_did() {
+    let is_printed = std::env::var("MNEMON_GATES").is_ok_and(|value| value == "print");
+    let (mut failures, mut table) = (Vec::new(), String::new());
+    // What is made once in a process is not what a program costs.
+    gate("fib", "5", "5", [0; 4]).measured();
+    for gate in GATES {
+        let (answer, interpreted, costs) = gate.measured();
+        if is_printed {
+            let Costs { calls, cells, collections, allocations } = costs;
+            let answer = answer.trim_matches(['[', ']']);
+            let counts = [calls, cells, collections, allocations];
+            let _ = writeln!(table, "    gate({:?}, {:?}, {answer:?}, {counts:?}),", gate.name, gate.size);
+            continue;
+        }
+        if answer != format!("[{}]", gate.answer) || interpreted != 0 || costs != gate.costs {
+            failures.push(format!(
+                "{} {}: {answer}, {interpreted} expressions interpreted\n  was {:?}\n  is  {costs:?}",
+                gate.name, gate.size, gate.costs
+            ));
+        }
+    }
+    assert!(!is_printed, "the table as it would be now:\n{table}");
+    assert!(failures.is_empty(), "{}\nHow new numbers are taken over: see the top of {}", failures.join("\n"), file!());
+}
