@@ -30,7 +30,7 @@ pub(super) struct Choice {
 
 pub(super) enum ChoiceKind {
     /// Further rules of a call.
-    Rules { group: u32, list: u32, next: u32 },
+    Rules { group: u32, list: u32, next: u32, from: Pc },
     /// Further results for a site of the frame.
     Results { results: std::vec::IntoIter<Gathered>, to: To },
     /// The children of a list from here on, each a result for a site of the frame.
@@ -162,10 +162,10 @@ impl Running<'_> {
             self.m.restore();
             let last = self.m.choices.last_mut().expect("there is a choice");
             match &mut last.kind {
-                ChoiceKind::Rules { group, list, next } => {
-                    let (group, list, next) = (*group, *list, *next);
+                ChoiceKind::Rules { group, list, next, from } => {
+                    let (group, list, next, from) = (*group, *list, *next, *from);
                     self.m.pop_choice();
-                    return self.try_rule(group, list, next, true);
+                    return self.try_rule(group, list, next, (from, true));
                 }
                 ChoiceKind::Results { results, to } => {
                     let (to, gathered) = (*to, results.next().expect("a choice with nothing left is removed"));
@@ -386,7 +386,7 @@ impl Running<'_> {
             }
         }
         let list = self.list_for(group);
-        self.try_rule(group, list, 0, false)
+        self.try_rule(group, list, 0, (self.m.pc, false))
     }
 
     /// Goes on with the one rule that an argument leaves.
@@ -394,7 +394,7 @@ impl Running<'_> {
     fn enter_case(&mut self, group: u32, argument: Ref, case: Option<Case>) -> Result<(), Halt> {
         let Some(Case { body, dst, .. }) = case else {
             let function = self.m.code.groups[group as usize].function;
-            return self.give_unreduced(function);
+            return self.give_unreduced(function, self.m.pc);
         };
         if let Some(dst) = dst {
             let to = self.m.base + HEADER + usize::from(dst);
@@ -420,7 +420,7 @@ impl Running<'_> {
 
     /// Tries the first rule of a list from this place on that may match.
     #[inline]
-    fn try_rule(&mut self, group: u32, list: u32, from: u32, matched: bool) -> Result<(), Halt> {
+    fn try_rule(&mut self, group: u32, list: u32, first: u32, (from, matched): (Pc, bool)) -> Result<(), Halt> {
         let trying = Trying {
             group,
             list,
@@ -428,10 +428,11 @@ impl Running<'_> {
             trail: self.m.trail.len(),
             heap: self.m.values.heap.mark(&self.m.values.region),
             foreign: self.m.values.foreign.len(),
+            from,
             matched,
         };
         self.m.trying = trying;
-        let Some((place, pc)) = self.m.candidate(group, list, from) else { return self.no_rule() };
+        let Some((place, pc)) = self.m.candidate(group, list, first) else { return self.no_rule() };
         self.m.trying.next = self.m.candidate(group, list, place + 1).map_or(NONE, |(place, _)| place);
         self.m.pc = pc;
         Ok(())
@@ -439,9 +440,9 @@ impl Running<'_> {
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, matched, .. } = self.m.trying;
+        let Trying { group, list, next, trail, from, matched, .. } = self.m.trying;
         self.m.undo_to(trail);
-        if next == NONE { self.no_rule() } else { self.try_rule(group, list, next, matched) }
+        if next == NONE { self.no_rule() } else { self.try_rule(group, list, next, (from, matched)) }
     }
 
     /// No rule is left: the call stands for itself, unless a rule has matched before.
@@ -450,7 +451,7 @@ impl Running<'_> {
             return self.fail();
         }
         let function = self.m.code.groups[self.m.trying.group as usize].function;
-        self.give_unreduced(function)
+        self.give_unreduced(function, self.m.trying.from)
     }
 
     /// Whether an argument of the frame at hand is a space.
@@ -463,7 +464,7 @@ impl Running<'_> {
     /// The head of a rule has matched.
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, heap, foreign, .. } = self.m.trying;
+        let Trying { group, list, next, trail, heap, foreign, from, .. } = self.m.trying;
         if next != NONE {
             if self.has_space_argument(group) {
                 // What further rules make of it, the interpreter knows; their results must be of one lookup.
@@ -473,7 +474,7 @@ impl Running<'_> {
             }
             let function = self.m.code.groups[group as usize].function;
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            let kind = ChoiceKind::Rules { group, list, next };
+            let kind = ChoiceKind::Rules { group, list, next, from };
             self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
 use region::Ref;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable};
 use std::rc::Rc;
 
@@ -107,6 +107,8 @@ pub(super) enum Instruction {
     FormVariable { dst: Slot, index: u32 },
     /// A new variable of that name into a slot.
     Variable { dst: Slot, name: Ref },
+    /// An unbound variable in a slot becomes one of the form that is evaluated.
+    NameVariable { slot: Slot, index: u32 },
     /// The slot must be this leaf, or becomes it if it is unbound.
     MatchLeaf { slot: Slot, leaf: Ref, or: Pc },
     /// The slot must be an expression of that shape, its children go to slots from `dst` on; an unbound one becomes one.
@@ -135,6 +137,9 @@ pub(super) enum Instruction {
     Apply { head: Slot, count: Slot, type_id: TypeId, site: u32, tail: bool, same: bool },
     /// The call of the function stands for itself.
     Unreduced { function: u32 },
+    /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
+    /// `NotReducible` the call stands for itself.
+    Body { slot: Slot, type_id: TypeId, function: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce.
@@ -312,6 +317,7 @@ pub(super) struct Shape {
     pub(super) head: Option<Ref>,
     /// What an unbound variable becomes; its new variables are made first.
     pub(super) template: u32,
+    /// What is named by an integer is a variable of the form.
     pub(super) variables: Box<[(Slot, Ref)]>,
     /// Where to go on once the variable has become it, and where if it cannot.
     pub(super) built: Pc,
@@ -441,6 +447,8 @@ pub(super) struct Code {
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
+    /// The places behind calls whose arguments are as they are written, if they are settled.
+    pub(super) unchanged: FxHashSet<Pc>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<Made>>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
@@ -486,6 +494,9 @@ const ANSWER_ERROR: Pc = 3;
 pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
 pub(super) const FAIL: Pc = 2;
+/// In place of where a call was made: whether its arguments came to themselves.
+pub(super) const UNCHANGED: Pc = Pc::MAX;
+pub(super) const CHANGED: Pc = Pc::MAX - 1;
 
 impl Code {
     pub(super) fn new() -> Self {
@@ -494,6 +505,7 @@ impl Code {
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
+        code.unchanged.insert(UNCHANGED);
         code
     }
 

@@ -444,6 +444,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             }
             _ if type_id == REDUCE => self.reduced(arguments.len(), body),
             _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
+            Atom::Variable(variable) => self.variable_body(variable, type_id),
             _ => self.value(body, type_id, Dest::Tail),
         }
         self.complete()?;

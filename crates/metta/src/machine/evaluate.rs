@@ -7,7 +7,7 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, REDUCE, Site, Slot, TypeId};
+use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
 use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -162,6 +162,7 @@ impl Running<'_> {
             let child = self.m.values.heap.child(value, index + 1);
             self.m.set_slot(index as Slot, child);
         }
+        self.m.pc = UNCHANGED;
         self.enter(function)
     }
 
@@ -229,6 +230,7 @@ impl Running<'_> {
                 return self.give_called(head, length);
             }
             let from = self.m.base + HEADER + usize::from(CHILDREN) + 1;
+            self.m.pc = self.how_children_came(length)?;
             return self.tail_with(function, from, length - 1);
         }
         if head.tag() == tag::VARIABLE || head == ERROR {
@@ -313,9 +315,7 @@ impl Running<'_> {
 
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
-        let unmarked = |value: Ref| value.unmarked();
-        let is_same = (0..length)
-            .all(|index| unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index)));
+        let is_same = self.how_children_came(length)? == UNCHANGED;
         let call = self.tuple_of(length)?;
         let value = self.m.note_normal(call);
         self.give(if is_same { value } else { value.unmarked() })
@@ -330,7 +330,7 @@ impl Running<'_> {
     }
 
     /// The call of a function on the arguments of the frame at hand, as data.
-    pub(super) fn give_unreduced(&mut self, function: u32) -> Result<(), Halt> {
+    pub(super) fn give_unreduced(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         if self.m.code.functions[function as usize].type_id == REDUCE {
             return self.give(NOT_REDUCIBLE);
         }
@@ -338,7 +338,8 @@ impl Running<'_> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }
-        self.give(call)
+        let value = if self.m.code.unchanged.contains(&from) { self.m.evaluated(call) } else { call };
+        self.give(value)
     }
 
     /// The call of a function on the arguments of the frame at hand.

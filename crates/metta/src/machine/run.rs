@@ -24,6 +24,8 @@ pub(super) struct Trying {
     pub(super) trail: usize,
     pub(super) heap: Mark,
     pub(super) foreign: usize,
+    /// Behind which place the call was made.
+    pub(super) from: Pc,
     /// Whether a rule before it has matched.
     pub(super) matched: bool,
 }
@@ -265,7 +267,9 @@ impl Running<'_> {
             Instruction::Apply { head, count, type_id, site, tail, same } => {
                 self.apply(head, count, (type_id, same), site, tail)
             }
-            Instruction::Unreduced { function } => self.give_unreduced(function),
+            Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
+            Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
+            Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.m.values.make_form_variable(index)?;
                 self.m.put(dst, variable)
@@ -400,7 +404,7 @@ impl Running<'_> {
                 Ok(())
             }
             Kind::Group(group) => self.enter_group(group),
-            Kind::Constructor => self.give_unreduced(function),
+            Kind::Constructor => self.give_unreduced(function, self.m.pc),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function),
         }
     }

@@ -260,6 +260,7 @@ impl Running<'_> {
             return self.give_tuple(length);
         }
         let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        self.m.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }
 }

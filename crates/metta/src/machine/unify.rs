@@ -7,7 +7,7 @@
 
 use super::choices::To;
 use super::code::{NEXT_RULE, Part, Pc, Slot};
-use super::values::{EMPTY, ERROR, FOREIGN, SYMBOL, Scope, TERM, is_small};
+use super::values::{EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, Scope, TERM, is_small};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Ref, tag};
@@ -120,7 +120,10 @@ impl Running<'_> {
         };
         for place in 0..self.m.code.shapes[shape as usize].variables.len() {
             let (slot, name) = self.m.code.shapes[shape as usize].variables[place];
-            let made = self.m.values.variable(name)?;
+            let made = match name.tag() {
+                INTEGER => self.m.values.make_form_variable(name.payload())?,
+                _ => self.m.values.variable(name)?,
+            };
             self.m.set_slot(slot, made);
         }
         let value = self.build(template)?;
@@ -160,10 +163,14 @@ impl Running<'_> {
             }
             match (left.tag(), right.tag()) {
                 (tag::VARIABLE, tag::VARIABLE) => {
-                    // The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the
+                    // The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the
                     // second to the first.
-                    let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
-                    let left_stays = both_written || left.payload() < right.payload();
+                    let written = [left, right].map(|variable| self.m.values.is_written(variable));
+                    let left_stays = match written {
+                        [true, true] | [true, false] => true,
+                        [false, true] => false,
+                        [false, false] => left.payload() < right.payload(),
+                    };
                     if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
                 }
                 (tag::VARIABLE, _) | (_, tag::VARIABLE) => {

@@ -135,6 +135,27 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// A rule that says what one of its variables stands for.
+    pub(super) fn variable_body(&mut self, variable: &Variable, type_id: TypeId) {
+        let (slot, function) = (self.slot_of(variable), self.function);
+        if self.is_settled(slot, type_id) {
+            return self.finish(slot, Dest::Tail);
+        }
+        self.emit(Instruction::Body { slot, type_id, function });
+    }
+
+    /// The call that was just written has its arguments as they are written, if they are settled.
+    pub(super) fn note_unchanged(&mut self) {
+        let here = self.here();
+        self.run.m.code.unchanged.insert(here);
+    }
+
+    fn note_unchanged_if(&mut self, same: bool) {
+        if same {
+            self.note_unchanged();
+        }
+    }
+
     fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
@@ -240,6 +261,7 @@ impl Compiler<'_, '_> {
         };
         let site = self.site(dst, Some(block));
         self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
+        self.note_unchanged_if(same);
         if dest != Dest::Tail {
             self.forget_from(block);
             self.mark_live(dst);
@@ -334,10 +356,12 @@ impl Compiler<'_, '_> {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCallWith { function, arguments: list });
+                self.note_unchanged();
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, None);
                 self.emit(Instruction::CallWith { function, arguments: list, site });
+                self.note_unchanged();
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -380,18 +404,21 @@ impl Compiler<'_, '_> {
             self.value(argument, 0, Dest::Slot(dst));
         }
         self.errors = outer;
-        self.call_block(function, block, label, dest);
+        let same = arguments.iter().all(|argument| self.is_same(argument));
+        self.call_block(function, block, (label, same), dest);
     }
 
     /// The call itself, its arguments laid out; the label is that of its barrier, if it has one.
-    fn call_block(&mut self, function: u32, block: Slot, label: Option<Label>, dest: Dest) {
+    fn call_block(&mut self, function: u32, block: Slot, (label, same): (Option<Label>, bool), dest: Dest) {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCall { function, at: block });
+                self.note_unchanged_if(same);
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: label.is_some() });
+                self.note_unchanged_if(same);
                 self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
@@ -483,9 +510,15 @@ impl Compiler<'_, '_> {
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
-                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
-                    && !self.run.has_rules(head, arity as Slot)
-                    && children[1..].iter().all(|child| self.is_same(child))
+                let formals = match self.run.head_kind(head, arity) {
+                    HeadKind::Untyped => vec![Formal::Typed(0); arity],
+                    HeadKind::Raw { .. } => vec![Formal::Raw; arity],
+                    HeadKind::Typed(signature) => signature.formals,
+                    HeadKind::Parametric(_) | HeadKind::Other => return false,
+                };
+                let mut pairs = formals.iter().zip(&children[1..]);
+                !self.run.has_rules(head, arity as Slot)
+                    && pairs.all(|(formal, child)| !matches!(formal, Formal::Typed(_)) || self.is_same(child))
             }
             _ => true,
         }
@@ -521,7 +554,11 @@ impl Compiler<'_, '_> {
         let label = begins.then(|| self.begin_barrier(block + 2));
         self.typed_arguments(formals, arguments, block + HEADER as Slot);
         self.errors = outer;
-        self.call_block(function, block, label, dest);
+        let same = formals
+            .iter()
+            .zip(arguments)
+            .all(|(formal, argument)| matches!(formal, Formal::Raw | Formal::Expression) || self.is_same(argument));
+        self.call_block(function, block, (label, same), dest);
     }
 
     /// Puts arguments into slots in a row, each as its type says.
