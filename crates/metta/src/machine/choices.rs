@@ -10,6 +10,7 @@
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
 use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
+use super::compile::is_plain_word;
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
@@ -470,7 +471,7 @@ impl Running<'_> {
                 // What further rules make of it, the interpreter knows; their results must be of one lookup.
                 self.m.undo_to(trail);
                 let function = self.m.code.groups[group as usize].function;
-                return self.interpret_call(function);
+                return self.interpret_call(function, from);
             }
             let function = self.m.code.groups[group as usize].function;
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
@@ -547,7 +548,7 @@ impl Machine {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => {
                 let children = self.values.heap.children(value);
-                let head = children.first().copied().filter(|head| head.is_immediate())?;
+                let head = children.first().copied().filter(|head| is_plain_word(*head))?;
                 Some(shape_key(children.len() as u32, head))
             }
             tag::VARIABLE | tag::NUMBER | TERM => None,

@@ -379,9 +379,16 @@ fn switch_key(key: Key) -> Looked {
         Key::Leaf(leaf) if is_small(leaf) || leaf.tag() != super::values::FOREIGN => Looked::Up(u64::from(leaf.bits())),
         Key::Leaf(super::values::TRUE) => Looked::Up(u64::from(super::values::TRUE.bits())),
         Key::Leaf(super::values::FALSE) => Looked::Up(u64::from(super::values::FALSE.bits())),
-        Key::Shape(length, Some(head)) => Looked::Up(shape_key(length, head)),
+        // A number as the head may equal one of another kind.
+        Key::Shape(length, Some(head)) if is_plain_word(head) => Looked::Up(shape_key(length, head)),
         _ => Looked::Anything,
     }
+}
+
+/// Whether nothing equals a leaf but the same word.
+pub(super) fn is_plain_word(leaf: Ref) -> bool {
+    use super::values::{FALSE, SYMBOL, TRUE};
+    leaf.tag() == SYMBOL || leaf == TRUE || leaf == FALSE
 }
 
 /// The list of rules for arguments of this kind, if the switch knows it.

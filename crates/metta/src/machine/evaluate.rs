@@ -222,9 +222,10 @@ impl Running<'_> {
         if let Some(function) = self.function_of(head, (length - 1) as Slot, type_id) {
             let is_compound = head.tag() != SYMBOL;
             if is_compound && !self.is_constructor(function)? {
+                let changed = self.how_children_came(length)? != UNCHANGED;
                 let call = self.tuple_of(length)?;
                 let type_atom = self.type_atom(type_id);
-                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
+                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed));
             }
             if self.is_constructor(function)? {
                 return self.give_called(head, length);
@@ -236,9 +237,10 @@ impl Running<'_> {
         if head.tag() == tag::VARIABLE || head == ERROR {
             return self.give_tuple(length);
         }
+        let changed = self.how_children_came(length)? != UNCHANGED;
         let call = self.tuple_of(length)?;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
     /// A call whose head is in a slot, its arguments at the site's frame.
@@ -269,7 +271,7 @@ impl Running<'_> {
                 // Its results are results of the call's frame, which knows when the expression began.
                 self.enter_plain(site)?;
             }
-            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
+            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = self.m.note_normal(call);
         let value = if same { value } else { value.unmarked() };
@@ -355,14 +357,15 @@ impl Running<'_> {
     }
 
     /// Hands the call of a function on the arguments of the frame at hand to the interpreter.
-    pub(super) fn interpret_call(&mut self, function: u32) -> Result<(), Halt> {
+    pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
+        let changed = !self.m.code.unchanged.contains(&from);
         let call = self.call_of(function)?;
         let type_id = self.m.code.functions[function as usize].type_id;
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
@@ -375,7 +378,7 @@ impl Running<'_> {
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
     }
 
     /// Lets the interpreter do something and goes on with its results.

@@ -405,7 +405,7 @@ impl Running<'_> {
             }
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.pc),
-            Kind::Stale | Kind::Interpreted => self.interpret_call(function),
+            Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
         }
     }
 

@@ -62,7 +62,7 @@ impl Running<'_> {
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;
-        self.interpret_call(function)
+        self.interpret_call(function, trying.from)
     }
 
     pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
@@ -248,13 +248,13 @@ impl Running<'_> {
         }
         let made = self.build(template)?;
         let type_id = self.m.code.functions[function as usize].type_id;
-        self.call_built(made, type_id, site)
+        self.call_built(made, type_id, site, same)
     }
 
     /// Calls what was thought to be data.
-    fn call_built(&mut self, call: Ref, type_id: u16, site: u32) -> Result<(), Halt> {
+    fn call_built(&mut self, call: Ref, type_id: u16, site: u32, same: bool) -> Result<(), Halt> {
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom, !same))
     }
 
     /// A value with everything bound in it put in.

@@ -514,7 +514,13 @@ impl Compiler<'_, '_> {
                     HeadKind::Untyped => vec![Formal::Typed(0); arity],
                     HeadKind::Raw { .. } => vec![Formal::Raw; arity],
                     HeadKind::Typed(signature) => signature.formals,
-                    HeadKind::Parametric(_) | HeadKind::Other => return false,
+                    HeadKind::Parametric(function) => {
+                        let formals = crate::types::function_parts(&function).0;
+                        let is_raw = |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
+                        let formal = |formal| if is_raw(formal) { Formal::Raw } else { Formal::Typed(0) };
+                        formals.iter().map(formal).collect()
+                    }
+                    HeadKind::Other => return false,
                 };
                 let mut pairs = formals.iter().zip(&children[1..]);
                 !self.run.has_rules(head, arity as Slot)
