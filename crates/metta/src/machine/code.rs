@@ -6,7 +6,7 @@
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
 use region::Ref;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable};
 use std::rc::Rc;
 
@@ -188,7 +188,8 @@ pub(super) enum Instruction {
     /// If a choice needs what lies above the slots below `at`, this frame goes on above that.
     Own { at: Slot, slots: Slot },
     /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
-    Leave { slot: Slot, type_id: TypeId, call: u32 },
+    /// The function is the one called, or for code that a form wrote out `NO_FUNCTION`.
+    Leave { slot: Slot, type_id: TypeId, call: u32, function: u32 },
     /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
     Reduct { slot: Slot },
     /// Reduces what a slot holds once.
@@ -430,6 +431,23 @@ pub(super) struct Function {
     pub(super) version: u32,
 }
 
+/// Whether the arguments of a call are what was written, if they are settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    Changed,
+    Unchanged,
+    /// If calls among them came to themselves.
+    Maybe,
+}
+
+/// How to find that out: the first argument that is a call, its head, and the whole as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Maybe {
+    pub(super) index: usize,
+    pub(super) head: Ref,
+    pub(super) template: u32,
+}
+
 /// All code.
 #[derive(Default)]
 pub(super) struct Code {
@@ -447,8 +465,9 @@ pub(super) struct Code {
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
-    /// The places behind calls whose arguments are as they are written, if they are settled.
-    pub(super) unchanged: FxHashSet<Pc>,
+    /// Of the places behind calls: whether the arguments are what was written.
+    pub(super) origins: Vec<Origin>,
+    pub(super) maybes: FxHashMap<Pc, Maybe>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<Made>>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
@@ -494,9 +513,11 @@ const ANSWER_ERROR: Pc = 3;
 pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
 pub(super) const FAIL: Pc = 2;
+/// In place of a function.
+pub(super) const NO_FUNCTION: u32 = u32::MAX;
 /// In place of where a call was made: whether its arguments came to themselves.
-pub(super) const UNCHANGED: Pc = Pc::MAX;
-pub(super) const CHANGED: Pc = Pc::MAX - 1;
+pub(super) const UNCHANGED: Pc = 1;
+pub(super) const CHANGED: Pc = 0;
 
 impl Code {
     pub(super) fn new() -> Self {
@@ -505,8 +526,20 @@ impl Code {
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
-        code.unchanged.insert(UNCHANGED);
+        code.note_origin(UNCHANGED, Origin::Unchanged);
         code
+    }
+
+    /// Where the arguments of the call before a place came from.
+    pub(super) fn origin(&self, place: Pc) -> Origin {
+        self.origins.get(place as usize).copied().unwrap_or(Origin::Changed)
+    }
+
+    pub(super) fn note_origin(&mut self, place: Pc, origin: Origin) {
+        if self.origins.len() <= place as usize {
+            self.origins.resize(place as usize + 1, Origin::Changed);
+        }
+        self.origins[place as usize] = origin;
     }
 
     /// The function of a head, so many arguments and an expected type.

@@ -15,6 +15,7 @@ mod head;
 mod lists;
 mod made;
 mod minimal;
+mod origins;
 mod parametric;
 mod spaces;
 

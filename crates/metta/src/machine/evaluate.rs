@@ -319,8 +319,9 @@ impl Running<'_> {
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
         let is_same = self.how_children_came(length)? == UNCHANGED;
         let call = self.tuple_of(length)?;
-        let value = self.m.note_normal(call);
-        self.give(if is_same { value } else { value.unmarked() })
+        self.m.note_normal(call);
+        let value = if is_same { self.m.evaluated(call) } else { call };
+        self.give(value)
     }
 
     /// Whether a function is, as things stand, a constructor.
@@ -340,7 +341,7 @@ impl Running<'_> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }
-        let value = if self.m.code.unchanged.contains(&from) { self.m.evaluated(call) } else { call };
+        let value = if self.came_unchanged(call, from)? { self.m.evaluated(call) } else { call };
         self.give(value)
     }
 
@@ -358,8 +359,8 @@ impl Running<'_> {
 
     /// Hands the call of a function on the arguments of the frame at hand to the interpreter.
     pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
-        let changed = !self.m.code.unchanged.contains(&from);
         let call = self.call_of(function)?;
+        let changed = !self.came_unchanged(call, from)?;
         let type_id = self.m.code.functions[function as usize].type_id;
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);

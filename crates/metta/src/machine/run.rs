@@ -10,7 +10,7 @@
 use super::code::{
     Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
 };
-use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
+use super::values::{EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -521,7 +521,11 @@ impl Running<'_> {
             tag::VARIABLE | tag::MARKED => Some(value),
             INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
-            tag::EXPRESSION if type_id == 0 && self.m.values.heap.note(value) == self.m.note => Some(value.marked()),
+            tag::EXPRESSION => match self.m.values.heap.note(value) {
+                note if note == self.m.note && type_id == 0 => Some(value.marked()),
+                EVALUATED_OPEN if !self.m.mentions_bound_now(value) => Some(value),
+                _ => None,
+            },
             _ if value == EMPTY => Some(value),
             _ => None,
         }

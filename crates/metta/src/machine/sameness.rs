@@ -2,21 +2,21 @@
 //!
 //! 1. An expression that comes to itself, child by child, is marked as evaluated, as in the interpreter: rules that are
 //!    added later do not reduce it. One that has come out of another expression is not.
-//! 2. That is known where the call is made (`Code::unchanged`), so the place behind the call is kept while its rules are
+//! 2. That is known where the call is made (`Code::origins`), so the place behind the call is kept while its rules are
 //!    tried. What is evaluated without code compares its children with what they were.
-//! 3. Only what holds no variable is marked.
+//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
-use super::code::{CHANGED, Pc, Slot, TypeId, UNCHANGED};
+use super::code::{CHANGED, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, TypeId, UNCHANGED};
 use super::evaluate::CHILDREN;
-use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, TERM};
+use super::values::{EVALUATED_OPEN, NOT_REDUCIBLE, TERM};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
 use region::{Ref, tag};
 
 /// How many values are looked at to find out whether a value is ground, or what it was.
-const LOOKED_AT_MAX: usize = 64;
+const LOOKED_AT_MAX: usize = 48;
 
 impl Running<'_> {
     /// Whether the children of the tuple at hand came to themselves, as a place that a call is made from.
@@ -54,6 +54,42 @@ impl Running<'_> {
             pairs.extend(heap.children(left).iter().copied().zip(heap.children(right).iter().copied()));
         }
         Ok(true)
+    }
+
+    /// Whether a call that was made before a place has the arguments that were written there.
+    pub(super) fn came_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
+        match self.m.code.origin(from) {
+            Origin::Unchanged => return Ok(true),
+            Origin::Changed => return Ok(false),
+            Origin::Maybe => {}
+        }
+        let Some(Maybe { index, head, template }) = self.m.code.maybes.get(&from).copied() else { return Ok(false) };
+        let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
+        if !argument.is_expression() || self.m.values.heap.children(argument).first() != Some(&head) {
+            return Ok(false);
+        }
+        let callee = self.m.base;
+        self.m.base = self.m.stack[callee + 1] as usize;
+        let written = self.build(template);
+        self.m.base = callee;
+        self.is_what_it_was(call, written?, &mut { LOOKED_AT_MAX })
+    }
+
+    /// Whether a function is left whose call has the arguments that were written.
+    pub(super) fn leaves_unchanged(&mut self, function: u32, call: Ref) -> Result<bool, Halt> {
+        if function == NO_FUNCTION {
+            return Ok(true);
+        }
+        let place = self.m.site(self.m.stack[self.m.base]).pc;
+        let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
+        match called {
+            Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
+                if called == function =>
+            {
+                self.came_unchanged(call, place)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// The call of a function stands for itself because a rule says so.
@@ -96,27 +132,40 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// An expression that came to itself, marked if it holds no variable.
-    pub(super) fn evaluated(&self, call: Ref) -> Ref {
+    /// An expression that came to itself: marked, or noted if it holds variables.
+    pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
         if self.values.heap.note(call) == self.note {
             return call.marked();
         }
-        let mut work = vec![call];
-        let mut budget = LOOKED_AT_MAX;
+        match self.is_ground_or_open(call) {
+            Some(true) => call.marked(),
+            Some(false) => {
+                self.values.heap.set_note(call, EVALUATED_OPEN);
+                call
+            }
+            None => call,
+        }
+    }
+
+    /// Whether an expression is ground; `None` if it holds bound variables or is large.
+    fn is_ground_or_open(&self, call: Ref) -> Option<bool> {
+        let (mut work, mut budget, mut is_ground) = (vec![call], LOOKED_AT_MAX, true);
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {
-                    tag::VARIABLE => return call,
-                    _ if child == EMPTY || child == ERROR => return call,
+                    tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
+                    tag::VARIABLE => is_ground = false,
                     tag::EXPRESSION if self.values.heap.note(child) != self.note => work.push(child),
                     _ => {}
                 }
-                if budget == 0 {
-                    return call;
-                }
-                budget -= 1;
+                budget = budget.checked_sub(1)?;
             }
         }
-        call.marked()
+        Some(is_ground)
+    }
+
+    /// Whether a bound variable occurs in an expression.
+    pub(super) fn mentions_bound_now(&self, value: Ref) -> bool {
+        self.any_mentions_bound(&mut vec![value])
     }
 }

@@ -348,7 +348,7 @@ impl Machine {
         mentions
     }
 
-    fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
+    pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {

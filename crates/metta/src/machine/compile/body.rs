@@ -1,5 +1,6 @@
 //! Bodies: values, calls and construction of data.
 
+use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later};
 use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
@@ -144,18 +145,6 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::Body { slot, type_id, function });
     }
 
-    /// The call that was just written has its arguments as they are written, if they are settled.
-    pub(super) fn note_unchanged(&mut self) {
-        let here = self.here();
-        self.run.m.code.unchanged.insert(here);
-    }
-
-    fn note_unchanged_if(&mut self, same: bool) {
-        if same {
-            self.note_unchanged();
-        }
-    }
-
     fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
@@ -261,7 +250,7 @@ impl Compiler<'_, '_> {
         };
         let site = self.site(dst, Some(block));
         self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
-        self.note_unchanged_if(same);
+        self.note_call(if same { CallOrigin::Same } else { CallOrigin::Other }, false);
         if dest != Dest::Tail {
             self.forget_from(block);
             self.mark_live(dst);
@@ -356,12 +345,12 @@ impl Compiler<'_, '_> {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCallWith { function, arguments: list });
-                self.note_unchanged();
+                self.note_call(CallOrigin::Same, false);
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, None);
                 self.emit(Instruction::CallWith { function, arguments: list, site });
-                self.note_unchanged();
+                self.note_call(CallOrigin::Same, false);
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -404,21 +393,22 @@ impl Compiler<'_, '_> {
             self.value(argument, 0, Dest::Slot(dst));
         }
         self.errors = outer;
-        let same = arguments.iter().all(|argument| self.is_same(argument));
-        self.call_block(function, block, (label, same), dest);
+        let formals = vec![Formal::Typed(0); arguments.len()];
+        let origin = self.origin_of(function, &formals, arguments, block);
+        self.call_block(function, block, (label, origin), dest);
     }
 
     /// The call itself, its arguments laid out; the label is that of its barrier, if it has one.
-    fn call_block(&mut self, function: u32, block: Slot, (label, same): (Option<Label>, bool), dest: Dest) {
+    fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCall { function, at: block });
-                self.note_unchanged_if(same);
+                self.note_call(origin, true);
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: label.is_some() });
-                self.note_unchanged_if(same);
+                self.note_call(origin, false);
                 self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
@@ -497,7 +487,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether an atom evaluates to itself, whatever its variables hold.
-    fn is_same(&mut self, atom: &Atom) -> bool {
+    pub(super) fn is_same(&mut self, atom: &Atom) -> bool {
         match atom {
             Atom::Variable(_) => true,
             Atom::Expression(expression) if !expression.is_empty() => {
@@ -516,7 +506,8 @@ impl Compiler<'_, '_> {
                     HeadKind::Typed(signature) => signature.formals,
                     HeadKind::Parametric(function) => {
                         let formals = crate::types::function_parts(&function).0;
-                        let is_raw = |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
+                        let is_raw =
+                            |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
                         let formal = |formal| if is_raw(formal) { Formal::Raw } else { Formal::Typed(0) };
                         formals.iter().map(formal).collect()
                     }
@@ -560,11 +551,8 @@ impl Compiler<'_, '_> {
         let label = begins.then(|| self.begin_barrier(block + 2));
         self.typed_arguments(formals, arguments, block + HEADER as Slot);
         self.errors = outer;
-        let same = formals
-            .iter()
-            .zip(arguments)
-            .all(|(formal, argument)| matches!(formal, Formal::Raw | Formal::Expression) || self.is_same(argument));
-        self.call_block(function, block, (label, same), dest);
+        let origin = self.origin_of(function, formals, arguments, block);
+        self.call_block(function, block, (label, origin), dest);
     }
 
     /// Puts arguments into slots in a row, each as its type says.

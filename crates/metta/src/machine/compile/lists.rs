@@ -8,7 +8,7 @@
 use super::made::loop_of;
 use super::{Compiler, Dest, Errors, Later};
 use crate::interpreter::is_instruction;
-use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, Part, Slot, TypeId, What};
+use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, NO_FUNCTION, Part, Slot, TypeId, What};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::small;
 use crate::names;
@@ -403,7 +403,7 @@ impl Compiler<'_, '_> {
     fn loop_end(&mut self, made: &Made, kind: Loop, template: &Atom, found: Slot) {
         if kind == Loop::Fold {
             let call = self.template_of_form(made, &made.call);
-            self.emit(Instruction::Leave { slot: found, type_id: 0, call });
+            self.emit(Instruction::Leave { slot: found, type_id: 0, call, function: NO_FUNCTION });
             return;
         }
         let slot = self.slot();

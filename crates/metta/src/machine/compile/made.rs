@@ -6,7 +6,7 @@
 
 use super::{Compiler, Dest, TooLarge};
 use crate::machine::Running;
-use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, Slot, TypeId, What};
+use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, NO_FUNCTION, Slot, TypeId, What};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
@@ -136,7 +136,7 @@ impl Compiler<'_, '_> {
             What::Minimal(code) => {
                 let slot = self.minimal_value(code);
                 let call = self.template(&made.call);
-                self.emit(Instruction::Leave { slot, type_id: made.type_id, call });
+                self.emit(Instruction::Leave { slot, type_id: made.type_id, call, function: NO_FUNCTION });
             }
             What::Body(body) => self.value(body, made.type_id, Dest::Tail),
             What::Loop { kind, item, found, template } => {
