@@ -430,11 +430,13 @@ impl Running<'_> {
             heap: self.m.values.heap.mark(&self.m.values.region),
             foreign: self.m.values.foreign.len(),
             from,
+            rule: 0,
             matched,
         };
         self.m.trying = trying;
         let Some((place, pc)) = self.m.candidate(group, list, first) else { return self.no_rule() };
         self.m.trying.next = self.m.candidate(group, list, place + 1).map_or(NONE, |(place, _)| place);
+        self.m.trying.rule = self.m.code.groups[group as usize].lists[list as usize][place as usize];
         self.m.pc = pc;
         Ok(())
     }

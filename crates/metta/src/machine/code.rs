@@ -384,6 +384,8 @@ pub(super) enum Kind {
 pub(super) struct Group {
     pub(super) function: u32,
     pub(super) rules: Box<[RuleCode]>,
+    /// The arguments and the body of each, as atoms.
+    pub(super) sources: Box<[(Vec<Atom>, Atom)]>,
     /// Lists of rules that may match, in their order; the first has all.
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.

@@ -267,6 +267,7 @@ impl Running<'_> {
             return (Kind::Rule(compiled[0].pc), slots);
         }
         let mut group = self.group(function, compiled, usize::from(count));
+        group.sources = rules.into();
         group.exclusive = exclusive(&group.rules, rules, &entries);
         self.m.code.groups.push(group);
         (Kind::Group((self.m.code.groups.len() - 1) as u32), slots)
@@ -290,7 +291,14 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
         let Some(argument) = best else {
-            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None, exclusive: None };
+            return Group {
+                function,
+                rules: rules.into(),
+                sources: Box::default(),
+                lists: Box::new([all]),
+                switch: None,
+                exclusive: None,
+            };
         };
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
@@ -312,7 +320,14 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), exclusive: None }
+        Group {
+            function,
+            rules: rules.into(),
+            sources: Box::default(),
+            lists: lists.into(),
+            switch: Some(switch),
+            exclusive: None,
+        }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.

@@ -26,6 +26,8 @@ pub(super) struct Trying {
     pub(super) foreign: usize,
     /// Behind which place the call was made.
     pub(super) from: Pc,
+    /// Its place in the group.
+    pub(super) rule: u32,
     /// Whether a rule before it has matched.
     pub(super) matched: bool,
 }

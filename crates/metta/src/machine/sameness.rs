@@ -105,9 +105,6 @@ impl Running<'_> {
         if value == NOT_REDUCIBLE {
             return self.give_unreduced_by_rule(function);
         }
-        if let Some(settled) = self.settled(value, type_id) {
-            return self.give(settled);
-        }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
             let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, value])?;
@@ -117,7 +114,11 @@ impl Running<'_> {
                 Task::Code(both[0].clone(), both[1].clone(), type_atom)
             });
         }
-        if type_id == self.m.atom_type { self.give(value) } else { self.evaluate_here(value, type_id) }
+        match self.settled(value, type_id) {
+            Some(settled) => self.give(settled),
+            None if type_id == self.m.atom_type => self.give(value),
+            None => self.evaluate_here(value, type_id),
+        }
     }
 
     /// An unbound variable that a rule has made becomes one of the form.

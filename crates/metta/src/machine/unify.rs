@@ -55,10 +55,13 @@ impl Running<'_> {
             self.m.pc = elsewhere;
             return Ok(());
         }
-        assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
+        debug_assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
         let trying = self.m.trying;
+        if or != NEXT_RULE {
+            return self.no_match(or);
+        }
         if trying.matched {
-            return Err(Halt::SpaceInside);
+            return self.try_rule_with_spaces();
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;

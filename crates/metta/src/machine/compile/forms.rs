@@ -186,6 +186,7 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        let is_new = self.is_new_variable(pattern);
         if self.is_form {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
@@ -193,7 +194,7 @@ impl Compiler<'_, '_> {
         let slot = self.slot();
         self.argument(value, 0, slot);
         let miss = self.label();
-        if matches!(pattern, Atom::Variable(_)) {
+        if is_new {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
         } else {
             let value = self.stand_in(slot);
@@ -202,6 +203,11 @@ impl Compiler<'_, '_> {
         }
         self.pattern(slot, pattern, Or::To(miss));
         self.value(body, 0, dest);
+    }
+
+    /// Whether a pattern is a variable that stands for nothing yet, so that it matches whatever it meets.
+    fn is_new_variable(&self, pattern: &Atom) -> bool {
+        matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable))
     }
 
     /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
@@ -283,7 +289,7 @@ impl Compiler<'_, '_> {
         for [pattern, body] in pairs {
             self.state = before.clone();
             let next = self.label();
-            if !matches!(pattern, Atom::Variable(_)) {
+            if !self.is_new_variable(pattern) {
                 self.or_space(next, Some(marks), rest.clone(), type_id, dest);
             }
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
