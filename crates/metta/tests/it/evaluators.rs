@@ -83,6 +83,9 @@ fn the_body_of_a_rule_that_is_a_variable_may_hold_code() {
         ),
         ("(= (f $x) $x) !(f NotReducible)", "[(f NotReducible)]"),
         ("(= (f $x) $x) (: f (-> Atom Atom)) !(f (function (return 5)))", "[5]"),
+        ("!(superpose ((function ()) 1))", "[1]"),
+        ("!(superpose ((function ())))", "[(Error (superpose ((function ()))) NoReturn)]"),
+        ("!(case 1 ((1 NotReducible) ($x 2)))", "[]"),
         ("!(if (== 1 2) blue (function ()))", "[(Error (if False blue (function ())) NoReturn)]"),
     ]);
 }
@@ -133,9 +136,6 @@ fn a_pattern_meets_a_space_after_another_rule_has_matched() {
         (&format!("{rules} !(f (P &s))"), "[first, (found 1), (found 2), last]"),
         (&format!("{rules} !(eval (f (P &s)))"), "[first, (found 1), (found 2), last]"),
         ("!(let* (($s (new-space)) ($t (new-space)) ($s $t)) same)", "[]"),
-        (
-            "(= (f $n) (P (let $s (new-space) (match $s $x 1)) (let $s (new-space) 2))) !(collapse (f 1))",
-            "[()]",
-        ),
+        ("(= (f $n) (P (let $s (new-space) (match $s $x 1)) (let $s (new-space) 2))) !(collapse (f 1))", "[()]"),
     ]);
 }

@@ -261,7 +261,8 @@ impl Compiler<'_, '_> {
 
     fn case(&mut self, atom: &Atom, subject: &Atom, branches: &Atom, type_id: TypeId, dest: Dest) {
         let is_static = branches.children().is_some_and(|branches| {
-            branches.iter().all(|branch| branch.children().is_some_and(|pair| pair.len() == 2))
+            let is_pair = |pair: &[Atom]| pair.len() == 2 && !is_odd(&pair[1]);
+            branches.iter().all(|branch| branch.children().is_some_and(is_pair))
         });
         if !is_static {
             return self.plain(atom, type_id, dest);
@@ -383,7 +384,9 @@ impl Compiler<'_, '_> {
             [left, right] if logic_of(name).is_some() => {
                 self.logic(logic_of(name).expect("it is one"), left, right, dest);
             }
-            [list] if name == "superpose" => self.superpose(list, dest),
+            [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
+                self.superpose(list, dest);
+            }
             _ if self.on_space(name, &kind, atom, type_id, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
         }
