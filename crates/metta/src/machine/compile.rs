@@ -468,7 +468,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
             _ if type_id == REDUCE => self.reduced(arguments.len(), body),
             _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
             Atom::Variable(variable) => self.variable_body(variable, type_id),
-            _ => self.value(body, type_id, Dest::Tail),
+            // A form is no reduct.
+            _ if self.is_form => self.value(body, type_id, Dest::Tail),
+            _ => self.reduct(body, type_id, Dest::Tail),
         }
         self.complete()?;
         Ok((pc, is_irrefutable))

@@ -91,6 +91,25 @@ fn the_body_of_a_rule_that_is_a_variable_may_hold_code() {
 }
 
 #[test]
+fn an_error_that_a_rule_says_is_final() {
+    check_both(&[
+        ("!(let Z $z (Error))", "[(Error)]"),
+        ("(= (f) (Error a b c)) !(f)", "[(Error a b c)]"),
+        ("!(if True (Error) 1)", "[(Error)]"),
+        ("!(case 1 ((1 (Error))))", "[(Error)]"),
+        ("!(Error a b c)", "[(Error (Error a b c) IncorrectNumberOfArguments)]"),
+    ]);
+}
+
+#[test]
+fn types_of_arguments_of_any_type_are_looked_at() {
+    check_both(&[(
+        "(: f (-> Number %Undefined%)) !(let $v (f (eval)) add-atom)",
+        "[(Error (f (eval)) (BadArgType 1 Number (-> Atom Atom)))]",
+    )]);
+}
+
+#[test]
 fn variables_of_the_template_of_a_loop_are_new_for_each_element() {
     check_both(&[
         (

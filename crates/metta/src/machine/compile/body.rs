@@ -39,6 +39,11 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// Evaluates what a rule or a form says: an error there is final, also one that is no whole one.
+    pub(super) fn reduct(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        if dest == Dest::Tail && names::is_error(atom) { self.raw(atom, dest) } else { self.value(atom, type_id, dest) }
+    }
+
     /// An atom as it stands.
     pub(super) fn raw(&mut self, atom: &Atom, dest: Dest) {
         if let Atom::Variable(variable) = atom {

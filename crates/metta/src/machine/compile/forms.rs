@@ -150,13 +150,13 @@ impl Compiler<'_, '_> {
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.value(then, type_id, dest);
+        self.reduct(then, type_id, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
         self.place(otherwise_label);
         self.state = before;
-        self.value(otherwise, type_id, dest);
+        self.reduct(otherwise, type_id, dest);
     }
 
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
@@ -202,7 +202,7 @@ impl Compiler<'_, '_> {
             self.or_space(miss, None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::To(miss));
-        self.value(body, 0, dest);
+        self.reduct(body, 0, dest);
     }
 
     /// Whether a pattern is a variable that stands for nothing yet, so that it matches whatever it meets.
@@ -298,7 +298,7 @@ impl Compiler<'_, '_> {
             } else {
                 self.pattern(found, pattern, Or::To(next));
             }
-            self.value(body, 0, dest);
+            self.reduct(body, 0, dest);
             if let Some(join) = join {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
