@@ -69,8 +69,8 @@ pub fn evaluate_minimal(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> A
 pub(crate) enum Task {
     /// Evaluate an atom to a type.
     Metta(Atom, Atom),
-    /// Make a call whose arguments are evaluated, its result of a type.
-    Call(Atom, Atom),
+    /// Make a call whose arguments are evaluated, its result of a type; whether they were something else before.
+    Call(Atom, Atom, bool),
     /// Run the code that a call was reduced to, its result of a type.
     Code(Atom, Atom, Atom),
     /// Run as minimal MeTTa: `Empty` is a result like any other.
@@ -96,7 +96,7 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max
     let mut waiting = None;
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
-        Task::Call(atom, type_atom) => Work::Call(atom, Target { type_atom, space: space.clone() }),
+        Task::Call(atom, type_atom, changed) => Work::Call(atom, changed, Target { type_atom, space: space.clone() }),
         Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
         Task::Minimal(atom) => Work::Minimal(atom),
         Task::Function(body, call) => {
@@ -124,7 +124,7 @@ enum Work {
     /// Evaluate what a call was reduced to: whatever it comes to is not what was asked about.
     Reduct(Atom, Target),
     /// Make a call whose arguments are evaluated.
-    Call(Atom, Target),
+    Call(Atom, bool, Target),
     /// Run the code that a call was reduced to.
     Code(Atom, Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
@@ -252,9 +252,9 @@ impl<'r> Evaluation<'r> {
                 Some(Work::Same(atom)) => Some(Work::Return(atom)),
                 next => next,
             },
-            Work::Call(atom, target) => {
+            Work::Call(atom, changed, target) => {
                 self.raise_barrier(BarrierKind::Expression);
-                self.metta_call(frame::Call { atom, changed: true, is_reduct: false }, target)
+                self.metta_call(frame::Call { atom, changed, is_reduct: false }, target)
             }
             Work::Code(call, code, target) => {
                 self.raise_barrier(BarrierKind::Expression);
@@ -492,7 +492,7 @@ impl Roots {
 
     fn add_work(&mut self, work: &Work) {
         match work {
-            Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, target) => {
+            Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, _, target) => {
                 self.add(atom);
                 self.add(&target.type_atom);
             }

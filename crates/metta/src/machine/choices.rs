@@ -9,7 +9,8 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, RuleCode, Slot};
+use super::code::{Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, Pc, RuleCode, Slot};
+use super::compile::is_plain_word;
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
@@ -32,7 +33,7 @@ pub(super) struct Choice {
 
 pub(super) enum ChoiceKind {
     /// Further rules of a call.
-    Rules { group: u32, list: u32, next: u32 },
+    Rules { group: u32, list: u32, next: u32, from: Pc },
     /// Further results for a site of the frame.
     Results { results: std::vec::IntoIter<Gathered>, to: To },
     /// The children of a list from here on, each a result for a site of the frame.
@@ -183,10 +184,10 @@ impl Running<'_> {
             self.m.restore()?;
             let last = self.m.choices.last_mut().expect("there is a choice");
             match &mut last.kind {
-                ChoiceKind::Rules { group, list, next } => {
-                    let (group, list, next) = (*group, *list, *next);
+                ChoiceKind::Rules { group, list, next, from } => {
+                    let (group, list, next, from) = (*group, *list, *next, *from);
                     self.m.pop_choice();
-                    return self.try_rule(group, list, next, true);
+                    return self.try_rule(group, list, next, (from, true));
                 }
                 ChoiceKind::Results { results, to } => {
                     let (to, gathered) = (*to, results.next().expect("a choice with nothing left is removed"));
@@ -409,10 +410,10 @@ impl Running<'_> {
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
         let list = self.list_for(group);
         match self.m.candidate(group, list, 0) {
-            Some(first) => self.try_rule(group, list, first, false),
+            Some(first) => self.try_rule(group, list, first, (self.m.pc, false)),
             None => {
                 let function = self.m.code.groups[group as usize].function;
-                self.give_unreduced(function)
+                self.give_unreduced(function, self.m.pc)
             }
         }
     }
@@ -426,7 +427,7 @@ impl Running<'_> {
         let Some(key) = m.switch_key(value) else { return self.enter_group(group) };
         let Some(case) = cases.iter().find(|case| case.key == key) else {
             let function = m.code.groups[group as usize].function;
-            return self.give_unreduced(function);
+            return self.give_unreduced(function, self.m.pc);
         };
         m.pc = case.body;
         if case.children > 0 {
@@ -450,11 +451,11 @@ impl Running<'_> {
 
     /// Tries the rule at a place of a list, which may match.
     #[inline]
-    fn try_rule(&mut self, group: u32, list: u32, place: u32, matched: bool) -> Result<(), Halt> {
+    fn try_rule(&mut self, group: u32, list: u32, place: u32, (from, matched): (Pc, bool)) -> Result<(), Halt> {
         let trail = self.m.trail.len();
         let heap = self.m.values.heap.mark(&self.m.values.region);
         let foreign = self.m.values.foreign.len();
-        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, matched };
+        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, rule: 0, matched };
         self.m.go_to_rule(place);
         Ok(())
     }
@@ -476,7 +477,7 @@ impl Running<'_> {
             return self.fail();
         }
         let function = self.m.code.groups[self.m.trying.group as usize].function;
-        self.give_unreduced(function)
+        self.give_unreduced(function, self.m.trying.from)
     }
 
     /// Whether an argument of the frame at hand is a space.
@@ -489,20 +490,20 @@ impl Running<'_> {
     /// The head of a rule has matched.
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, heap, foreign, .. } = self.m.trying;
+        let Trying { group, list, next, trail, heap, foreign, from, .. } = self.m.trying;
         if next != NONE {
             if self.has_space_argument(group) {
                 // What further rules make of it, the interpreter knows; their results must be of one lookup.
                 self.m.undo_to(trail);
                 let function = self.m.code.groups[group as usize].function;
-                return self.interpret_call(function);
+                return self.interpret_call(function, from);
             }
             let Group { function, are_facts, .. } = self.m.code.groups[group as usize];
             if are_facts {
                 self.m.leave_choices();
             }
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            let kind = ChoiceKind::Rules { group, list, next };
+            let kind = ChoiceKind::Rules { group, list, next, from };
             self.m.push_made(Choice { base: self.m.base, end: top, top, trail, heap, foreign, kind });
         }
         Ok(())
@@ -532,7 +533,7 @@ impl Machine {
         let Group { lists, rules, .. } = &self.code.groups[self.trying.group as usize];
         let list = &lists[self.trying.list as usize];
         let rule = &rules[list[place as usize] as usize];
-        self.pc = rule.pc;
+        (self.pc, self.trying.rule) = (rule.pc, list[place as usize]);
         self.trying.next = match list.get(place as usize + 1) {
             None => NONE,
             Some(&next) if rules[next as usize].class == rule.class => place + 1,
@@ -591,7 +592,7 @@ impl Machine {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => {
                 let (length, head) = self.values.heap.shape(value);
-                (length > 0 && head.is_immediate()).then(|| shape_key(length as u32, head))
+                (length > 0 && is_plain_word(head)).then(|| shape_key(length as u32, head))
             }
             tag::VARIABLE | tag::NUMBER | TERM => None,
             // What is no truth value may equal another constant.

@@ -111,6 +111,8 @@ pub(super) enum Instruction {
     FormVariable { dst: Slot, index: u32 },
     /// A new variable of that name into a slot.
     Variable { dst: Slot, name: Ref },
+    /// An unbound variable in a slot becomes one of the form that is evaluated.
+    NameVariable { slot: Slot, index: u32 },
     /// The slot must be this leaf, or becomes it if it is unbound.
     MatchLeaf { slot: Slot, leaf: Ref, or: Pc },
     /// The slot must be an expression of that shape, its children go to slots from `dst` on; an unbound one becomes one.
@@ -141,6 +143,9 @@ pub(super) enum Instruction {
     Apply { head: Slot, count: Slot, type_id: TypeId, site: u32, tail: bool, same: bool },
     /// The call of the function stands for itself.
     Unreduced { function: u32 },
+    /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
+    /// `NotReducible` the call stands for itself.
+    Body { slot: Slot, type_id: TypeId, function: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
@@ -193,7 +198,8 @@ pub(super) enum Instruction {
     /// If a choice needs what lies above the slots below `at`, this frame goes on above that.
     Own { at: Slot, slots: Slot },
     /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
-    Leave { slot: Slot, type_id: TypeId, call: u32 },
+    /// The function is the one called, or for code that a form wrote out `NO_FUNCTION`.
+    Leave { slot: Slot, type_id: TypeId, call: u32, function: u32 },
     /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
     Reduct { slot: Slot },
     /// Reduces what a slot holds once.
@@ -353,6 +359,7 @@ pub(super) struct Shape {
     pub(super) head: Option<Ref>,
     /// What an unbound variable becomes; its new variables are made first.
     pub(super) template: u32,
+    /// What is named by an integer is a variable of the form.
     pub(super) variables: Box<[(Slot, Ref)]>,
     /// Where to go on once the variable has become it, and where if it cannot.
     pub(super) built: Pc,
@@ -422,6 +429,8 @@ pub(super) enum Kind {
 pub(super) struct Group {
     pub(super) function: u32,
     pub(super) rules: Box<[RuleCode]>,
+    /// The arguments and the body of each, as atoms.
+    pub(super) sources: Box<[(Vec<Atom>, Atom)]>,
     /// Lists of rules that may match, in their order; the first has all.
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.
@@ -473,6 +482,23 @@ pub(super) struct Function {
     pub(super) version: u32,
 }
 
+/// Whether the arguments of a call are what was written, if they are settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    Changed,
+    Unchanged,
+    /// If calls among them came to themselves.
+    Maybe,
+}
+
+/// How to find that out: the first argument that is a call, its head, and the whole as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Maybe {
+    pub(super) index: usize,
+    pub(super) head: Ref,
+    pub(super) template: u32,
+}
+
 /// All code.
 #[derive(Default)]
 pub(super) struct Code {
@@ -492,6 +518,9 @@ pub(super) struct Code {
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
+    /// Of the places behind calls: whether the arguments are what was written.
+    pub(super) origins: Vec<Origin>,
+    pub(super) maybes: FxHashMap<Pc, Maybe>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<Made>>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
@@ -539,6 +568,11 @@ const ANSWER_ERROR: Pc = 3;
 pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
 pub(super) const FAIL: Pc = 2;
+/// In place of a function.
+pub(super) const NO_FUNCTION: u32 = u32::MAX;
+/// In place of where a call was made: whether its arguments came to themselves.
+pub(super) const UNCHANGED: Pc = 1;
+pub(super) const CHANGED: Pc = 0;
 
 impl Code {
     pub(super) fn new() -> Self {
@@ -548,7 +582,20 @@ impl Code {
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
         code.types.push(crate::names::undefined());
         code.end_piece();
+        code.note_origin(UNCHANGED, Origin::Unchanged);
         code
+    }
+
+    /// Where the arguments of the call before a place came from.
+    pub(super) fn origin(&self, place: Pc) -> Origin {
+        self.origins.get(place as usize).copied().unwrap_or(Origin::Changed)
+    }
+
+    pub(super) fn note_origin(&mut self, place: Pc, origin: Origin) {
+        if self.origins.len() <= place as usize {
+            self.origins.resize(place as usize + 1, Origin::Changed);
+        }
+        self.origins[place as usize] = origin;
     }
 
     /// The function of a head, so many arguments and an expected type.

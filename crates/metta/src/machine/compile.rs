@@ -16,6 +16,7 @@ mod head;
 mod lists;
 mod made;
 mod minimal;
+mod origins;
 mod parametric;
 mod spaces;
 
@@ -286,7 +287,7 @@ impl Running<'_> {
         let index = self.m.code.groups.len() as u32;
         let exclusive = exclusive(index, &compiled, rules, &entries);
         let mut group = self.group(function, compiled, usize::from(count));
-        (group.are_facts, group.slots) = (are_facts, slots);
+        (group.are_facts, group.slots, group.sources) = (are_facts, slots, rules.into());
         self.m.code.groups.push(group);
         let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
         self.m.code.exclusives.push(exclusive);
@@ -314,6 +315,7 @@ impl Running<'_> {
             return Group {
                 function,
                 rules: rules.into(),
+                sources: Box::default(),
                 lists: Box::new([all]),
                 switch: None,
                 are_facts: false,
@@ -340,7 +342,15 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), are_facts: false, slots: 0 }
+        Group {
+            function,
+            rules: rules.into(),
+            sources: Box::default(),
+            lists: lists.into(),
+            switch: Some(switch),
+            are_facts: false,
+            slots: 0,
+        }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
@@ -413,9 +423,16 @@ fn switch_key(key: Key) -> Looked {
         Key::Leaf(leaf) if is_small(leaf) || leaf.tag() != super::values::FOREIGN => Looked::Up(u64::from(leaf.bits())),
         Key::Leaf(super::values::TRUE) => Looked::Up(u64::from(super::values::TRUE.bits())),
         Key::Leaf(super::values::FALSE) => Looked::Up(u64::from(super::values::FALSE.bits())),
-        Key::Shape(length, Some(head)) => Looked::Up(shape_key(length, head)),
+        // A number as the head may equal one of another kind.
+        Key::Shape(length, Some(head)) if is_plain_word(head) => Looked::Up(shape_key(length, head)),
         _ => Looked::Anything,
     }
+}
+
+/// Whether nothing equals a leaf but the same word.
+pub(super) fn is_plain_word(leaf: Ref) -> bool {
+    use super::values::{FALSE, SYMBOL, TRUE};
+    leaf.tag() == SYMBOL || leaf == TRUE || leaf == FALSE
 }
 
 /// The list of rules for arguments of this kind, if the switch knows it.
@@ -478,7 +495,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
             }
             _ if type_id == REDUCE => self.reduced(arguments.len(), body),
             _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
-            _ => self.value(body, type_id, Dest::Tail),
+            Atom::Variable(variable) => self.variable_body(variable, type_id),
+            // A form is no reduct.
+            _ if self.is_form => self.value(body, type_id, Dest::Tail),
+            _ => self.reduct(body, type_id, Dest::Tail),
         }
         self.complete()?;
         Ok((pc, is_irrefutable))

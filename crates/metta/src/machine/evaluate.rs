@@ -7,7 +7,7 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, REDUCE, Site, Slot, TypeId};
+use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
 use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -162,6 +162,7 @@ impl Running<'_> {
             let child = self.m.values.heap.child(value, index + 1);
             self.m.set_slot(index as Slot, child);
         }
+        self.m.pc = UNCHANGED;
         self.enter(function)
     }
 
@@ -221,22 +222,25 @@ impl Running<'_> {
         if let Some(function) = self.function_of(head, (length - 1) as Slot, type_id) {
             let is_compound = head.tag() != SYMBOL;
             if is_compound && !self.is_constructor(function)? {
+                let changed = self.how_children_came(length)? != UNCHANGED;
                 let call = self.tuple_of(length)?;
                 let type_atom = self.type_atom(type_id);
-                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
+                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed));
             }
             if self.is_constructor(function)? {
                 return self.give_called(head, length);
             }
             let from = self.m.base + HEADER + usize::from(CHILDREN) + 1;
+            self.m.pc = self.how_children_came(length)?;
             return self.tail_with(function, from, length - 1);
         }
         if head.tag() == tag::VARIABLE || head == ERROR {
             return self.give_tuple(length);
         }
+        let changed = self.how_children_came(length)? != UNCHANGED;
         let call = self.tuple_of(length)?;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
     /// A call whose head is in a slot, its arguments at the site's frame.
@@ -267,7 +271,7 @@ impl Running<'_> {
                 // Its results are results of the call's frame, which knows when the expression began.
                 self.enter_plain(site)?;
             }
-            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom));
+            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = self.m.note_normal(call);
         let value = if same { value } else { value.unmarked() };
@@ -313,12 +317,11 @@ impl Running<'_> {
 
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
-        let unmarked = |value: Ref| value.unmarked();
-        let is_same = (0..length)
-            .all(|index| unmarked(self.m.read(CHILDREN + index as Slot)) == unmarked(self.original_child(index)));
+        let is_same = self.how_children_came(length)? == UNCHANGED;
         let call = self.tuple_of(length)?;
-        let value = self.m.note_normal(call);
-        self.give(if is_same { value } else { value.unmarked() })
+        self.m.note_normal(call);
+        let value = if is_same { self.m.evaluated(call) } else { call };
+        self.give(value)
     }
 
     /// Whether a function is, as things stand, a constructor.
@@ -330,7 +333,7 @@ impl Running<'_> {
     }
 
     /// The call of a function on the arguments of the frame at hand, as data.
-    pub(super) fn give_unreduced(&mut self, function: u32) -> Result<(), Halt> {
+    pub(super) fn give_unreduced(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         if self.m.code.functions[function as usize].type_id == REDUCE {
             return self.give(NOT_REDUCIBLE);
         }
@@ -338,7 +341,8 @@ impl Running<'_> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }
-        self.give(call)
+        let value = if self.came_unchanged(call, from)? { self.m.evaluated(call) } else { call };
+        self.give(value)
     }
 
     /// The call of a function on the arguments of the frame at hand.
@@ -354,14 +358,15 @@ impl Running<'_> {
     }
 
     /// Hands the call of a function on the arguments of the frame at hand to the interpreter.
-    pub(super) fn interpret_call(&mut self, function: u32) -> Result<(), Halt> {
+    pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         let call = self.call_of(function)?;
+        let changed = !self.came_unchanged(call, from)?;
         let type_id = self.m.code.functions[function as usize].type_id;
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
@@ -374,7 +379,7 @@ impl Running<'_> {
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
     }
 
     /// Lets the interpreter do something and goes on with its results.

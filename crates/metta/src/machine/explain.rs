@@ -505,6 +505,8 @@ impl<'a> Listing<'a> {
             Instruction::Evaluate { slot: value, type_id, site, .. } => {
                 format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
             }
+            Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
+            Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
             Instruction::TailEvaluate { slot: value, type_id } => {
                 format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
             }

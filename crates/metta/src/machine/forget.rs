@@ -92,6 +92,9 @@ impl Code {
         self.arguments.truncate(end.arguments as usize);
         self.groups.truncate(end.groups as usize);
         self.exclusives.truncate(end.exclusives as usize);
+        // What is known of a call is noted at the place behind it.
+        self.origins.truncate(end.instructions as usize + 1);
+        self.maybes.retain(|place, _| *place <= end.instructions);
         self.child_sites.retain(|site| *site < end.sites);
         self.spaces.retain(|miss, place| *miss < end.instructions && *place < end.instructions);
         self.keep_functions(end.functions.max(function + 1), end);

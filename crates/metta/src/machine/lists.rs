@@ -167,7 +167,7 @@ impl Running<'_> {
             let value = self.m.note_normal(list).unmarked();
             return self.give(value);
         }
-        self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined()))
+        self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined(), true))
     }
 
     /// Whether a list is settled though nobody has noted it.

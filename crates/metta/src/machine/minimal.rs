@@ -19,7 +19,7 @@ impl Running<'_> {
     pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
             Instruction::Own { at, slots } => self.own(at, slots),
-            Instruction::Leave { slot, type_id, call } => self.leave(slot, type_id, call),
+            Instruction::Leave { slot, type_id, call, function } => self.leave(slot, type_id, call, function),
             Instruction::Reduct { slot } => {
                 let value = self.m.read(slot);
                 if self.is_code(value, true)? {
@@ -95,11 +95,12 @@ impl Running<'_> {
         self.m.ensure(slots)
     }
 
-    fn leave(&mut self, slot: Slot, type_id: TypeId, call: u32) -> Result<(), Halt> {
+    fn leave(&mut self, slot: Slot, type_id: TypeId, call: u32, function: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
         if value == NOT_REDUCIBLE {
             let call = self.build(call)?;
-            let value = self.m.note_normal(call).unmarked();
+            self.m.note_normal(call);
+            let value = if self.leaves_unchanged(function, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);
         }
         if type_id == self.m.atom_type || self.m.is_error(value) {

@@ -29,6 +29,8 @@ mod minimal;
 mod native;
 mod queries;
 mod run;
+mod sameness;
+mod spaces_met;
 mod special;
 mod states;
 mod terms;
@@ -60,9 +62,6 @@ const WORDS_PER_FRAME: usize = 12;
 /// Words that the stack has in any case.
 const STACK_MIN: usize = 1 << 8;
 
-/// What is said where the machine cannot do what the interpreter does.
-const SPACE_INSIDE: &str = "the pattern of a rule meets a space inside of an argument, after another rule has matched: run it with --interpreter";
-
 /// The machine stops. Instructions return this, so it takes one word.
 pub(crate) struct Halt(Box<Reason>);
 
@@ -74,8 +73,6 @@ pub(crate) enum Reason {
     Limit(LimitReached),
     /// The run ends.
     Stop(Stop),
-    /// A rule's pattern has met a space inside of an argument, after another rule had matched.
-    SpaceInside,
 }
 
 impl From<Reason> for Halt {
@@ -171,7 +168,8 @@ impl Machine {
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
         let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
-        let trying = Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, matched: false };
+        let trying =
+            Trying { group: 0, list: 0, next: run::NONE, trail: 0, heap, foreign: 0, from: 0, rule: 0, matched: false };
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
         Self {
             values,
@@ -262,7 +260,7 @@ impl Machine {
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
     let mut running = Running::new(runner, space);
     let halt = running.evaluate(atom);
-    running.finish(atom, halt)
+    running.finish(halt)
 }
 
 impl<'r> Running<'r> {
@@ -330,14 +328,13 @@ impl<'r> Running<'r> {
         self.fail()
     }
 
-    fn finish(mut self, atom: &Atom, halt: Halt) -> Answer {
+    fn finish(mut self, halt: Halt) -> Answer {
         let (mut limit, mut stop) = (None, None);
         match *halt.0 {
             Reason::Complete => {}
             Reason::Limit(reached) => limit = Some(reached),
             Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
             Reason::Stop(reason) => stop = Some(reason),
-            Reason::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
         }
         if limit.is_some() {
             self.add_results_so_far();

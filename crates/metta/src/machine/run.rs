@@ -11,7 +11,7 @@ use super::code::{
     Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
     WRAPPER,
 };
-use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
+use super::values::{EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -25,6 +25,10 @@ pub(super) struct Trying {
     pub(super) trail: usize,
     pub(super) heap: Mark,
     pub(super) foreign: usize,
+    /// Behind which place the call was made.
+    pub(super) from: Pc,
+    /// Its place in the group.
+    pub(super) rule: u32,
     /// Whether a rule before it has matched.
     pub(super) matched: bool,
 }
@@ -273,7 +277,9 @@ impl Running<'_> {
             Instruction::Apply { head, count, type_id, site, tail, same } => {
                 self.apply(head, count, (type_id, same), site, tail)
             }
-            Instruction::Unreduced { function } => self.give_unreduced(function),
+            Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
+            Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
+            Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.m.values.make_form_variable(index)?;
                 self.m.put(dst, variable)
@@ -319,8 +325,7 @@ impl Running<'_> {
     #[inline(always)]
     fn write_arguments(&mut self, arguments: u32, to: usize) -> Option<usize> {
         let Arguments { sources, or, .. } = &self.m.code.arguments[arguments as usize];
-        let mut place = to;
-        for source in sources {
+        for (place, source) in (to..).zip(sources) {
             let value = match *source {
                 Source::Leaf(leaf) => leaf,
                 Source::Slot(slot) => self.m.slot(slot),
@@ -333,7 +338,6 @@ impl Running<'_> {
                 },
             };
             self.m.stack[place] = value.bits();
-            place += 1;
         }
         Some(sources.len())
     }
@@ -435,8 +439,8 @@ impl Running<'_> {
                 Ok(())
             }
             Kind::Group(group) => self.enter_group(group),
-            Kind::Constructor => self.give_unreduced(function),
-            Kind::Stale | Kind::Interpreted => self.interpret_call(function),
+            Kind::Constructor => self.give_unreduced(function, self.m.pc),
+            Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
         }
     }
 
@@ -562,7 +566,11 @@ impl Running<'_> {
             tag::VARIABLE | tag::MARKED => Some(value),
             INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
-            tag::EXPRESSION if type_id == 0 && self.m.values.heap.note(value) == self.m.note => Some(value.marked()),
+            tag::EXPRESSION => match self.m.values.heap.note(value) {
+                note if note == self.m.note && type_id == 0 => Some(value.marked()),
+                EVALUATED_OPEN if !self.m.mentions_bound_now(value) => Some(value),
+                _ => None,
+            },
             _ if value == EMPTY => Some(value),
             _ => None,
         }

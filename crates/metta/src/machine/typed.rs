@@ -87,7 +87,11 @@ impl Running<'_> {
     fn is_certain(&mut self, asked: &Asked, work: &mut Vec<Asked>) -> bool {
         let Asked { value, type_id, is_deep } = *asked;
         let value = self.m.values.heap.walk(value);
-        if type_id == 0 || value.tag() == tag::VARIABLE || is_deep && type_id == self.m.atom_type {
+        if value.tag() == tag::VARIABLE || is_deep && type_id == self.m.atom_type {
+            return true;
+        }
+        // Of what may be of any type, only a call of a typed function can hold an error.
+        if type_id == 0 && !self.is_of_typed_function(value) {
             return true;
         }
         if value.tag() == TERM {
@@ -123,6 +127,15 @@ impl Running<'_> {
             }
         }
         true
+    }
+
+    fn is_of_typed_function(&mut self, value: Ref) -> bool {
+        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
+            return false;
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        let arity = self.m.values.heap.length(value) - 1;
+        head.tag() == SYMBOL && matches!(self.head_kind(head, arity), HeadKind::Typed(_))
     }
 
     /// Whether a result of one type may stand where another is expected; kept for ever, as types do not change.
@@ -260,6 +273,7 @@ impl Running<'_> {
             return self.give_tuple(length);
         }
         let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        self.m.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }
 }

@@ -5,7 +5,7 @@
 //! counts after everything that may have changed them.
 
 use super::code::TypeId;
-use super::values::{FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
 use super::{Machine, Running};
 use crate::names;
 use crate::operation::Operation;
@@ -371,7 +371,7 @@ impl Machine {
     /// Rules have changed; or types, too.
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.version += 1;
-        if self.note == u16::MAX {
+        if self.note == EVALUATED_OPEN - 1 {
             self.values.heap.clear_notes();
             self.note = 0;
         }

@@ -7,8 +7,8 @@
 
 use super::choices::To;
 use super::code::{Data, DataSlot, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
-use super::values::{FOREIGN, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
-use super::{Halt, Machine, Reason, Running};
+use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
+use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
 use space::{Atom, Grounded};
@@ -74,14 +74,17 @@ impl Running<'_> {
             self.m.pc = elsewhere;
             return Ok(());
         }
-        assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
+        debug_assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
         let trying = self.m.trying;
+        if or != NEXT_RULE {
+            return self.no_match(or);
+        }
         if trying.matched {
-            return Err(Reason::SpaceInside.into());
+            return self.try_rule_with_spaces();
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;
-        self.interpret_call(function)
+        self.interpret_call(function, trying.from)
     }
 
     pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
@@ -139,7 +142,10 @@ impl Running<'_> {
         };
         for place in 0..self.m.code.shapes[shape as usize].variables.len() {
             let (slot, name) = self.m.code.shapes[shape as usize].variables[place];
-            let made = self.m.values.variable(name)?;
+            let made = match name.tag() {
+                INTEGER => self.m.values.make_form_variable(name.payload())?,
+                _ => self.m.values.variable(name)?,
+            };
             self.m.set_slot(slot, made);
         }
         let value = self.build(template)?;
@@ -216,10 +222,14 @@ impl Running<'_> {
         Ok(Step::Over)
     }
 
-    /// The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the second to the first.
+    /// The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the
+    /// second to the first.
     fn unify_variables(&mut self, left: Ref, right: Ref) {
-        let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
-        let left_stays = both_written || left.payload() < right.payload();
+        let left_stays = match [left, right].map(|variable| self.m.values.is_written(variable)) {
+            [true, _] => true,
+            [false, true] => false,
+            [false, false] => left.payload() < right.payload(),
+        };
         if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
     }
 
@@ -335,11 +345,11 @@ impl Running<'_> {
     /// Calls what was thought to be data.
     #[cold]
     fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
-        let Data { function, site, .. } = self.m.code.data[data as usize];
+        let Data { function, site, is_same, .. } = self.m.code.data[data as usize];
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom, !is_same))
     }
 
     /// A value with everything bound in it put in.
@@ -427,7 +437,7 @@ impl Machine {
         mentions
     }
 
-    fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
+    pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {

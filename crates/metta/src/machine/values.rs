@@ -32,6 +32,9 @@ const INTEGER_MAX: i64 = (1 << 28) - 1;
 /// From here on a label is the number of a variable that is known by name and number; below, the name alone.
 pub(super) const NAMED: u32 = 1 << 31;
 
+/// What an expression that holds variables is noted with when it counts as evaluated, until one of them is bound.
+pub(super) const EVALUATED_OPEN: u16 = u16::MAX;
+
 /// `True`.
 pub(super) const TRUE: Ref = Ref::new(FOREIGN, 0);
 /// `False`.
@@ -387,9 +390,11 @@ impl Values {
                     break;
                 }
                 let whole = self.heap.expression(&mut self.region, &top.done)?;
-                let is_marked = top.atom.is_evaluated()
-                    && top.done.first() != Some(&ERROR)
-                    && Atom::Expression(top.atom.clone()).is_ground();
+                let is_evaluated = top.atom.is_evaluated() && top.done.first() != Some(&ERROR);
+                let is_marked = is_evaluated && Atom::Expression(top.atom.clone()).is_ground();
+                if is_evaluated && !is_marked {
+                    self.heap.set_note(whole, EVALUATED_OPEN);
+                }
                 made = Some(if is_marked { whole.marked() } else { whole });
                 open.pop();
                 if open.is_empty() {

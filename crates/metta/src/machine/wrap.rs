@@ -83,7 +83,7 @@ impl Running<'_> {
         let call = self.m.values.copy_of(wrapper)?;
         self.m.values.heap.set_note(call, 0);
         self.m.values.heap.set_child(call, last, value);
-        self.interpret(call, To::Frame, |call| Task::Call(call, names::undefined()))
+        self.interpret(call, To::Frame, |call| Task::Call(call, names::undefined(), true))
     }
 }
 

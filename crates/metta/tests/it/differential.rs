@@ -1,7 +1,7 @@
 //! Generated programs, run in two ways, print the same.
 //!
 //! `MNEMON_SEEDS=A..B` runs other programs than usual, `MNEMON_FEATURES=types,match` those with these features only
-//! (`-types,-match`: without them).
+//! (`-types,-match`: without them), `MNEMON_SIZE=8` longer ones.
 
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
@@ -17,8 +17,14 @@ fn features() -> Features {
     Features::all().narrowed(&words).unwrap_or_else(|error| panic!("MNEMON_FEATURES: {error}"))
 }
 
+/// How long programs are now.
+fn size() -> usize {
+    let size = std::env::var("MNEMON_SIZE").unwrap_or_default();
+    if size.is_empty() { SIZE } else { size.parse().unwrap_or_else(|_| panic!("MNEMON_SIZE={size}: write a number")) }
+}
+
 fn program(seed: u64) -> String {
-    generate::program(seed, features(), SIZE)
+    generate::program(seed, features(), size())
 }
 
 /// What a run printed, and how it ended.

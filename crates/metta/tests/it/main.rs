@@ -6,6 +6,7 @@ mod choosing;
 mod determinism;
 mod differential;
 mod evaluation;
+mod evaluators;
 mod garbage;
 mod gates;
 mod generated;

@@ -1,5 +1,6 @@
 //! Bodies: values, calls and construction of data.
 
+use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
@@ -36,6 +37,11 @@ impl Compiler<'_, '_> {
             }
             leaf => self.leaf(leaf, type_id, dest),
         }
+    }
+
+    /// Evaluates what a rule or a form says: an error there is final, also one that is no whole one.
+    pub(super) fn reduct(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        if dest == Dest::Tail && names::is_error(atom) { self.raw(atom, dest) } else { self.value(atom, type_id, dest) }
     }
 
     /// An atom as it stands.
@@ -133,6 +139,15 @@ impl Compiler<'_, '_> {
                 self.state.is_stale = true;
             }
         }
+    }
+
+    /// A rule that says what one of its variables stands for.
+    pub(super) fn variable_body(&mut self, variable: &Variable, type_id: TypeId) {
+        let (slot, function) = (self.slot_of(variable), self.function);
+        if self.is_settled(slot, type_id) {
+            return self.finish(slot, Dest::Tail);
+        }
+        self.emit(Instruction::Body { slot, type_id, function });
     }
 
     pub(super) fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
@@ -240,6 +255,7 @@ impl Compiler<'_, '_> {
         };
         let site = self.site(dst, Some(block));
         self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
+        self.note_call(if same { CallOrigin::Same } else { CallOrigin::Other }, false);
         if dest != Dest::Tail {
             self.forget_from(block);
             self.mark_live(dst);
@@ -346,10 +362,12 @@ impl Compiler<'_, '_> {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCallWith { function, arguments: list });
+                self.note_call(CallOrigin::Same, false);
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, None);
                 self.emit(Instruction::CallWith { function, arguments: list, site });
+                self.note_call(CallOrigin::Same, false);
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -392,18 +410,22 @@ impl Compiler<'_, '_> {
             self.value(argument, 0, Dest::Slot(dst));
         }
         self.errors = outer;
-        self.call_block(function, block, label, dest);
+        let formals = vec![Formal::Typed(0); arguments.len()];
+        let origin = self.origin_of(function, &formals, arguments, block);
+        self.call_block(function, block, (label, origin), dest);
     }
 
     /// The call itself, its arguments laid out; the label is that of its barrier, if it has one.
-    fn call_block(&mut self, function: u32, block: Slot, label: Option<Label>, dest: Dest) {
+    fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCall { function, at: block });
+                self.note_call(origin, true);
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, Some(block));
                 self.emit(Instruction::Call { function, site, begun: label.is_some() });
+                self.note_call(origin, false);
                 self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
@@ -468,7 +490,8 @@ impl Compiler<'_, '_> {
         let label = begins.then(|| self.begin_barrier(block + 2));
         self.typed_arguments(formals, arguments, block + HEADER as Slot);
         self.errors = outer;
-        self.call_block(function, block, label, dest);
+        let origin = self.origin_of(function, formals, arguments, block);
+        self.call_block(function, block, (label, origin), dest);
     }
 
     /// Puts arguments into slots in a row, each as its type says.

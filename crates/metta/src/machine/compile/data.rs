@@ -8,7 +8,7 @@
 
 use super::{Compiler, Dest, Errors, Label, Later, State};
 use crate::machine::code::{Data, DataSlot, Instruction, Pc, Slot};
-use crate::machine::types::HeadKind;
+use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::{COMPOUND, EMPTY, ERROR};
 use crate::names;
 use crate::operation::Operation;
@@ -73,8 +73,11 @@ impl Compiler<'_, '_> {
             }
         }
         self.errors = outer;
+        if dest == Dest::Tail {
+            return;
+        }
         if !begins {
-            return if dest == Dest::Tail { () } else { self.finish(dst, dest) };
+            return self.finish(dst, dest);
         }
         let target = self.target(dest);
         self.forget_from(begun);
@@ -212,9 +215,22 @@ impl Compiler<'_, '_> {
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
-                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
-                    && !self.run.has_rules(head, arity as Slot)
-                    && children[1..].iter().all(|child| self.is_same(child))
+                let formals = match self.run.head_kind(head, arity) {
+                    HeadKind::Untyped => vec![Formal::Typed(0); arity],
+                    HeadKind::Raw { .. } => vec![Formal::Raw; arity],
+                    HeadKind::Typed(signature) => signature.formals,
+                    HeadKind::Parametric(function) => {
+                        let formals = crate::types::function_parts(&function).0;
+                        let is_raw =
+                            |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
+                        let formal = |formal| if is_raw(formal) { Formal::Raw } else { Formal::Typed(0) };
+                        formals.iter().map(formal).collect()
+                    }
+                    HeadKind::Other => return false,
+                };
+                let mut pairs = formals.iter().zip(&children[1..]);
+                !self.run.has_rules(head, arity as Slot)
+                    && pairs.all(|(formal, child)| !matches!(formal, Formal::Typed(_)) || self.is_same(child))
             }
             _ => true,
         }

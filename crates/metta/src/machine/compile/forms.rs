@@ -118,6 +118,10 @@ impl Compiler<'_, '_> {
 
     fn conditional(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
         let [condition, then, otherwise] = parts;
+        if is_odd(then) || is_odd(otherwise) {
+            // What is entered or left as it stands is so for the call, which the rule of the library shows.
+            return self.named(atom, type_id, dest);
+        }
         let mut guards = Vec::new();
         let bool_type = self.run.m.bool_type;
         if !self.agrees(condition, bool_type, false, &mut guards) {
@@ -146,13 +150,13 @@ impl Compiler<'_, '_> {
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.value(then, type_id, dest);
+        self.reduct(then, type_id, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
         self.place(otherwise_label);
         self.state = before;
-        self.value(otherwise, type_id, dest);
+        self.reduct(otherwise, type_id, dest);
     }
 
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
@@ -182,6 +186,7 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        let is_new = self.is_new_variable(pattern);
         if self.is_form {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
@@ -189,7 +194,7 @@ impl Compiler<'_, '_> {
         let slot = self.slot();
         self.argument(value, 0, slot);
         let miss = self.label();
-        if matches!(pattern, Atom::Variable(_)) {
+        if is_new {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
         } else {
             let value = self.stand_in(slot);
@@ -197,7 +202,12 @@ impl Compiler<'_, '_> {
             self.or_space(miss, None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::To(miss));
-        self.value(body, 0, dest);
+        self.reduct(body, 0, dest);
+    }
+
+    /// Whether a pattern is a variable that stands for nothing yet, so that it matches whatever it meets.
+    fn is_new_variable(&self, pattern: &Atom) -> bool {
+        matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable))
     }
 
     /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
@@ -251,7 +261,8 @@ impl Compiler<'_, '_> {
 
     fn case(&mut self, atom: &Atom, subject: &Atom, branches: &Atom, type_id: TypeId, dest: Dest) {
         let is_static = branches.children().is_some_and(|branches| {
-            branches.iter().all(|branch| branch.children().is_some_and(|pair| pair.len() == 2))
+            let is_pair = |pair: &[Atom]| pair.len() == 2 && !is_odd(&pair[1]);
+            branches.iter().all(|branch| branch.children().is_some_and(is_pair))
         });
         if !is_static {
             return self.plain(atom, type_id, dest);
@@ -279,7 +290,7 @@ impl Compiler<'_, '_> {
         for [pattern, body] in pairs {
             self.state = before.clone();
             let next = self.label();
-            if !matches!(pattern, Atom::Variable(_)) {
+            if !self.is_new_variable(pattern) {
                 self.or_space(next, Some(marks), rest.clone(), type_id, dest);
             }
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
@@ -287,7 +298,7 @@ impl Compiler<'_, '_> {
             } else {
                 self.pattern(found, pattern, Or::To(next));
             }
-            self.value(body, 0, dest);
+            self.reduct(body, 0, dest);
             if let Some(join) = join {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
@@ -373,7 +384,9 @@ impl Compiler<'_, '_> {
             [left, right] if logic_of(name).is_some() => {
                 self.logic(logic_of(name).expect("it is one"), left, right, dest);
             }
-            [list] if name == "superpose" => self.superpose(list, dest),
+            [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
+                self.superpose(list, dest);
+            }
             _ if self.on_space(name, &kind, atom, type_id, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
         }
@@ -595,4 +608,9 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
+}
+
+/// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.
+pub(super) fn is_odd(answer: &Atom) -> bool {
+    answer.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(answer)
 }

@@ -2,6 +2,7 @@
 
 use super::{Compiler, DEPTH_MAX, Fix, Label};
 use crate::machine::code::{Instruction, NEXT_RULE, Pc, Shape, Slot};
+use crate::machine::values::INTEGER;
 use region::Ref;
 use space::{Atom, Expression, Variable, variables};
 
@@ -44,6 +45,7 @@ impl Compiler<'_, '_> {
                     false
                 }
                 None => {
+                    self.name_in_form(variable, slot);
                     self.put_variable(variable, slot);
                     self.mark_live(slot);
                     true
@@ -63,6 +65,14 @@ impl Compiler<'_, '_> {
                 self.emit_or(Instruction::MatchLeaf { slot, leaf, or: NEXT_RULE }, or);
                 false
             }
+        }
+    }
+
+    /// A variable that the form wrote keeps its name where it meets one that a rule has made.
+    fn name_in_form(&mut self, variable: &Variable, slot: Slot) {
+        if self.is_form && !self.state.facts.contains_key(&slot) {
+            let index = self.run.m.values.form_variable(variable);
+            self.emit(Instruction::NameVariable { slot, index });
         }
     }
 
@@ -91,7 +101,10 @@ impl Compiler<'_, '_> {
             .into_iter()
             .filter(|variable| !known.contains(variable))
             .map(|variable| {
-                let name = self.run.m.values.symbol(variable.name());
+                let name = match self.is_form {
+                    true => Ref::new(INTEGER, self.run.m.values.form_variable(&variable)),
+                    false => self.run.m.values.symbol(variable.name()),
+                };
                 (self.state.variables[&variable], name)
             })
             .collect();

@@ -8,7 +8,7 @@
 use super::made::loop_of;
 use super::{Compiler, Dest, Errors, Later};
 use crate::interpreter::is_instruction;
-use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, Part, Slot, TypeId, What};
+use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, NO_FUNCTION, Part, Slot, TypeId, What};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::small;
 use crate::names;
@@ -374,10 +374,18 @@ impl Compiler<'_, '_> {
         self.state.variables.remove(item);
         let call = Atom::expression([children[0].clone(), list, children[2].clone(), children[3].clone()]);
         let error = names::error(call, Atom::symbol(names::NO_RETURN));
-        let template = self.template(&error);
+        let template = self.template_of_form(made, &error);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
         self.emit(Instruction::Return { slot });
+    }
+
+    /// The template of what is shown of a loop: there the variables of a form keep their names.
+    fn template_of_form(&mut self, made: &Made, atom: &Atom) -> u32 {
+        let inside = std::mem::replace(&mut self.is_form, made.is_form);
+        let template = self.template(atom);
+        self.is_form = inside;
+        template
     }
 
     fn fold_step(&mut self, made: &Made, template: &Atom, next: Slot) {
@@ -396,8 +404,8 @@ impl Compiler<'_, '_> {
 
     fn loop_end(&mut self, made: &Made, kind: Loop, template: &Atom, found: Slot) {
         if kind == Loop::Fold {
-            let call = self.template(&made.call);
-            self.emit(Instruction::Leave { slot: found, type_id: 0, call });
+            let call = self.template_of_form(made, &made.call);
+            self.emit(Instruction::Leave { slot: found, type_id: 0, call, function: NO_FUNCTION });
             return;
         }
         let slot = self.slot();

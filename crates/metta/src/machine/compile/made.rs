@@ -6,7 +6,7 @@
 
 use super::{Compiler, Dest, TooLarge};
 use crate::machine::Running;
-use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, Slot, TypeId, What};
+use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, NO_FUNCTION, Slot, TypeId, What};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
@@ -98,7 +98,10 @@ impl Compiler<'_, '_> {
 
     /// Calls a function made for an expression; the slots of further arguments follow those of its variables.
     pub(super) fn made(&mut self, call: &Atom, what: What, type_id: TypeId, further: &[Slot], dest: Dest) {
-        self.make_shared(call);
+        // The variables of a loop's template are new for each element, whatever else has their names.
+        if !matches!(what, What::Loop { .. }) {
+            self.make_shared(call);
+        }
         let known = |variable: &Variable| self.state.variables.contains_key(variable);
         let captured: Box<[Variable]> = variables(call).into_iter().filter(known).collect();
         let sources: Vec<Slot> =
@@ -133,7 +136,7 @@ impl Compiler<'_, '_> {
             What::Minimal(code) => {
                 let slot = self.minimal_value(code);
                 let call = self.template(&made.call);
-                self.emit(Instruction::Leave { slot, type_id: made.type_id, call });
+                self.emit(Instruction::Leave { slot, type_id: made.type_id, call, function: NO_FUNCTION });
             }
             What::Body(body) => self.value(body, made.type_id, Dest::Tail),
             What::Loop { kind, item, found, template } => {
@@ -179,7 +182,8 @@ impl Running<'_> {
         };
         let pc = self.m.code.instructions.len() as u32;
         let mut compiler = Compiler::new(self, count, whole);
-        (compiler.is_form, compiler.function) = (made.is_form, function);
+        let is_loop = matches!(made.what, What::Loop { .. });
+        (compiler.is_form, compiler.function) = (made.is_form && !is_loop, function);
         let is_coded = compiler.made_code(made).is_ok();
         let mut slots = compiler.most;
         let mut begin = pc;

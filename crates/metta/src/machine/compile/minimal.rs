@@ -39,7 +39,8 @@ impl Compiler<'_, '_> {
     pub(super) fn function_body(&mut self, count: usize, body: &Atom, type_id: TypeId) {
         let call = self.own_call(count);
         let slot = self.run_function(body, call);
-        self.emit(Instruction::Leave { slot, type_id, call });
+        let function = self.function;
+        self.emit(Instruction::Leave { slot, type_id, call, function });
     }
 
     /// The body of a rule for a call whose results are not evaluated further.

@@ -1,0 +1,64 @@
+//! Whether the arguments of a call are what is written, which says whether a call that nothing reduces came to itself.
+
+use super::Compiler;
+use crate::machine::code::{Maybe, Origin, Slot};
+use crate::machine::types::Formal;
+use space::{Atom, variables};
+
+/// What is known of the arguments of a call when its code is written.
+#[derive(Clone, Copy)]
+pub(super) enum CallOrigin {
+    Same,
+    Other,
+    Maybe(Maybe),
+}
+
+impl Compiler<'_, '_> {
+    /// Where the arguments of a call come from that are laid out from a slot on.
+    pub(super) fn origin_of(
+        &mut self,
+        function: u32,
+        formals: &[Formal],
+        arguments: &[Atom],
+        block: Slot,
+    ) -> CallOrigin {
+        let mut first = None;
+        for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
+            if matches!(formal, Formal::Raw | Formal::Expression) || self.is_same(argument) {
+                continue;
+            }
+            let Some(head) = argument.head().and_then(|head| self.run.m.values.constant_leaf(head)) else {
+                return CallOrigin::Other;
+            };
+            first = first.or(Some((index, head)));
+        }
+        let Some((index, head)) = first else { return CallOrigin::Same };
+        let is_kept = |atom: &Atom| {
+            variables(atom).iter().all(|variable| self.state.variables.get(variable).is_some_and(|&slot| slot < block))
+        };
+        if !arguments.iter().all(is_kept) {
+            return CallOrigin::Other;
+        }
+        let head_of_call = self.run.m.code.functions[function as usize].head;
+        let name = self.run.m.leaf_atom(head_of_call);
+        let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
+        let template = self.template(&call);
+        CallOrigin::Maybe(Maybe { index, head, template })
+    }
+
+    /// Notes that of the call that was just written.
+    pub(super) fn note_call(&mut self, origin: CallOrigin, is_tail: bool) {
+        let here = self.here();
+        let code = &mut self.run.m.code;
+        match origin {
+            CallOrigin::Same => code.note_origin(here, Origin::Unchanged),
+            // The frame that would tell is gone.
+            CallOrigin::Maybe(_) if is_tail => {}
+            CallOrigin::Maybe(maybe) => {
+                code.note_origin(here, Origin::Maybe);
+                code.maybes.insert(here, maybe);
+            }
+            CallOrigin::Other => {}
+        }
+    }
+}

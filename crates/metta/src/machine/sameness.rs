@@ -1,0 +1,172 @@
+//! Whether a call that nothing reduces is what was to be evaluated: then it counts as evaluated for good.
+//!
+//! 1. An expression that comes to itself, child by child, is marked as evaluated, as in the interpreter: rules that are
+//!    added later do not reduce it. One that has come out of another expression is not.
+//! 2. That is known where the call is made (`Code::origins`), so the place behind the call is kept while its rules are
+//!    tried. What is evaluated without code compares its children with what they were.
+//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
+//! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
+
+use super::code::{CHANGED, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, TypeId, UNCHANGED};
+use super::evaluate::CHILDREN;
+use super::values::{EVALUATED_OPEN, NOT_REDUCIBLE, TERM};
+use super::{Halt, Machine, Running};
+use crate::interpreter::Task;
+use crate::machine::choices::To;
+use region::{Ref, tag};
+
+/// How many values are looked at to find out whether a value is ground, or what it was.
+const LOOKED_AT_MAX: usize = 48;
+
+impl Running<'_> {
+    /// Whether the children of the tuple at hand came to themselves, as a place that a call is made from.
+    pub(super) fn how_children_came(&mut self, length: usize) -> Result<Pc, Halt> {
+        let mut budget = LOOKED_AT_MAX;
+        for index in 0..length {
+            let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
+            if !self.is_what_it_was(result, child, &mut budget)? {
+                return Ok(CHANGED);
+            }
+        }
+        Ok(UNCHANGED)
+    }
+
+    fn is_what_it_was(&mut self, result: Ref, child: Ref, budget: &mut usize) -> Result<bool, Halt> {
+        let mut pairs = vec![(result, child)];
+        while let Some((left, right)) = pairs.pop() {
+            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
+            if left.unmarked() == right.unmarked() {
+                continue;
+            }
+            let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+            if !compound(left) || !compound(right) {
+                if compound(left) || compound(right) || !self.m.values.equal_leaves(left, right) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let (left, right) = (self.opened(left)?, self.opened(right)?);
+            let heap = &self.m.values.heap;
+            if heap.length(left) != heap.length(right) || heap.length(left) > *budget {
+                return Ok(false);
+            }
+            *budget -= heap.length(left);
+            pairs.extend(heap.children(left).iter().copied().zip(heap.children(right).iter().copied()));
+        }
+        Ok(true)
+    }
+
+    /// Whether a call that was made before a place has the arguments that were written there.
+    pub(super) fn came_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
+        match self.m.code.origin(from) {
+            Origin::Unchanged => return Ok(true),
+            Origin::Changed => return Ok(false),
+            Origin::Maybe => {}
+        }
+        let Some(Maybe { index, head, template }) = self.m.code.maybes.get(&from).copied() else { return Ok(false) };
+        let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
+        if !argument.is_expression() || self.m.values.heap.children(argument).first() != Some(&head) {
+            return Ok(false);
+        }
+        let callee = self.m.base;
+        self.m.base = self.m.stack[callee + 1] as usize;
+        let written = self.build(template);
+        self.m.base = callee;
+        self.is_what_it_was(call, written?, &mut { LOOKED_AT_MAX })
+    }
+
+    /// Whether a function is left whose call has the arguments that were written.
+    pub(super) fn leaves_unchanged(&mut self, function: u32, call: Ref) -> Result<bool, Halt> {
+        if function == NO_FUNCTION {
+            return Ok(true);
+        }
+        let place = self.m.site(self.m.stack[self.m.base]).pc;
+        let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
+        match called {
+            Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
+                if called == function =>
+            {
+                self.came_unchanged(call, place)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The call of a function stands for itself because a rule says so.
+    pub(super) fn give_unreduced_by_rule(&mut self, function: u32) -> Result<(), Halt> {
+        let trying = self.m.trying;
+        let is_tried = self.m.code.groups.get(trying.group as usize).is_some_and(|group| group.function == function);
+        self.give_unreduced(function, if is_tried { trying.from } else { CHANGED })
+    }
+
+    /// What a rule says whose body is a variable.
+    pub(super) fn give_body(&mut self, slot: Slot, type_id: TypeId, function: u32) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if value == NOT_REDUCIBLE {
+            return self.give_unreduced_by_rule(function);
+        }
+        if self.is_code(value, true)? {
+            let call = self.call_of(function)?;
+            let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, value])?;
+            let type_atom = self.type_atom(type_id);
+            return self.interpret(both, To::Frame, |both| {
+                let both = both.children().expect("it is a pair");
+                Task::Code(both[0].clone(), both[1].clone(), type_atom)
+            });
+        }
+        match self.settled(value, type_id) {
+            Some(settled) => self.give(settled),
+            None if type_id == self.m.atom_type => self.give(value),
+            None => self.evaluate_here(value, type_id),
+        }
+    }
+
+    /// An unbound variable that a rule has made becomes one of the form.
+    pub(super) fn name_variable(&mut self, slot: Slot, index: u32) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if value.tag() == tag::VARIABLE && !self.m.values.is_written(value) {
+            let named = self.m.values.make_form_variable(index)?;
+            self.m.bind(value, named);
+        }
+        Ok(())
+    }
+}
+
+impl Machine {
+    /// An expression that came to itself: marked, or noted if it holds variables.
+    pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
+        if self.values.heap.note(call) == self.note {
+            return call.marked();
+        }
+        match self.is_ground_or_open(call) {
+            Some(true) => call.marked(),
+            Some(false) => {
+                self.values.heap.set_note(call, EVALUATED_OPEN);
+                call
+            }
+            None => call,
+        }
+    }
+
+    /// Whether an expression is ground; `None` if it holds bound variables or is large.
+    fn is_ground_or_open(&self, call: Ref) -> Option<bool> {
+        let (mut work, mut budget, mut is_ground) = (vec![call], LOOKED_AT_MAX, true);
+        while let Some(expression) = work.pop() {
+            for &child in self.values.heap.children(expression) {
+                match child.tag() {
+                    tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
+                    tag::VARIABLE => is_ground = false,
+                    tag::EXPRESSION if self.values.heap.note(child) != self.note => work.push(child),
+                    _ => {}
+                }
+                budget = budget.checked_sub(1)?;
+            }
+        }
+        Some(is_ground)
+    }
+
+    /// Whether a bound variable occurs in an expression.
+    pub(super) fn mentions_bound_now(&self, value: Ref) -> bool {
+        self.any_mentions_bound(&mut vec![value])
+    }
+}

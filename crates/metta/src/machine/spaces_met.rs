@@ -1,0 +1,99 @@
+//! A rule whose pattern meets a space inside of an argument, after another rule of the call has matched.
+//!
+//! What has been done for the rules before cannot be taken back, so the interpreter cannot have the whole call. This rule
+//! alone is matched as the specification has it, a pattern that meets a space being a query of it; the interpreter evaluates
+//! what it says in each of the ways, and the rules that are left are tried after it.
+
+use super::choices::{ChoiceKind, Gathered, To};
+use super::code::{HEADER, NEXT_RULE, REDUCE, TypeId};
+use super::run::{NONE, Trying};
+use super::values::Scope;
+use super::{Halt, Running};
+use crate::interpreter::{Task, is_function};
+use crate::names;
+use rustc_hash::FxHashMap;
+use space::{Atom, Bindings, Rewrite, Solution, Unifier, Variable, rewrite, variables};
+
+impl Running<'_> {
+    /// Tries the rule at hand as the specification has it.
+    pub(super) fn try_rule_with_spaces(&mut self) -> Result<(), Halt> {
+        let trying = self.m.trying;
+        self.m.undo_to(trying.trail);
+        let function = self.m.code.groups[trying.group as usize].function;
+        let type_id = self.m.code.functions[function as usize].type_id;
+        let call = self.call_of(function)?;
+        let mut scope = Scope::default();
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        let ways = self.ways_of_rule(&trying, &call);
+        if ways.is_empty() {
+            return self.no_match(NEXT_RULE);
+        }
+        let mut results = Vec::new();
+        for (solution, body) in ways {
+            results.extend(self.results_of_body(&call, solution, body, type_id, &mut scope)?);
+        }
+        self.choose_further_rules(&trying);
+        self.deliver_all(results, To::Frame)
+    }
+
+    /// The ways in which a call matches the rule, with what the rule says then.
+    fn ways_of_rule(&mut self, trying: &Trying, call: &Atom) -> Vec<(Solution, Atom)> {
+        let group = &self.m.code.groups[trying.group as usize];
+        let (patterns, body) = group.sources[trying.rule as usize].clone();
+        let source = &mut self.runner.variables;
+        let mut renamed: FxHashMap<Variable, Atom> = FxHashMap::default();
+        let mut own = |atom: &Atom| {
+            let put_in = |variable: &Variable| {
+                let new = || Atom::Variable(source.fresh(variable.name()));
+                Rewrite::Replace(renamed.entry(variable.clone()).or_insert_with(new).clone())
+            };
+            rewrite(atom, put_in).unwrap_or_else(|| atom.clone())
+        };
+        let (patterns, body) = (own(&Atom::expression(patterns)), own(&body));
+        let arguments = Atom::expression(call.children().map_or(Vec::new(), |children| children[1..].to_vec()));
+        let wanted = variables(&arguments);
+        let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
+        if !unifier.unify(&arguments, &patterns) {
+            return Vec::new();
+        }
+        let ways = unifier.finish();
+        ways.iter().map(|bindings| (bindings.solution_for(&wanted), bindings.resolve(&body))).collect()
+    }
+
+    /// What the body of a rule comes to, for one way in which it has matched.
+    fn results_of_body(
+        &mut self,
+        call: &Atom,
+        solution: Solution,
+        body: Atom,
+        type_id: TypeId,
+        scope: &mut Scope,
+    ) -> Result<Vec<Gathered>, Halt> {
+        let task = match () {
+            () if type_id == REDUCE && !is_function(&body) => {
+                return Ok(vec![self.load_result(solution, &body, scope)?]);
+            }
+            () if type_id == REDUCE => Task::Minimal(body),
+            () if body.is_symbol(names::NOT_REDUCIBLE) => return Ok(vec![self.load_result(solution, call, scope)?]),
+            () if is_function(&body) => Task::Code(call.clone(), body, self.type_atom(type_id)),
+            () => Task::Metta(body, self.type_atom(type_id)),
+        };
+        let found = self.hand_over(task);
+        let mut results = Vec::new();
+        for (further, atom) in self.accept_found(found)? {
+            let whole = solution.iter().cloned().chain(further).collect();
+            results.push(self.load_result(whole, &atom, scope)?);
+        }
+        Ok(results)
+    }
+
+    /// The rules behind this one become a choice.
+    fn choose_further_rules(&mut self, trying: &Trying) {
+        let Trying { group, list, next, from, .. } = *trying;
+        if next != NONE {
+            let function = self.m.code.groups[group as usize].function;
+            let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            self.m.push_choice(self.m.base, top, ChoiceKind::Rules { group, list, next, from });
+        }
+    }
+}

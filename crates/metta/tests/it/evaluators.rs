@@ -1,0 +1,160 @@
+//! What generated programs once showed to differ between the machine and the interpreter, each as small as it gets.
+
+use crate::harness::{line_of, unnumbered};
+use metta::{Evaluator, MemoryWorld, Runner};
+
+fn answers(evaluator: Evaluator, text: &str) -> Vec<String> {
+    let world = MemoryWorld::default();
+    let mut runner = Runner::new(Box::new(world));
+    runner.set_evaluator(evaluator);
+    let mut answers = Vec::new();
+    runner.run(text, &mut |_, answer| {
+        answers.push(line_of(answer));
+        Ok(())
+    });
+    answers
+}
+
+/// The last answer of each program is this in both evaluators.
+#[track_caller]
+fn check_both(programs: &[(&str, &str)]) {
+    let mut failures = Vec::new();
+    for (text, expected) in programs {
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let last = answers(evaluator, text).last().map(|line| unnumbered(line)).unwrap_or_default();
+            if last != *expected {
+                failures.push(format!("{text}\n  expected {expected}\n  {evaluator:?} gives {last}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_call_that_came_to_itself_is_not_reduced_by_a_rule_that_is_added_later() {
+    check_both(&[
+        (
+            "(= (f 1 $x) one)
+             !(let* (($b (f 2 (12 1))) ($c (add-atom &self (= (f 2 $x) two)))) $b)",
+            "[(f 2 (12 1))]",
+        ),
+        (
+            "(: f (-> Color Number)) (: green Color)
+             !(let $b (f green) ((add-atom &self (= (f $x) 5)) $b))",
+            "[(() (f green))]",
+        ),
+        (
+            "(: Cons (-> $t List List))
+             !(let* (($b (f blue (Cons -4 Nil))) ($c (add-atom &self (= (f $x $y) new)))) $b)",
+            "[(f blue (Cons -4 Nil))]",
+        ),
+        (
+            "(= (() $b) +) (= (f 0 0) 0)
+             !(let* (($b (f 1.0 (12 1))) ($c (add-atom &self (= (f $y (12 $z)) new)))) $b)",
+            "[(f 1.0 (12 1))]",
+        ),
+        // The argument of this one came to something else.
+        (
+            "(= (g) 7) (= (f 1) one)
+             !(let* (($b (f (g))) ($c (add-atom &self (= (f $x) new)))) $b)",
+            "[new]",
+        ),
+    ]);
+}
+
+#[test]
+fn a_call_with_variables_counts_as_evaluated_until_one_is_bound() {
+    let rules = "(= (f -4 $e) 7)
+         (= (f $c $y) (function (chain (eval 12) $x (return $x))))\n";
+    check_both(&[
+        (&format!("{rules} !(let $y (f $d $x) $y)"), "[7, (f $d $x)]"),
+        (&format!("{rules} !(let $y (f 1 2) $y)"), "[(f 1 2)]"),
+        (&format!("{rules} !(let $y (f -4 2) $y)"), "[7, (f -4 2)]"),
+    ]);
+}
+
+#[test]
+fn the_body_of_a_rule_that_is_a_variable_may_hold_code() {
+    check_both(&[
+        (
+            "(= (f $e $y) $e)
+             !(f (function (chain (eval g) $a (return $a))) b)",
+            "[(f (function (chain (eval g) $a (return $a))) b)]",
+        ),
+        ("(= (f $x) $x) !(f NotReducible)", "[(f NotReducible)]"),
+        ("(= (f $x) $x) (: f (-> Atom Atom)) !(f (function (return 5)))", "[5]"),
+        ("!(superpose ((function ()) 1))", "[1]"),
+        ("!(superpose ((function ())))", "[(Error (superpose ((function ()))) NoReturn)]"),
+        ("!(case 1 ((1 NotReducible) ($x 2)))", "[]"),
+        ("!(if (== 1 2) blue (function ()))", "[(Error (if False blue (function ())) NoReturn)]"),
+    ]);
+}
+
+#[test]
+fn an_error_that_a_rule_says_is_final() {
+    check_both(&[
+        ("!(let Z $z (Error))", "[(Error)]"),
+        ("(= (f) (Error a b c)) !(f)", "[(Error a b c)]"),
+        ("!(if True (Error) 1)", "[(Error)]"),
+        ("!(case 1 ((1 (Error))))", "[(Error)]"),
+        ("!(Error a b c)", "[(Error (Error a b c) IncorrectNumberOfArguments)]"),
+    ]);
+}
+
+#[test]
+fn types_of_arguments_of_any_type_are_looked_at() {
+    check_both(&[(
+        "(: f (-> Number %Undefined%)) !(let $v (f (eval)) add-atom)",
+        "[(Error (f (eval)) (BadArgType 1 Number (-> Atom Atom)))]",
+    )]);
+}
+
+#[test]
+fn variables_of_the_template_of_a_loop_are_new_for_each_element() {
+    check_both(&[
+        (
+            "(age red 2) (age red 0)
+             (= (f) (case 12 (($d (map-atom (1 5) $item (eval (match &self (age $z $c) 7)))) ($c other))))
+             !(f)",
+            "[(7 7), (7 7), (7 7), (7 7)]",
+        ),
+        ("!(let $all (map-atom (1 2) $item (eval (P $b))) (== (index-atom $all 0) (P $b)))", "[False]"),
+    ]);
+}
+
+#[test]
+fn a_variable_of_a_form_keeps_its_name() {
+    check_both(&[
+        ("(= (f $e) $a) !(case (f 1) (($c $c)))", "[$c]"),
+        ("(= (f $e) $a) !(case (f 1) (((P $c) $c)))", "[$c]"),
+    ]);
+}
+
+#[test]
+fn a_number_at_the_head_of_a_pattern_meets_its_equal() {
+    check_both(&[
+        ("(= (f (0.0 $e)) $e) !(f (0 12))", "[12]"),
+        ("(= (f (0 $e)) $e) !(f (0.0 12))", "[12]"),
+        ("(= (f (1 $e)) a) (= (f (2 $e)) b) (= (f (3 $e)) c) (= (f (P $e)) d) !(f (2.0 12))", "[b]"),
+    ]);
+}
+
+#[test]
+fn a_form_means_what_the_rules_of_its_parts_say() {
+    check_both(&[
+        ("(= ($f Key) rest) !(switch 1 ((1 $y)))", "[rest, $y]"),
+        ("(= (switch-minimal $a $b) mine) !(case 1 ((1 one)))", "[mine, one]"),
+    ]);
+}
+
+#[test]
+fn a_pattern_meets_a_space_after_another_rule_has_matched() {
+    let rules = "!(bind! &s (new-space)) !(add-atom &s (p 1)) !(add-atom &s (p 2))
+         (= (f $x) first) (= (f (P (p $x))) (found $x)) (= (f (Q $x)) never) (= (f $x) last)\n";
+    check_both(&[
+        (&format!("{rules} !(f (P &s))"), "[first, (found 1), (found 2), last]"),
+        (&format!("{rules} !(eval (f (P &s)))"), "[first, (found 1), (found 2), last]"),
+        ("!(let* (($s (new-space)) ($t (new-space)) ($s $t)) same)", "[]"),
+        ("(= (f $n) (P (let $s (new-space) (match $s $x 1)) (let $s (new-space) 2))) !(collapse (f 1))", "[()]"),
+    ]);
+}
