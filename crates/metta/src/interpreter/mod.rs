@@ -22,6 +22,7 @@ mod frame;
 mod metta;
 mod minimal;
 mod store;
+mod tabled;
 
 use crate::limits::{LimitReached, Watch};
 use crate::names;
@@ -71,6 +72,8 @@ pub(crate) enum Task {
     Metta(Atom, Atom),
     /// Make a call whose arguments are evaluated, its result of a type.
     Call(Atom, Atom),
+    /// The same without a look at its table, which the machine fills.
+    Untabled(Atom, Atom),
     /// Run the code that a call was reduced to, its result of a type.
     Code(Atom, Atom, Atom),
     /// Run as minimal MeTTa: `Empty` is a result like any other.
@@ -97,6 +100,7 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
         Task::Call(atom, type_atom) => Work::Call(atom, Target { type_atom, space: space.clone() }),
+        Task::Untabled(atom, type_atom) => Work::Untabled(atom, Target { type_atom, space: space.clone() }),
         Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
         Task::Minimal(atom) => Work::Minimal(atom),
         Task::Function(body, call) => {
@@ -125,6 +129,8 @@ enum Work {
     Reduct(Atom, Target),
     /// Make a call whose arguments are evaluated.
     Call(Atom, Target),
+    /// The same without a look at its table.
+    Untabled(Atom, Target),
     /// Run the code that a call was reduced to.
     Code(Atom, Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
@@ -164,6 +170,8 @@ enum BarrierKind {
     Collapse,
     /// The evaluation of an expression: errors only if there is nothing else.
     Expression,
+    /// A round of a tabled call.
+    Table,
 }
 
 /// A part of the evaluation whose results are collected.
@@ -193,6 +201,8 @@ struct Evaluation<'r> {
     store: Store,
     choices: Vec<Choice>,
     barriers: Vec<Barrier>,
+    /// The tabled calls that are being evaluated.
+    filling: Vec<tabled::Filling>,
     /// The frame on top of the current alternative's stack.
     frame: FrameRef,
     depth_max: usize,
@@ -207,6 +217,7 @@ impl<'r> Evaluation<'r> {
             store: Store::default(),
             choices: Vec::new(),
             barriers: Vec::new(),
+            filling: Vec::new(),
             frame: None,
             depth_max: 0,
             stop: None,
@@ -255,6 +266,10 @@ impl<'r> Evaluation<'r> {
             Work::Call(atom, target) => {
                 self.raise_barrier(BarrierKind::Expression);
                 self.metta_call(frame::Call { atom, changed: true, is_reduct: false }, target)
+            }
+            Work::Untabled(atom, target) => {
+                self.raise_barrier(BarrierKind::Expression);
+                self.untabled_call(frame::Call { atom, changed: true, is_reduct: false }, target)
             }
             Work::Code(call, code, target) => {
                 self.raise_barrier(BarrierKind::Expression);
@@ -372,6 +387,9 @@ impl<'r> Evaluation<'r> {
         if barrier.kind == BarrierKind::Collapse {
             return Some(Work::Return(pairs(barrier.results)));
         }
+        if barrier.kind == BarrierKind::Table {
+            return self.end_round(without_needless_errors(barrier.results));
+        }
         let results = without_needless_errors(barrier.results).into_iter();
         let alternatives = results.map(|Collected { solution, atom, itself }| {
             Alternative::new(solution, if itself { Work::Same(atom) } else { Work::Return(atom) })
@@ -406,6 +424,10 @@ impl<'r> Evaluation<'r> {
                 alternative.frames.iter().for_each(|waiting| roots.add_waiting(waiting));
             }
         }
+        for filling in &self.filling {
+            roots.add(filling.call());
+            roots.add(filling.type_atom());
+        }
         for barrier in &self.barriers {
             roots.add_frames(&barrier.parent);
             for collected in &barrier.results {
@@ -432,19 +454,12 @@ fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
 
 /// Whether a result counts whatever else is found.
 fn is_certain(result: &Atom) -> bool {
-    !names::is_error(result) || is_overflow(result)
+    !names::is_error(result) || names::is_overflow(result)
 }
 
 /// Whether two atoms are one expression in memory.
 fn is_one(left: &Atom, right: &Atom) -> bool {
     matches!((left, right), (Atom::Expression(left), Atom::Expression(right)) if left.shares_storage(right))
-}
-
-fn is_overflow(error: &Atom) -> bool {
-    error
-        .children()
-        .and_then(|children| children.get(2))
-        .is_some_and(|message| message.is_symbol(names::STACK_OVERFLOW))
 }
 
 /// The result of `collapse-bind`: a tuple of `(atom bindings)`.
@@ -492,7 +507,10 @@ impl Roots {
 
     fn add_work(&mut self, work: &Work) {
         match work {
-            Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, target) => {
+            Work::Metta(atom, target)
+            | Work::Reduct(atom, target)
+            | Work::Call(atom, target)
+            | Work::Untabled(atom, target) => {
                 self.add(atom);
                 self.add(&target.type_atom);
             }

@@ -69,6 +69,8 @@ pub(super) enum Purpose {
     List,
     /// The evaluation goes on with each, errors included, or with `Empty`.
     Subjects,
+    /// They are answers of a call of this function.
+    Table(u32),
 }
 
 /// A result with what it binds outside of the expression.
@@ -208,7 +210,7 @@ impl Running<'_> {
     }
 
     /// Binds a variable that an alternative has bound, again.
-    fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
+    pub(super) fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
         let variable = self.m.values.heap.walk(variable);
         if variable.tag() == tag::VARIABLE && variable != self.m.values.heap.walk(value) {
             self.m.bind(variable, value);
@@ -296,6 +298,7 @@ impl Running<'_> {
                 let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
                 self.resume(site, list)?;
             }
+            Purpose::Table(function) => self.end_round(function, results)?,
             Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
             Purpose::Expression if results.is_empty() => return Ok(false),
             Purpose::Subjects => self.deliver_all(results, To::Slot(site))?,

@@ -368,6 +368,8 @@ pub(super) enum Kind {
     Rule(Pc),
     /// Several rules, or one that may not match.
     Group(u32),
+    /// Entered through its tables.
+    Tabled,
     /// Something that the machine does not compile.
     Interpreted,
 }
@@ -443,6 +445,8 @@ pub(super) struct Code {
     pub(super) child_sites: Vec<u32>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<Made>>,
+    /// What stands beside the code of tabled functions.
+    pub(super) tabled: FxHashMap<u32, super::tabled::Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
 }

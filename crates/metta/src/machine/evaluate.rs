@@ -7,7 +7,7 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, REDUCE, Site, Slot, TypeId};
+use super::code::{Code, ESCAPE, Function, HEADER, Instruction, Kind, REDUCE, Site, Slot, TypeId};
 use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -356,12 +356,14 @@ impl Running<'_> {
     /// Hands the call of a function on the arguments of the frame at hand to the interpreter.
     pub(super) fn interpret_call(&mut self, function: u32) -> Result<(), Halt> {
         let call = self.call_of(function)?;
-        let type_id = self.m.code.functions[function as usize].type_id;
+        let Function { type_id, kind, .. } = self.m.code.functions[function as usize];
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom))
+        // The table of a tabled function is filled here.
+        let task = if matches!(kind, Kind::Tabled) { Task::Untabled } else { Task::Call };
+        self.interpret(call, To::Frame, |atom| task(atom, type_atom))
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.

@@ -21,6 +21,13 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Counts a call that is made again, its frame made.
+    pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
+        self.m.calls += 1;
+        self.m.fuel -= 1;
+        if self.m.fuel == 0 { self.look(function) } else { Ok(()) }
+    }
+
     /// Looks at the limits, where nothing is laid out for a collection of garbage.
     #[cold]
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {

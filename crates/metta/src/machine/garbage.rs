@@ -75,6 +75,7 @@ impl Machine {
 impl Running<'_> {
     /// Moves all that is reachable to a fresh region; the frame at hand holds so many arguments.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
+        let heap_bytes_max = self.heap_bytes_max();
         let m = &mut self.m;
         let mut fresh = m.values.heap.open();
         let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
@@ -99,7 +100,7 @@ impl Running<'_> {
         m.values.heap.close(old);
         m.age_choices();
         m.collections += 1;
-        m.set_collect_at(self.runner.limits.heap_bytes_max);
+        m.set_collect_at(heap_bytes_max);
         Ok(())
     }
 }

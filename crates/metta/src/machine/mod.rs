@@ -29,6 +29,7 @@ mod queries;
 mod run;
 mod special;
 mod states;
+mod tabled;
 mod terms;
 mod typed;
 mod types;
@@ -106,6 +107,8 @@ pub(crate) struct Machine {
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
     counts: [u64; space::CLASSES],
+    /// The version of the names of tabled functions that code was made for.
+    tabling: u32,
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
@@ -177,6 +180,7 @@ impl Machine {
             shapes: 1,
             note: 1,
             counts: [0; space::CLASSES],
+            tabling: 0,
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
@@ -260,7 +264,7 @@ impl<'r> Running<'r> {
         self.m.reset();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.stack.truncate(self.m.stack_max);
-        self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
+        self.limit_heap();
         if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
             self.m.watch(&space);
@@ -313,6 +317,11 @@ impl<'r> Running<'r> {
         let (mut limit, mut stop) = (None, None);
         match halt {
             Halt::Complete => {}
+            // What tables take of it is part of the limit.
+            Halt::Limit(LimitReached::Heap(left)) => {
+                let most = self.runner.limits.heap_bytes_max.map_or(left, |most| most as u64);
+                limit = Some(LimitReached::Heap(most));
+            }
             Halt::Limit(reached) => limit = Some(reached),
             Halt::Stop(Stop::Limit(inside)) => limit = Some(inside),
             Halt::Stop(reason) => stop = Some(reason),

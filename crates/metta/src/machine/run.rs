@@ -401,6 +401,7 @@ impl Running<'_> {
             }
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function),
+            Kind::Tabled => self.enter_tabled(function),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function),
         }
     }

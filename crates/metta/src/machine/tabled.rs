@@ -1,0 +1,169 @@
+//! Calls of tabled functions: see [`crate::tables`].
+//!
+//! 1. The code of such a function is entered through here. A call whose table can be read has its answers as results.
+//! 2. Any other has a collector of its own, and a second frame above its arguments, in which the code runs. Whatever that comes to
+//!    goes to the collector, as in `collapse`, and then into the table.
+//! 3. If the table says so, the code runs again; else the answers are the results of the first frame.
+
+use super::choices::{ChoiceKind, Collector, Gathered, Purpose, To};
+use super::code::{Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot};
+use super::run::raw;
+use super::values::Scope;
+use super::{Halt, Running};
+use crate::tables::{Asked, Asking, Ended};
+use region::Ref;
+use space::{Atom, Variable};
+
+/// What stands beside the code of a tabled function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tabled {
+    /// Its code.
+    pub(super) body: Kind,
+    /// Where a result of the code goes, and the slot that says which collector is for it.
+    site: u32,
+    begun: Slot,
+}
+
+impl Code {
+    /// Makes the entry of a tabled function, whose code this is.
+    fn table(&mut self, function: u32, arguments: Slot, body: Kind) {
+        let known = self.tabled.get(&function).copied();
+        let (site, begun) = known.map_or_else(|| self.table_site(arguments), |known| (known.site, known.begun));
+        self.tabled.insert(function, Tabled { body, site, begun });
+    }
+
+    fn table_site(&mut self, arguments: Slot) -> (u32, Slot) {
+        let (begun, slot) = (arguments, arguments + 1);
+        let pc = self.instructions.len() as Pc;
+        let collected = Instruction::Collected { begun, slot };
+        self.instructions.extend([collected, Instruction::Take { dst: slot }, collected]);
+        let live = (0..arguments).collect();
+        self.sites.push(Site { pc, dst: slot, at: arguments + 2, error: pc + 1, live });
+        ((self.sites.len() - 1) as u32, begun)
+    }
+}
+
+impl Running<'_> {
+    /// How a function is entered that has this code: through its tables, if the program wants that.
+    pub(super) fn entry_of(&mut self, function: u32, kind: Kind) -> Kind {
+        let found = &self.m.code.functions[function as usize];
+        let (arguments, is_reduction) = (found.arguments, found.type_id == REDUCE);
+        let is_tabled = !is_reduction && self.runner.tables.is_tabled(self.m.values.symbol_of(found.head));
+        if !is_tabled {
+            return kind;
+        }
+        self.m.code.table(function, arguments, kind);
+        Kind::Tabled
+    }
+
+    /// Enters a tabled function, its frame made.
+    pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
+        let (call, mut scope) = self.call_as_atom(function)?;
+        let type_id = self.m.code.functions[function as usize].type_id;
+        let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
+        let Some(asking) = asking else { return self.enter_body(function) };
+        match self.runner.ask_table(&asking) {
+            Asked::Read(table) => self.give_answers(table, &asking.variables, &mut scope),
+            Asked::Fill => {
+                self.begin_round(function)?;
+                self.enter_body(function)
+            }
+        }
+    }
+
+    fn call_as_atom(&mut self, function: u32) -> Result<(Atom, Scope), Halt> {
+        let mut scope = Scope::default();
+        let call = self.call_of(function)?;
+        Ok((self.m.values.store(call, &mut scope, &mut self.runner.variables), scope))
+    }
+
+    /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
+    fn begin_round(&mut self, function: u32) -> Result<(), Halt> {
+        let Tabled { site, begun, .. } = self.m.code.tabled[&function];
+        let count = usize::from(self.m.code.functions[function as usize].arguments);
+        let at = usize::from(self.m.site(site).at);
+        self.m.ensure(at + HEADER + count)?;
+        let (base, place) = (self.m.base, self.m.base + HEADER + at);
+        self.m.set_slot(begun, raw(self.m.choices.len()));
+        let collector = Collector { purpose: Purpose::Table(function), site, results: Vec::new(), floor: self.m.floor };
+        self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
+        self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
+        (self.m.stack[place], self.m.stack[place + 1], self.m.stack[place + 2]) = (site, base as u32, OPEN);
+        self.m.base = place;
+        Ok(())
+    }
+
+    /// Goes on with the code of a tabled function.
+    fn enter_body(&mut self, function: u32) -> Result<(), Halt> {
+        if self.m.code.functions[function as usize].version != self.m.version {
+            self.compile(function)?;
+        }
+        let found = &self.m.code.functions[function as usize];
+        let (kind, slots) = (found.kind, found.slots);
+        self.m.ensure(slots)?;
+        match if matches!(kind, Kind::Tabled) { self.m.code.tabled[&function].body } else { kind } {
+            Kind::Rule(pc) => {
+                self.m.pc = pc;
+                Ok(())
+            }
+            Kind::Group(group) => self.enter_group(group),
+            Kind::Constructor => self.give_unreduced(function),
+            Kind::Stale | Kind::Interpreted | Kind::Tabled => self.interpret_call(function),
+        }
+    }
+
+    /// A round of the call of the frame at hand has come to these results.
+    pub(super) fn end_round(&mut self, function: u32, results: Vec<Gathered>) -> Result<(), Halt> {
+        let (call, mut scope) = self.call_as_atom(function)?;
+        let variables = space::variables(&call);
+        let cells: Vec<Ref> = variables.iter().map(|variable| scope[variable]).collect();
+        for Gathered { value, bound } in results {
+            self.add_answer(&cells, value, bound)?;
+        }
+        self.limit_heap();
+        match self.runner.end_round() {
+            Ended::Done(table) => self.give_answers(table, &variables, &mut scope),
+            Ended::Again => {
+                self.begin_round(function)?;
+                self.count_call(function)?;
+                self.enter_body(function)
+            }
+        }
+    }
+
+    /// A result and what it binds become an answer.
+    fn add_answer(&mut self, variables: &[Ref], value: Ref, bound: Vec<(Ref, Ref)>) -> Result<(), Halt> {
+        let mark = self.m.trail.len();
+        for (variable, value) in bound {
+            self.bind_or_unify(variable, value)?;
+        }
+        let mut scope = Scope::default();
+        let (values, source) = (&mut self.m.values, &mut self.runner.variables);
+        let bound = variables.iter().map(|&variable| values.store(variable, &mut scope, source)).collect();
+        let result = values.store(value, &mut scope, source);
+        self.m.undo_to(mark);
+        self.runner.add_answer(bound, result).map_err(Halt::Limit)
+    }
+
+    /// Leaves the heap what its limit and the tables leave of it.
+    pub(super) fn limit_heap(&mut self) {
+        let most = self.heap_bytes_max();
+        self.m.values.heap.set_limit(most);
+    }
+
+    /// The bytes that the heap may take beside the tables.
+    pub(super) fn heap_bytes_max(&self) -> Option<usize> {
+        let most = self.runner.limits.heap_bytes_max;
+        most.map(|most| most.saturating_sub(self.runner.tables.bytes()))
+    }
+
+    /// The answers of a table are the results of the frame at hand.
+    fn give_answers(&mut self, table: usize, variables: &[Variable], scope: &mut Scope) -> Result<(), Halt> {
+        let answers = self.runner.answers(table, variables);
+        let mut results = Vec::with_capacity(answers.len());
+        for (solution, atom) in answers {
+            results.push(self.load_result(solution, &atom, scope)?);
+        }
+        self.deliver_all(results, To::Frame)
+    }
+}
