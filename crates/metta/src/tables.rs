@@ -6,9 +6,10 @@
 //! 1. A call whose arguments are evaluated is *asked* for by its key: the space, the expected type and the call itself up to
 //!    the names of variables.
 //! 2. If its table is complete and nothing has changed since, its answers are the results. If it is being filled, the
-//!    answers found so far are.
+//!    answers found so far are; where the call is the only alternative of its expression, the reader stays on: it goes on
+//!    with each answer as it is found.
 //! 3. Otherwise the evaluator *begins* to fill it: it evaluates the call as it would without tables, adds each result as an
-//!    answer, and *ends the round*.
+//!    answer when it is found, errors at the end, and *ends the round*.
 //! 4. A call that has read a table below it in the stack of calls in progress depends on it: it is part of the *component*
 //!    of the lowest such call, its *leader*, and ends with the answers that it has. The leader goes through another
 //!    round, in which the members are evaluated anew, each at most once, until no reader has missed an answer. Then the whole
@@ -63,7 +64,7 @@ struct Table {
     /// Whether an answer is no error.
     has_result: bool,
     state: State,
-    /// The fewest answers that somebody has read in this round.
+    /// The fewest answers that a reader had seen in this round when it left.
     least_read: usize,
 }
 
@@ -103,6 +104,8 @@ struct Active {
 pub(crate) enum Asked {
     /// These are its answers.
     Read(usize),
+    /// These are its answers so far.
+    Follow(usize),
     /// It is to be evaluated.
     Fill,
 }
@@ -135,7 +138,7 @@ impl Asking {
             canonical::encode_into(type_atom, &mut key);
             canonical::encode_naming(call, &mut key, |variable| variables.push(variable.clone()));
         } else {
-            let both = Atom::expression([type_atom.clone(), call.clone()]);
+            let both = Atom::expression([call.clone(), type_atom.clone()]);
             canonical::encode_naming(&both, &mut key, |variable| variables.push(variable.clone()));
         }
         Some(Self { key, variables })
@@ -211,13 +214,13 @@ impl Tables {
             State::Complete(_) => self.empty(table),
             State::Open => {}
             State::Active(lowest) => {
-                self.depend(table, lowest);
-                return Asked::Read(table);
+                self.depend(lowest);
+                return Asked::Follow(table);
             }
             State::Waiting(member) => {
                 let lowest = self.active.partition_point(|active| active.member <= member) - 1;
-                self.depend(table, lowest);
-                return Asked::Read(table);
+                self.depend(lowest);
+                return Asked::Follow(table);
             }
         }
         self.begin(table, stamp);
@@ -237,10 +240,14 @@ impl Tables {
         self.tables.len() - 1
     }
 
-    /// The call in progress has read a table that is not complete.
-    fn depend(&mut self, table: usize, lowest: usize) {
+    /// A reader has seen the answers that a table has now, and will see no more of them.
+    pub(crate) fn leave(&mut self, table: usize) {
         let table = &mut self.tables[table];
         table.least_read = table.least_read.min(table.answers.len());
+    }
+
+    /// The call in progress reads a table that is not complete.
+    fn depend(&mut self, lowest: usize) {
         let reader = self.active.last_mut().expect("what is not complete has a call in progress");
         reader.lowest = reader.lowest.min(lowest);
     }
@@ -397,6 +404,17 @@ impl Runner {
     /// Ends a round of the call in progress.
     pub(crate) fn end_round(&mut self) -> Ended {
         self.tables.end_round(self.log.stamp())
+    }
+
+    /// The next answer for a reader who stays on, and the place behind it. `None` if there is none now: the reader leaves.
+    pub(crate) fn follow(&mut self, table: usize, from: usize, variables: &[Variable]) -> Option<(usize, Solution, Atom)> {
+        for number in from..self.tables.len(table) {
+            if let Some((solution, atom)) = self.tables.answer((table, number), variables, &mut self.variables) {
+                return Some((number + 1, solution, atom));
+            }
+        }
+        self.tables.leave(table);
+        None
     }
 
     /// What a table says of a call with these variables: each result with what it binds.

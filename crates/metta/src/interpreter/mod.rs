@@ -159,7 +159,15 @@ impl Alternative {
 struct Choice {
     mark: usize,
     frame: FrameRef,
-    rest: std::vec::IntoIter<Alternative>,
+    rest: Rest,
+}
+
+/// What is left of a choice.
+enum Rest {
+    /// These.
+    Given(std::vec::IntoIter<Alternative>),
+    /// The answers of a table from here on, those included that are still to be found.
+    Answers { table: usize, next: usize, variables: Vec<Variable> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -311,7 +319,7 @@ impl<'r> Evaluation<'r> {
         let mut rest = alternatives.into_iter();
         let Some(first) = rest.next() else { return self.next_alternative() };
         if rest.len() > 0 {
-            self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest });
+            self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest: Rest::Given(rest) });
         }
         Some(self.enter(first))
     }
@@ -326,18 +334,32 @@ impl<'r> Evaluation<'r> {
 
     /// Leaves the current alternative for the next one of the innermost barrier, or completes that barrier.
     fn next_alternative(&mut self) -> Option<Work> {
-        let barrier = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        if self.choices.len() == barrier.choices {
-            return self.complete_barrier();
+        loop {
+            let barrier = self.barriers.last().expect("the barrier of the whole evaluation is there");
+            if self.choices.len() == barrier.choices {
+                return self.complete_barrier();
+            }
+            let choice = self.choices.last_mut().expect("choices are left above the barrier");
+            self.store.undo_to(choice.mark);
+            self.frame.clone_from(&choice.frame);
+            let (alternative, is_last) = match &mut choice.rest {
+                Rest::Given(rest) => (rest.next(), rest.len() == 0),
+                Rest::Answers { table, next, variables } => {
+                    let alternative = self.runner.follow(*table, *next, variables).map(|(behind, solution, atom)| {
+                        *next = behind;
+                        Alternative::new(solution, Work::Return(atom))
+                    });
+                    let is_last = alternative.is_none();
+                    (alternative, is_last)
+                }
+            };
+            if is_last {
+                self.choices.pop();
+            }
+            if let Some(alternative) = alternative {
+                return Some(self.enter(alternative));
+            }
         }
-        let choice = self.choices.last_mut().expect("choices are left above the barrier");
-        self.store.undo_to(choice.mark);
-        self.frame.clone_from(&choice.frame);
-        let alternative = choice.rest.next().expect("a choice with nothing left is removed");
-        if choice.rest.len() == 0 {
-            self.choices.pop();
-        }
-        Some(self.enter(alternative))
     }
 
     /// Begins a part of the evaluation whose results are collected.
@@ -358,7 +380,7 @@ impl<'r> Evaluation<'r> {
     fn raise_expression_barrier(&mut self) -> bool {
         let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
         let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        let is_shared = is_tail && innermost.kind == BarrierKind::Expression;
+        let is_shared = is_tail && matches!(innermost.kind, BarrierKind::Expression | BarrierKind::Table);
         if !is_shared {
             self.raise_barrier(BarrierKind::Expression);
         }
@@ -373,6 +395,9 @@ impl<'r> Evaluation<'r> {
         }
         let itself = itself && is_one(&atom, result);
         let solution = self.store.since(barrier.mark, barrier.last_visible);
+        if barrier.kind == BarrierKind::Table && !names::is_error(&atom) {
+            return self.add_answer(&solution, atom);
+        }
         barrier.results.push(Collected { solution, atom, itself });
     }
 
@@ -388,7 +413,7 @@ impl<'r> Evaluation<'r> {
             return Some(Work::Return(pairs(barrier.results)));
         }
         if barrier.kind == BarrierKind::Table {
-            return self.end_round(without_needless_errors(barrier.results));
+            return self.end_round(barrier.results);
         }
         let results = without_needless_errors(barrier.results).into_iter();
         let alternatives = results.map(|Collected { solution, atom, itself }| {
@@ -418,10 +443,9 @@ impl<'r> Evaluation<'r> {
         roots.add_frames(&self.frame);
         for choice in &self.choices {
             roots.add_frames(&choice.frame);
-            for alternative in choice.rest.as_slice() {
-                roots.add_work(&alternative.work);
-                roots.add_solution(&alternative.solution);
-                alternative.frames.iter().for_each(|waiting| roots.add_waiting(waiting));
+            match &choice.rest {
+                Rest::Given(rest) => rest.as_slice().iter().for_each(|alternative| roots.add_alternative(alternative)),
+                Rest::Answers { variables, .. } => roots.variables.extend(variables.iter().cloned()),
             }
         }
         for filling in &self.filling {
@@ -496,6 +520,12 @@ impl Roots {
                 _ => {}
             }
         }
+    }
+
+    fn add_alternative(&mut self, alternative: &Alternative) {
+        self.add_work(&alternative.work);
+        self.add_solution(&alternative.solution);
+        alternative.frames.iter().for_each(|waiting| self.add_waiting(waiting));
     }
 
     fn add_solution(&mut self, solution: &Solution) {

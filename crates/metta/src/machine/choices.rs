@@ -9,7 +9,7 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Case, HEADER, Instruction, Key, OPEN, Pc, Slot};
+use super::code::{Case, ESCAPE, HEADER, Instruction, Key, OPEN, Pc, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
@@ -37,6 +37,8 @@ pub(super) enum ChoiceKind {
     Children { list: Ref, next: usize, site: u32 },
     /// Answers of a space.
     Rows(Box<super::queries::Rows>),
+    /// Answers of a table that is not complete.
+    Answers(Box<super::tabled::Followed>),
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
 }
@@ -69,7 +71,7 @@ pub(super) enum Purpose {
     List,
     /// The evaluation goes on with each, errors included, or with `Empty`.
     Subjects,
-    /// They are answers of a call of this function.
+    /// They are errors of a call of this function, whose other results are answers already.
     Table(u32),
 }
 
@@ -138,7 +140,7 @@ impl Machine {
     }
 
     /// The end of the frame at hand as far as a site needs it.
-    fn frame_end(&self, base: usize, site: u32) -> usize {
+    pub(super) fn frame_end(&self, base: usize, site: u32) -> usize {
         let site = self.site(site);
         let slots = match self.code.instructions[site.pc as usize] {
             Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
@@ -186,6 +188,11 @@ impl Running<'_> {
                     return self.deliver_child(site, child);
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
+                ChoiceKind::Answers(_) => {
+                    if self.next_answer()? {
+                        return Ok(());
+                    }
+                }
                 ChoiceKind::Collector(_) => {
                     if self.complete()? {
                         return Ok(());
@@ -200,7 +207,11 @@ impl Running<'_> {
             self.bind_or_unify(variable, value)?;
         }
         match to {
-            To::Frame => self.give(gathered.value),
+            To::Frame => {
+                // Not here: the next result might be tried from within, and so on, on the native stack.
+                (self.m.acc, self.m.pc) = (gathered.value, ESCAPE);
+                Ok(())
+            }
             To::Site(site) => self.resume(site, gathered.value),
             To::Slot(site) => {
                 self.resume_raw(site, gathered.value);
@@ -373,6 +384,9 @@ impl Running<'_> {
             self.m.pop_choice();
             self.resume_raw(site, value);
             return Ok(());
+        }
+        if matches!(collector.purpose, Purpose::Table(_)) && !self.m.is_error(value) {
+            return self.found_answer(value);
         }
         self.keep(value, level)?;
         self.fail()

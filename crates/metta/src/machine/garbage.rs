@@ -90,6 +90,9 @@ impl Running<'_> {
         for choice in &mut m.choices {
             walk.choice(choice)?;
         }
+        for cell in m.filling.iter_mut().flat_map(|caller| &mut caller.cells) {
+            *cell = walk.copying.root(*cell)?;
+        }
         // What is in the accumulator was taken from there.
         m.acc = EMPTY;
         walk.copying.scan()?;
@@ -185,6 +188,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                     *variable = self.copying.root(*variable)?;
                 }
                 self.resumed(base, rows.site)?;
+            }
+            ChoiceKind::Answers(followed) => {
+                for variable in &mut followed.caller.cells {
+                    *variable = self.copying.root(*variable)?;
+                }
+                self.resumed(base, followed.site)?;
             }
             ChoiceKind::Collector(collector) => {
                 self.gathered(&mut collector.results)?;

@@ -93,6 +93,8 @@ pub(crate) struct Machine {
     protected: usize,
     floor: Floor,
     trying: Trying,
+    /// The variables of the tabled calls that are being evaluated.
+    filling: Vec<tabled::Caller>,
     scratch: Vec<Ref>,
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
@@ -170,6 +172,7 @@ impl Machine {
             protected: 0,
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
+            filling: Vec::new(),
             scratch: Vec::new(),
             row: Vec::new(),
             asked: space::RowQuery::default(),
@@ -210,6 +213,7 @@ impl Machine {
     fn reset(&mut self) {
         self.choices.clear();
         self.trail.clear();
+        self.filling.clear();
         let fresh = self.values.heap.open();
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);

@@ -1,18 +1,46 @@
 //! Calls of tabled functions: see [`crate::tables`].
 //!
 //! 1. The code of such a function is entered through here. A call whose table can be read has its answers as results.
-//! 2. Any other has a collector of its own, and a second frame above its arguments, in which the code runs. Whatever that comes to
-//!    goes to the collector, as in `collapse`, and then into the table.
-//! 3. If the table says so, the code runs again; else the answers are the results of the first frame.
+//! 2. If the table is not complete and no choices were made since the expression of the call began, its frame is left: the
+//!    caller goes on with each answer, those included that are found meanwhile.
+//! 3. Any other call has a collector of its own, and a second frame above its arguments, in which the code runs. A result of
+//!    that becomes an answer; only errors are collected.
+//! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{ChoiceKind, Collector, Gathered, Purpose, To};
+use super::choices::{Choice, ChoiceKind, Collector, Gathered, Purpose, To};
 use super::code::{Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot};
 use super::run::raw;
 use super::values::Scope;
 use super::{Halt, Running};
 use crate::tables::{Asked, Asking, Ended};
 use region::Ref;
-use space::{Atom, Variable};
+use space::Variable;
+
+/// A reader of a table that is not complete: a choice whose alternatives are the answers from a place on.
+pub(super) struct Followed {
+    table: usize,
+    next: usize,
+    pub(super) caller: Caller,
+    pub(super) site: u32,
+}
+
+/// The variables of a call, and where they are.
+pub(super) struct Caller {
+    variables: Vec<Variable>,
+    pub(super) cells: Vec<Ref>,
+}
+
+impl Caller {
+    /// Those of the variables that the call has.
+    fn new(variables: Vec<Variable>, scope: &Scope) -> Self {
+        let cells: Vec<Ref> = variables.iter().map_while(|variable| scope.get(variable).copied()).collect();
+        Self { variables, cells }
+    }
+
+    fn scope(&self) -> Scope {
+        self.variables.iter().cloned().zip(self.cells.iter().copied()).collect()
+    }
+}
 
 /// What stands beside the code of a tabled function.
 #[derive(Clone, Copy, Debug)]
@@ -58,23 +86,21 @@ impl Running<'_> {
 
     /// Enters a tabled function, its frame made.
     pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
-        let (call, mut scope) = self.call_as_atom(function)?;
+        let mut scope = Scope::default();
+        let call = self.call_of(function)?;
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
         let type_id = self.m.code.functions[function as usize].type_id;
         let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
         match self.runner.ask_table(&asking) {
-            Asked::Read(table) => self.give_answers(table, &asking.variables, &mut scope),
+            Asked::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
+            Asked::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             Asked::Fill => {
+                self.m.filling.push(Caller::new(asking.variables, &scope));
                 self.begin_round(function)?;
                 self.enter_body(function)
             }
         }
-    }
-
-    fn call_as_atom(&mut self, function: u32) -> Result<(Atom, Scope), Halt> {
-        let mut scope = Scope::default();
-        let call = self.call_of(function)?;
-        Ok((self.m.values.store(call, &mut scope, &mut self.runner.variables), scope))
     }
 
     /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
@@ -112,17 +138,64 @@ impl Running<'_> {
         }
     }
 
-    /// A round of the call of the frame at hand has come to these results.
-    pub(super) fn end_round(&mut self, function: u32, results: Vec<Gathered>) -> Result<(), Halt> {
-        let (call, mut scope) = self.call_as_atom(function)?;
-        let variables = space::variables(&call);
-        let cells: Vec<Ref> = variables.iter().map(|variable| scope[variable]).collect();
-        for Gathered { value, bound } in results {
-            self.add_answer(&cells, value, bound)?;
+    /// Goes on with the answers of a table that is not complete.
+    fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
+        let base = self.m.base;
+        let (site, below, level) = (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
+        if level != self.m.choices.len() as u32 {
+            self.runner.tables.leave(table);
+            return self.give_answers(table, &caller);
         }
+        self.m.base = below;
+        let top = self.m.frame_end(below, site);
+        let followed = Followed { table, next: 0, caller, site };
+        self.m.push_choice(below, top, ChoiceKind::Answers(Box::new(followed)));
+        self.fail()
+    }
+
+    /// The next answer for the choice on top, which waits for them; says whether there was one.
+    pub(super) fn next_answer(&mut self) -> Result<bool, Halt> {
+        let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.last_mut() else {
+            unreachable!("the choice on top waits for answers")
+        };
+        let Followed { table, next, caller, site } = &mut **followed;
+        let Some((behind, solution, atom)) = self.runner.follow(*table, *next, &caller.variables) else {
+            self.m.pop_choice();
+            return Ok(false);
+        };
+        *next = behind;
+        let site = *site;
+        let mut scope = caller.scope();
+        let Gathered { value, bound } = self.load_result(solution, &atom, &mut scope)?;
+        for (variable, value) in bound {
+            self.bind_or_unify(variable, value)?;
+        }
+        self.resume(site, value)?;
+        Ok(true)
+    }
+
+    /// A result of the call of the frame at hand.
+    pub(super) fn found_answer(&mut self, value: Ref) -> Result<(), Halt> {
+        self.add_answer(value)?;
         self.limit_heap();
+        self.fail()
+    }
+
+    /// A round of the call of the frame at hand has come to its end, and to these errors.
+    pub(super) fn end_round(&mut self, function: u32, errors: Vec<Gathered>) -> Result<(), Halt> {
+        for Gathered { value, bound } in errors {
+            let mark = self.m.trail.len();
+            for (variable, value) in bound {
+                self.bind_or_unify(variable, value)?;
+            }
+            self.add_answer(value)?;
+            self.m.undo_to(mark);
+        }
         match self.runner.end_round() {
-            Ended::Done(table) => self.give_answers(table, &variables, &mut scope),
+            Ended::Done(table) => {
+                let caller = self.m.filling.pop().expect("a call is being evaluated");
+                self.give_answers(table, &caller)
+            }
             Ended::Again => {
                 self.begin_round(function)?;
                 self.count_call(function)?;
@@ -131,17 +204,13 @@ impl Running<'_> {
         }
     }
 
-    /// A result and what it binds become an answer.
-    fn add_answer(&mut self, variables: &[Ref], value: Ref, bound: Vec<(Ref, Ref)>) -> Result<(), Halt> {
-        let mark = self.m.trail.len();
-        for (variable, value) in bound {
-            self.bind_or_unify(variable, value)?;
-        }
+    /// A result, and what the variables of the call are with it, become an answer.
+    fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
+        let cells = &self.m.filling.last().expect("a call is being evaluated").cells;
         let (values, source) = (&mut self.m.values, &mut self.runner.variables);
-        let bound = variables.iter().map(|&variable| values.store(variable, &mut scope, source)).collect();
+        let bound = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let result = values.store(value, &mut scope, source);
-        self.m.undo_to(mark);
         self.runner.add_answer(bound, result).map_err(Halt::Limit)
     }
 
@@ -158,11 +227,12 @@ impl Running<'_> {
     }
 
     /// The answers of a table are the results of the frame at hand.
-    fn give_answers(&mut self, table: usize, variables: &[Variable], scope: &mut Scope) -> Result<(), Halt> {
-        let answers = self.runner.answers(table, variables);
+    fn give_answers(&mut self, table: usize, caller: &Caller) -> Result<(), Halt> {
+        let answers = self.runner.answers(table, &caller.variables);
+        let mut scope = caller.scope();
         let mut results = Vec::with_capacity(answers.len());
         for (solution, atom) in answers {
-            results.push(self.load_result(solution, &atom, scope)?);
+            results.push(self.load_result(solution, &atom, &mut scope)?);
         }
         self.deliver_all(results, To::Frame)
     }
