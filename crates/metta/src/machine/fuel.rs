@@ -21,6 +21,13 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Counts a step that is no call.
+    pub(super) fn count_step(&mut self) -> Result<(), Halt> {
+        self.m.steps += 1;
+        self.m.fuel -= 1;
+        if self.m.fuel == 0 { self.look_without_call() } else { Ok(()) }
+    }
+
     /// Counts a call that is made again, its frame made.
     pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
         self.m.calls += 1;

@@ -155,6 +155,7 @@ impl Running<'_> {
 
     /// The next answer for the choice on top, which waits for them; says whether there was one.
     pub(super) fn next_answer(&mut self) -> Result<bool, Halt> {
+        self.count_step()?;
         let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.last_mut() else {
             unreachable!("the choice on top waits for answers")
         };

@@ -20,5 +20,6 @@ mod scale;
 mod scopes;
 mod settings;
 mod spaces;
+mod tabling;
 mod transactions;
 mod types;
