@@ -265,7 +265,12 @@ impl Tables {
     ///
     /// # Errors
     /// Tables take more bytes than they may.
-    pub(crate) fn add(&mut self, values: Vec<Atom>, result: Atom, bytes_max: Option<usize>) -> Result<(), LimitReached> {
+    pub(crate) fn add(
+        &mut self,
+        values: Vec<Atom>,
+        result: Atom,
+        bytes_max: Option<usize>,
+    ) -> Result<(), LimitReached> {
         let key = key_of_answer(&values, &result);
         let active = self.active.last().expect("a call is in progress");
         let table = &mut self.tables[active.table];
@@ -407,7 +412,12 @@ impl Runner {
     }
 
     /// The next answer for a reader who stays on, and the place behind it. `None` if there is none now: the reader leaves.
-    pub(crate) fn follow(&mut self, table: usize, from: usize, variables: &[Variable]) -> Option<(usize, Solution, Atom)> {
+    pub(crate) fn follow(
+        &mut self,
+        table: usize,
+        from: usize,
+        variables: &[Variable],
+    ) -> Option<(usize, Solution, Atom)> {
         for number in from..self.tables.len(table) {
             if let Some((solution, atom)) = self.tables.answer((table, number), variables, &mut self.variables) {
                 return Some((number + 1, solution, atom));

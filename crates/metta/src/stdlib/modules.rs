@@ -162,7 +162,9 @@ fn table(runner: &mut Runner, key: &str, value: &Atom) -> Outcome {
 fn is_of_library(runner: &mut Runner, name: &str) -> bool {
     let library = runner.library_space();
     let is_rule_of = |atom: &Atom| match atom.children() {
-        Some([equal, call, ..]) => equal.is_symbol(names::EQUAL) && call.head().is_some_and(|head| head.is_symbol(name)),
+        Some([equal, call, ..]) => {
+            equal.is_symbol(names::EQUAL) && call.head().is_some_and(|head| head.is_symbol(name))
+        }
         _ => false,
     };
     interpreter::is_instruction_name(name) || library.atoms(&mut runner.variables).iter().any(is_rule_of)

@@ -298,7 +298,8 @@ fn a_limit_leaves_no_half_of_a_table() {
 
 #[test]
 fn a_limit_of_an_imported_source_ends_its_own_tables_only() {
-    let program = "!(pragma! table f) (a 1) (= (f $x) (match &self (a $y) $y)) (= (f $x) (let $y (f $x) (+ $y (load $x))))
+    let program =
+        "!(pragma! table f) (a 1) (= (f $x) (match &self (a $y) $y)) (= (f $x) (let $y (f $x) (+ $y (load $x))))
         (= (load $x) (let () (import! &self m) 0)) !(f 1)";
     for evaluator in EVALUATORS {
         let world = MemoryWorld::default().with_source("m.metta", "(= (g $x) (h $x)) !(f 2)");
