@@ -199,7 +199,15 @@ impl Tables {
     }
 
     /// Says what is known of a call, after so many changes of spaces and states; `bytes_max` is what tables may take.
-    pub(crate) fn ask(&mut self, asking: &Asking, changes: u64, bytes_max: Option<usize>) -> Asked {
+    ///
+    /// # Errors
+    /// They take more.
+    pub(crate) fn ask(
+        &mut self,
+        asking: &Asking,
+        changes: u64,
+        bytes_max: Option<usize>,
+    ) -> Result<Asked, LimitReached> {
         let stamp = Stamp { changes, resets: self.resets };
         if self.active.is_empty() && (stamp != self.stamp || bytes_max.is_some_and(|most| self.bytes > most / 2)) {
             self.clear();
@@ -210,21 +218,29 @@ impl Tables {
             None => self.make(&asking.key),
         };
         match self.tables[table].state {
-            State::Complete(filled) if filled == stamp => return Asked::Read(table),
+            State::Complete(filled) if filled == stamp => return Ok(Asked::Read(table)),
             State::Complete(_) => self.empty(table),
             State::Open => {}
             State::Active(lowest) => {
                 self.depend(lowest);
-                return Asked::Follow(table);
+                return Ok(Asked::Follow(table));
             }
             State::Waiting(member) => {
                 let lowest = self.active.partition_point(|active| active.member <= member) - 1;
                 self.depend(lowest);
-                return Asked::Follow(table);
+                return Ok(Asked::Follow(table));
             }
         }
+        self.check_bytes(bytes_max)?;
         self.begin(table, stamp);
-        Asked::Fill
+        Ok(Asked::Fill)
+    }
+
+    fn check_bytes(&self, bytes_max: Option<usize>) -> Result<(), LimitReached> {
+        match bytes_max {
+            Some(most) if self.bytes > most => Err(LimitReached::Heap(most as u64)),
+            _ => Ok(()),
+        }
     }
 
     fn make(&mut self, key: &[u8]) -> usize {
@@ -283,10 +299,7 @@ impl Tables {
         table.answers.push(Answer { result, values: values.into(), is_ground });
         self.found += 1;
         self.bytes += 2 * bytes + BYTES_EACH;
-        match bytes_max {
-            Some(most) if self.bytes > most => Err(LimitReached::Heap(most as u64)),
-            _ => Ok(()),
-        }
+        self.check_bytes(bytes_max)
     }
 
     /// Ends a round of the call in progress, after so many changes of spaces and states.
@@ -394,7 +407,10 @@ impl Tables {
 
 impl Runner {
     /// Says what is known of a call of a tabled function.
-    pub(crate) fn ask_table(&mut self, asking: &Asking) -> Asked {
+    ///
+    /// # Errors
+    /// Tables take more bytes than the heap may.
+    pub(crate) fn ask_table(&mut self, asking: &Asking) -> Result<Asked, LimitReached> {
         self.tables.ask(asking, self.log.stamp(), self.limits.heap_bytes_max)
     }
 

@@ -50,7 +50,14 @@ impl Evaluation<'_> {
         let Some(asking) = Asking::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
         };
-        match self.runner.ask_table(&asking) {
+        let asked = match self.runner.ask_table(&asking) {
+            Ok(asked) => asked,
+            Err(limit) => {
+                self.stop = Some(Stop::Limit(limit));
+                return None;
+            }
+        };
+        match asked {
             Asked::Read(table) => self.give_answers(table, &asking.variables),
             Asked::Follow(table) if self.is_all_of_an_expression() => {
                 let barrier = self.barriers.pop().expect("there is an expression");

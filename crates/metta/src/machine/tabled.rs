@@ -92,7 +92,7 @@ impl Running<'_> {
         let type_id = self.m.code.functions[function as usize].type_id;
         let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
-        match self.runner.ask_table(&asking) {
+        match self.runner.ask_table(&asking).map_err(Halt::Limit)? {
             Asked::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
             Asked::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             Asked::Fill => {
