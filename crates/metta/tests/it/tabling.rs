@@ -345,3 +345,19 @@ fn what_is_no_name_of_a_function_cannot_be_tabled() {
     let (answers, rounds) = both("!(pragma! table data) !(data 1) !(data $x)");
     assert_eq!((answers[1..].to_vec(), rounds), (vec!["[(data 1)]".to_owned(), "[(data $x)]".to_owned()], 0));
 }
+
+/// What readers and calls in progress hold moves with the rest.
+#[test]
+fn garbage_is_collected_while_tables_are_filled() {
+    let text = "(edge 1 2) (edge 2 1)
+        (= (make $n $list) (if (== $n 0) $list (make (- $n 1) (Cons $n $list))))
+        (= (length Nil) 0) (= (length (Cons $head $tail)) (length $tail))
+        (= (waste) (let $list (make 1500000 Nil) (length $list)))
+        !(pragma! table path)
+        (= (path $x $y) (let 0 (waste) (match &self (edge $x $y) True)))
+        (= (path $x $z) (let True (path $x $y) (let 0 (waste) (match &self (edge $y $z) True))))
+        !(let True (path $a $b) ($a $b))";
+    let ran = Session::new(Evaluator::Machine).run(text);
+    assert_eq!(ran.answers[1], "[(1 2), (2 1), (1 1), (2 2)]");
+    assert!(ran.counts.collections > 0);
+}
