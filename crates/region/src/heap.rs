@@ -150,6 +150,27 @@ impl Heap {
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
+    /// Makes an expression from a stamp, with the owner's note.
+    #[inline]
+    pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+        let Some(at) = region.expressions.bump(stamp.words.len() / 2) else {
+            return self.stamp_elsewhere(region, stamp, note);
+        };
+        let first = at as usize * 2;
+        let words = &mut self.chunks.words[first..first + stamp.words.len()];
+        copy_cells(words, &stamp.words);
+        words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
+        Ok(Ref::new(tag::EXPRESSION, at))
+    }
+
+    /// The same where the last chunk has too little left.
+    #[cold]
+    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+        let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
+        self.set_note(made, note);
+        Ok(made)
+    }
+
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
@@ -223,6 +244,23 @@ impl Heap {
     pub fn children(&self, expression: Ref) -> &[Ref] {
         let first = expression.payload() as usize * 2 + 1;
         &self.chunks.words[first..first + self.length(expression)]
+    }
+
+    /// So many children of an expression from a position on. They must be there; no check is made in a release build.
+    #[inline]
+    pub fn children_from(&self, expression: Ref, position: usize, count: usize) -> &[Ref] {
+        debug_assert!(position + count <= self.length(expression), "an expression has not so many children");
+        let first = expression.payload() as usize * 2 + 1 + position;
+        &self.chunks.words[first..first + count]
+    }
+
+    /// How many children an expression has, and the first of them; of one without children, whatever follows it.
+    #[inline]
+    pub fn shape(&self, expression: Ref) -> (usize, Ref) {
+        let header = expression.payload() as usize * 2;
+        let words = &self.chunks.words[header..header + 2];
+        let length = (words[0].payload() >> NOTE_BITS) as usize;
+        (if length == LONG { self.prefix(expression.payload()) } else { length }, words[1])
     }
 
     /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
@@ -409,6 +447,33 @@ impl Heap {
     }
 }
 
+/// What many expressions have in common: made once, and copied by [`Heap::stamp`] in whole cells.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    length: usize,
+    /// The words of the cells, the header without a note first.
+    words: Box<[Ref]>,
+}
+
+impl Stamp {
+    /// A stamp for expressions of these children, of which some are to be replaced in each. `None` if they are too many:
+    /// 8,190 is the most.
+    pub fn new(children: &[Ref]) -> Option<Stamp> {
+        if children.len() >= LONG {
+            return None;
+        }
+        let mut words = vec![ZERO; cells_of(children.len()) * 2];
+        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len() as u32) << NOTE_BITS);
+        words[1..1 + children.len()].copy_from_slice(children);
+        Some(Stamp { length: children.len(), words: words.into() })
+    }
+
+    /// The children.
+    pub fn children(&self) -> &[Ref] {
+        &self.words[1..1 + self.length]
+    }
+}
+
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
 #[inline]
 pub(crate) fn cells_of(length: usize) -> usize {
@@ -432,6 +497,16 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
         4 => some::<4>(to, from),
         5 => some::<5>(to, from),
         _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies whole cells, few of them mostly.
+#[inline]
+fn copy_cells(to: &mut [Ref], from: &[Ref]) {
+    match (to, from) {
+        (&mut [ref mut a, ref mut b, ref mut c, ref mut d], &[w, x, y, z]) => (*a, *b, *c, *d) = (w, x, y, z),
+        (&mut [ref mut a, ref mut b], &[w, x]) => (*a, *b) = (w, x),
+        (to, from) => to.copy_from_slice(from),
     }
 }
 

@@ -50,7 +50,7 @@ mod statistics;
 mod stray;
 
 pub use copy::{Bound, Copying};
-pub use heap::Heap;
+pub use heap::{Heap, Stamp};
 pub use limit::{Full, LENGTH_MAX, Limit};
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};

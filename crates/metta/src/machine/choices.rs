@@ -9,11 +9,11 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Case, ESCAPE, HEADER, Instruction, Key, OPEN, Pc, Slot};
+use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, RuleCode, Slot};
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
 use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
-use super::{Halt, Machine, Running};
+use super::{Halt, Machine, Reason, Running};
 use region::{Mark, Ref, tag};
 
 /// A choice.
@@ -161,7 +161,7 @@ impl Running<'_> {
     pub(super) fn fail(&mut self) -> Result<(), Halt> {
         loop {
             if self.m.choices.is_empty() {
-                return Err(Halt::Complete);
+                return Err(Reason::Complete.into());
             }
             self.m.restore();
             let last = self.m.choices.last_mut().expect("there is a choice");
@@ -250,8 +250,10 @@ impl Running<'_> {
 
     /// Keeps a result of an expression that has further alternatives, and tries the next one.
     pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
-        if level == OPEN {
-            return self.resume_open(site, value, base);
+        match level {
+            FACTS => return self.resume_facts(site, value, base),
+            OPEN => return self.resume_open(site, value, base),
+            _ => {}
         }
         let level = level as usize;
         if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
@@ -395,32 +397,33 @@ impl Running<'_> {
     /// Tries the rules of a group on the arguments of the frame at hand.
     #[inline]
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
-        if let Some(exclusive) = &self.m.code.groups[group as usize].exclusive {
-            let argument = self.m.read(exclusive.argument);
-            if let Some(key) = self.m.switch_key(argument) {
-                let case = exclusive.cases.iter().find(|case| case.key == key).copied();
-                return self.enter_case(group, argument, case);
+        let list = self.list_for(group);
+        match self.m.candidate(group, list, 0) {
+            Some(first) => self.try_rule(group, list, first, false),
+            None => {
+                let function = self.m.code.groups[group as usize].function;
+                self.give_unreduced(function)
             }
         }
-        let list = self.list_for(group);
-        self.try_rule(group, list, 0, false)
     }
 
-    /// Goes on with the one rule that an argument leaves.
+    /// Goes on with the one rule that an argument leaves, its children laid out.
     #[inline]
-    fn enter_case(&mut self, group: u32, argument: Ref, case: Option<Case>) -> Result<(), Halt> {
-        let Some(Case { body, dst, .. }) = case else {
-            let function = self.m.code.groups[group as usize].function;
+    pub(super) fn enter_exclusive(&mut self, exclusive: u32) -> Result<(), Halt> {
+        let m = &mut self.m;
+        let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];
+        let value = m.read(argument);
+        let Some(key) = m.switch_key(value) else { return self.enter_group(group) };
+        let Some(case) = cases.iter().find(|case| case.key == key) else {
+            let function = m.code.groups[group as usize].function;
             return self.give_unreduced(function);
         };
-        if let Some(dst) = dst {
-            let to = self.m.base + HEADER + usize::from(dst);
-            let children = &self.m.values.heap.children(argument)[1..];
-            for (place, child) in self.m.stack[to..].iter_mut().zip(children) {
-                *place = child.bits();
-            }
+        m.pc = case.body;
+        if case.children > 0 {
+            let to = m.base + HEADER + usize::from(case.dst);
+            let count = usize::from(case.children);
+            lay_out(&mut m.stack[to..to + count], m.values.heap.children_from(value, 1, count));
         }
-        self.m.pc = body;
         Ok(())
     }
 
@@ -435,30 +438,26 @@ impl Running<'_> {
         }
     }
 
-    /// Tries the first rule of a list from this place on that may match.
+    /// Tries the rule at a place of a list, which may match.
     #[inline]
-    fn try_rule(&mut self, group: u32, list: u32, from: u32, matched: bool) -> Result<(), Halt> {
-        let trying = Trying {
-            group,
-            list,
-            next: NONE,
-            trail: self.m.trail.len(),
-            heap: self.m.values.heap.mark(&self.m.values.region),
-            foreign: self.m.values.foreign.len(),
-            matched,
-        };
-        self.m.trying = trying;
-        let Some((place, pc)) = self.m.candidate(group, list, from) else { return self.no_rule() };
-        self.m.trying.next = self.m.candidate(group, list, place + 1).map_or(NONE, |(place, _)| place);
-        self.m.pc = pc;
+    fn try_rule(&mut self, group: u32, list: u32, place: u32, matched: bool) -> Result<(), Halt> {
+        let trail = self.m.trail.len();
+        let heap = self.m.values.heap.mark(&self.m.values.region);
+        let foreign = self.m.values.foreign.len();
+        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, matched };
+        self.m.go_to_rule(place);
         Ok(())
     }
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, matched, .. } = self.m.trying;
+        let Trying { next, trail, .. } = self.m.trying;
         self.m.undo_to(trail);
-        if next == NONE { self.no_rule() } else { self.try_rule(group, list, next, matched) }
+        if next == NONE {
+            return self.no_rule();
+        }
+        self.m.go_to_rule(next);
+        Ok(())
     }
 
     /// No rule is left: the call stands for itself, unless a rule has matched before.
@@ -488,12 +487,26 @@ impl Running<'_> {
                 let function = self.m.code.groups[group as usize].function;
                 return self.interpret_call(function);
             }
-            let function = self.m.code.groups[group as usize].function;
+            let Group { function, are_facts, .. } = self.m.code.groups[group as usize];
+            if are_facts {
+                self.m.leave_choices();
+            }
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
             let kind = ChoiceKind::Rules { group, list, next };
             self.m.push_made(Choice { base: self.m.base, top, trail, heap, foreign, kind });
         }
         Ok(())
+    }
+}
+
+/// Copies references to slots. Few, mostly: that is faster than a call to copy them.
+#[inline]
+pub(super) fn lay_out(slots: &mut [u32], values: &[Ref]) {
+    match (slots, values) {
+        ([a], &[x]) => *a = x.bits(),
+        ([a, b], &[x, y]) => (*a, *b) = (x.bits(), y.bits()),
+        ([a, b, c], &[x, y, z]) => (*a, *b, *c) = (x.bits(), y.bits(), z.bits()),
+        (slots, values) => slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = value.bits()),
     }
 }
 
@@ -503,28 +516,33 @@ fn is_lasting(value: Ref) -> bool {
 }
 
 impl Machine {
-    /// The first rule of a list from a place on that the arguments do not rule out, and where its code begins.
+    /// Goes to the code of the rule at a place of the list that is being tried, and looks for the next that may match.
     #[inline]
-    fn candidate(&self, group: u32, list: u32, from: u32) -> Option<(u32, Pc)> {
+    fn go_to_rule(&mut self, place: u32) {
+        let Group { lists, rules, .. } = &self.code.groups[self.trying.group as usize];
+        let list = &lists[self.trying.list as usize];
+        let rule = &rules[list[place as usize] as usize];
+        self.pc = rule.pc;
+        self.trying.next = match list.get(place as usize + 1) {
+            None => NONE,
+            Some(&next) if rules[next as usize].class == rule.class => place + 1,
+            Some(_) => self.candidate(self.trying.group, self.trying.list, place + 1).unwrap_or(NONE),
+        };
+    }
+
+    /// The place of the first rule of a list from a place on that the arguments do not rule out.
+    fn candidate(&self, group: u32, list: u32, from: u32) -> Option<u32> {
         let group = &self.code.groups[group as usize];
         let list = &group.lists[list as usize];
-        let mut place = from as usize;
-        while let Some(&rule) = list.get(place) {
-            let rule = &group.rules[rule as usize];
-            let fits = rule.keys.iter().enumerate().all(|(slot, key)| self.may_match(slot as Slot, *key));
-            if fits {
-                return Some((place as u32, rule.pc));
-            }
-            place += 1;
-        }
-        None
+        let fits = |rule: &RuleCode| {
+            let mut keys = rule.keys.iter().enumerate();
+            keys.all(|(slot, key)| *key == Key::Any || self.may_match(slot as Slot, *key))
+        };
+        (from..list.len() as u32).find(|&place| fits(&group.rules[list[place as usize] as usize]))
     }
 
     #[inline]
     fn may_match(&self, slot: Slot, key: Key) -> bool {
-        if key == Key::Any {
-            return true;
-        }
         let value = self.read(slot);
         match key {
             Key::Any => true,
@@ -562,9 +580,8 @@ impl Machine {
     fn switch_key(&self, value: Ref) -> Option<u64> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => {
-                let children = self.values.heap.children(value);
-                let head = children.first().copied().filter(|head| head.is_immediate())?;
-                Some(shape_key(children.len() as u32, head))
+                let (length, head) = self.values.heap.shape(value);
+                (length > 0 && head.is_immediate()).then(|| shape_key(length as u32, head))
             }
             tag::VARIABLE | tag::NUMBER | TERM => None,
             // What is no truth value may equal another constant.

@@ -1,11 +1,11 @@
 //! Code: what rules are compiled to.
 //!
 //! A function is a head, a number of arguments and the type that is expected of its results; its code is made when it is
-//! first called. A frame of the stack is three words (the site it returns to, the base of the caller's frame, the number
-//! of choices when its expression began) and its slots: the arguments, then one slot for each value on the way. A slot is
+//! first called. A frame of the stack is four words (the site it returns to, the base of the caller's frame, the number
+//! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
-use region::Ref;
+use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable};
 use std::rc::Rc;
@@ -20,9 +20,13 @@ pub(super) type TypeId = u16;
 pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
 /// Stands in place of the number of choices in a frame whose results are not collected.
 pub(super) const OPEN: u32 = u32::MAX;
+/// The same where its choices are left for later, since they are those of a list of facts.
+pub(super) const FACTS: u32 = u32::MAX - 1;
 
 /// The words of a frame before its slots.
-pub(super) const HEADER: usize = 3;
+pub(super) const HEADER: usize = 4;
+/// Which of them is the data that its result goes into: zero if there is none.
+pub(super) const WRAPPER: usize = 3;
 
 /// The place that stands for: the head of the rule does not match, so try the next one.
 pub(super) const NEXT_RULE: Pc = u32::MAX;
@@ -129,6 +133,8 @@ pub(super) enum Instruction {
     CallWith { function: u32, arguments: u32, site: u32 },
     /// The same in place of this frame.
     TailCallWith { function: u32, arguments: u32 },
+    /// The same for a list of facts, as it stood when this code was made.
+    TailCallFacts { group: u32, arguments: u32 },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
     /// A call whose head is in a slot, on the arguments at the site's frame.
@@ -137,8 +143,12 @@ pub(super) enum Instruction {
     Unreduced { function: u32 },
     /// The result of this frame.
     Return { slot: Slot },
-    /// An expression of evaluated children that no rule is expected to reduce.
-    Construct { template: u32, function: u32, site: u32, same: bool },
+    /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
+    Construct { data: u32 },
+    /// The same as the result of this frame.
+    ReturnConstruct { data: u32 },
+    /// The same, and what this frame comes to will be its last child; `at` is the end of the slots that matter.
+    Wrap { data: u32, at: Slot },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
@@ -278,6 +288,10 @@ pub(super) struct Site {
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
     pub(super) sources: Box<[Source]>,
+    /// The first slot above all that they are read from.
+    pub(super) above: Slot,
+    /// Whether none of them is read from where one before it goes, in a call in place of this frame.
+    pub(super) is_direct: bool,
     /// Where to go on if an argument needs to be evaluated.
     pub(super) or: Pc,
 }
@@ -302,6 +316,33 @@ pub(super) enum Part {
     Slot(Slot),
     /// An expression of so many parts before this one.
     Expression(u32),
+}
+
+/// An expression of evaluated children.
+#[derive(Clone, Debug)]
+pub(super) struct Data {
+    /// What it is a call of, should that have got rules, and where such a call goes on; a wrapper needs neither.
+    pub(super) function: u32,
+    pub(super) site: u32,
+    /// Its children, as far as they are leaves.
+    pub(super) stamp: Stamp,
+    /// The others.
+    pub(super) slots: Box<[DataSlot]>,
+    /// Where to go on if what a slot holds needs to be evaluated.
+    pub(super) or: Pc,
+    /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
+    pub(super) is_settled: bool,
+    pub(super) is_same: bool,
+}
+
+/// A child of data that is in a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataSlot {
+    /// Which child it is.
+    pub(super) place: Slot,
+    pub(super) slot: Slot,
+    /// Whether it is evaluated. Else it is a child only if it is its own result.
+    pub(super) is_value: bool,
 }
 
 /// The shape of a pattern.
@@ -355,6 +396,8 @@ pub(super) enum Key {
 pub(super) struct RuleCode {
     pub(super) pc: Pc,
     pub(super) keys: Box<[Key]>,
+    /// The same for rules with the same keys: one may match if the other may.
+    pub(super) class: u32,
 }
 
 /// How a function answers.
@@ -370,6 +413,8 @@ pub(super) enum Kind {
     Group(u32),
     /// Entered through its tables.
     Tabled,
+    /// The same, where one argument tells all rules apart.
+    Exclusive(u32),
     /// Something that the machine does not compile.
     Interpreted,
 }
@@ -383,13 +428,16 @@ pub(super) struct Group {
     pub(super) lists: Box<[Box<[u32]>]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
-    /// An argument that tells all rules apart, so that at most one matches.
-    pub(super) exclusive: Option<Exclusive>,
+    /// Whether they are a list of facts.
+    pub(super) are_facts: bool,
+    /// The slots of a frame.
+    pub(super) slots: usize,
 }
 
-/// The rules of a group by what an argument is, where nothing else needs to match.
+/// The rules of a group by what an argument is, where nothing else needs to match: at most one of them does.
 #[derive(Clone, Debug)]
 pub(super) struct Exclusive {
+    pub(super) group: u32,
     pub(super) argument: Slot,
     pub(super) cases: Box<[Case]>,
 }
@@ -400,8 +448,9 @@ pub(super) struct Case {
     pub(super) key: u64,
     /// Where its body begins.
     pub(super) body: Pc,
-    /// Where the children behind the head of the argument go, if it is an expression.
-    pub(super) dst: Option<Slot>,
+    /// How many children behind the head of the argument go to slots, and where.
+    pub(super) children: Slot,
+    pub(super) dst: Slot,
 }
 
 #[derive(Clone, Debug)]
@@ -414,7 +463,7 @@ pub(super) struct Switch {
 }
 
 /// A function: what is called.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) head: Ref,
     pub(super) arguments: Slot,
@@ -432,10 +481,12 @@ pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sites: Vec<Site>,
     pub(super) templates: Vec<Box<[Part]>>,
+    pub(super) data: Vec<Data>,
     pub(super) shapes: Vec<Shape>,
     pub(super) queries: Vec<Query>,
     pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,
+    pub(super) exclusives: Vec<Exclusive>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,

@@ -10,6 +10,7 @@
 //! 6. What goes beyond this is evaluated as it stands.
 
 mod body;
+mod data;
 mod forms;
 mod head;
 mod lists;
@@ -53,6 +54,8 @@ enum Fix {
     Error(u32),
     /// Into the exit of a list of arguments.
     ArgumentsOr(u32),
+    /// Into that of data.
+    DataOr(u32),
     /// Into the two exits of a shape.
     ShapeOr(u32),
 }
@@ -121,6 +124,8 @@ enum Later {
     },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
+    /// Data whose children had to be evaluated.
+    Unsettled(Box<data::Unsettled>),
     /// An error that is a value like any other.
     Raw { label: Label, dst: Slot, back: Label },
     /// An error that is collected like any other result.
@@ -262,16 +267,23 @@ impl Running<'_> {
             is_plain = is_irrefutable;
             let (body, dst) = (compiler.body, compiler.unpacked);
             entries.push((body, dst));
-            let keys = arguments.iter().map(|argument| self.key_of(argument)).collect();
-            compiled.push(RuleCode { pc, keys });
+            let keys: Box<[Key]> = arguments.iter().map(|argument| self.key_of(argument)).collect();
+            let known = compiled.iter().find(|rule: &&RuleCode| rule.keys == keys);
+            let class = known.map_or(compiled.len() as u32, |rule| rule.class);
+            compiled.push(RuleCode { pc, keys, class });
         }
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);
         }
+        let index = self.m.code.groups.len() as u32;
+        let exclusive = exclusive(index, &compiled, rules, &entries);
         let mut group = self.group(function, compiled, usize::from(count));
-        group.exclusive = exclusive(&group.rules, rules, &entries);
+        group.are_facts = self.are_facts(group.rules.iter().map(|rule| rule.pc));
+        group.slots = slots;
         self.m.code.groups.push(group);
-        (Kind::Group((self.m.code.groups.len() - 1) as u32), slots)
+        let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
+        self.m.code.exclusives.push(exclusive);
+        (Kind::Exclusive((self.m.code.exclusives.len() - 1) as u32), slots)
     }
 
     fn key_of(&mut self, pattern: &Atom) -> Key {
@@ -292,7 +304,14 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
         let Some(argument) = best else {
-            return Group { function, rules: rules.into(), lists: Box::new([all]), switch: None, exclusive: None };
+            return Group {
+                function,
+                rules: rules.into(),
+                lists: Box::new([all]),
+                switch: None,
+                are_facts: false,
+                slots: 0,
+            };
         };
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
@@ -314,7 +333,7 @@ impl Running<'_> {
         }
         lists.push(list_for(None));
         let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), exclusive: None }
+        Group { function, rules: rules.into(), lists: lists.into(), switch: Some(switch), are_facts: false, slots: 0 }
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
@@ -336,7 +355,7 @@ impl Running<'_> {
 }
 
 /// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.
-fn exclusive(rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
+fn exclusive(group: u32, rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
     if rules.len() > CASES_MAX {
         return None;
     }
@@ -347,12 +366,15 @@ fn exclusive(rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Sl
     })?;
     let case = |(rule, &(body, dst)): (&RuleCode, &(Pc, Slot))| {
         let Looked::Up(key) = switch_key(rule.keys[argument]) else { unreachable!("it was looked at") };
-        let dst = matches!(rule.keys[argument], Key::Shape(..)).then_some(dst);
-        Case { key, body, dst }
+        let children = match rule.keys[argument] {
+            Key::Shape(length, _) => length as Slot - 1,
+            _ => 0,
+        };
+        Case { key, body, children, dst }
     };
     let cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
     let are_distinct = (1..cases.len()).all(|place| cases[..place].iter().all(|other| other.key != cases[place].key));
-    are_distinct.then_some(Exclusive { argument: argument as Slot, cases })
+    are_distinct.then_some(Exclusive { group, argument: argument as Slot, cases })
 }
 
 /// Whether the patterns of a rule are variables, each once, but for one that is a leaf or takes an expression apart into
@@ -497,6 +519,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 }
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
                 Fix::Error(site) => code.sites[site as usize].error = to,
+                Fix::DataOr(data) => code.data[data as usize].or = to,
                 Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
                 Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
             }
@@ -658,6 +681,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
+            Later::Unsettled(unsettled) => self.write_unsettled(*unsettled),
             Later::Barrier { label, begun, value, site } => {
                 self.place(label);
                 self.emit(Instruction::Take { dst: value });

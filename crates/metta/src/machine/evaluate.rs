@@ -82,8 +82,7 @@ impl Running<'_> {
         let at = self.m.site(site).at;
         self.m.ensure(usize::from(at) + 2 * HEADER)?;
         let place = self.m.base + HEADER + usize::from(at);
-        self.m.stack[place] = site;
-        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.write_header(place, site);
         self.m.base = self.m.frame_at(at, 0)?;
         Ok(())
     }
@@ -207,8 +206,8 @@ impl Running<'_> {
     pub(super) fn evaluate_child(&mut self, index: usize, at: usize, child: Ref, type_id: TypeId) -> Result<(), Halt> {
         self.m.ensure(at + 2 * HEADER)?;
         let place = self.m.base + HEADER + at;
-        self.m.stack[place] = self.m.code.child_site(index);
-        self.m.stack[place + 1] = self.m.base as u32;
+        let site = self.m.code.child_site(index);
+        self.m.write_header(place, site);
         self.m.stack[place + 2] = self.m.choices.len() as u32;
         self.m.base = self.m.frame_at(at as Slot, 0)?;
         self.m.pending = Some((child, type_id));

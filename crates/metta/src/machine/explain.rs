@@ -7,7 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source, TypeId,
+    Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source,
+    TypeId,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -133,7 +134,9 @@ impl Running<'_> {
         };
         let starts: Vec<Pc> = match kind {
             Kind::Rule(pc) => vec![pc],
-            Kind::Group(group) => {
+            Kind::Group(group) | Kind::Exclusive(group) => {
+                let is_exclusive = matches!(kind, Kind::Exclusive(_));
+                let group = if is_exclusive { self.m.code.exclusives[group as usize].group } else { group };
                 text += &self.m.switch_text(group);
                 self.m.code.groups[group as usize].rules.iter().map(|rule| rule.pc).collect()
             }
@@ -255,17 +258,33 @@ impl<'a> Listing<'a> {
         let mut instruction = self.m.code.instructions[at];
         let mut targets: Vec<Pc> = match instruction {
             Instruction::CompareJump { then, or, .. } | Instruction::CompareJumpWith { then, or, .. } => vec![then, or],
-            Instruction::CallWith { arguments, .. } | Instruction::TailCallWith { arguments, .. } => {
+            Instruction::CallWith { arguments, .. }
+            | Instruction::TailCallWith { arguments, .. }
+            | Instruction::TailCallFacts { arguments, .. } => {
                 vec![self.m.code.arguments[arguments as usize].or]
+            }
+            Instruction::Construct { data }
+            | Instruction::ReturnConstruct { data }
+            | Instruction::Wrap { data, .. } => {
+                Some(self.m.code.data[data as usize].or).filter(|&or| or != Pc::MAX).into_iter().collect()
             }
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
-        if let Some(site) = site_of(instruction) {
+        if let Some(site) = self.site_of(instruction) {
             let site = self.m.site(site);
             targets.push(site.error);
             targets.extend(Some(site.pc).filter(|&pc| pc as usize != at + 1));
         }
         targets
+    }
+
+    fn site_of(&self, instruction: Instruction) -> Option<u32> {
+        match instruction {
+            Instruction::Construct { data } | Instruction::ReturnConstruct { data } => {
+                Some(self.m.code.data[data as usize].site)
+            }
+            other => site_named_by(other),
+        }
     }
 
     fn place(&self, to: Pc) -> String {
@@ -315,6 +334,33 @@ impl<'a> Listing<'a> {
             }
         }
         done.pop().unwrap_or_default()
+    }
+
+    /// The expression of evaluated children that is built, and where it goes.
+    fn data(&self, data: u32) -> String {
+        let Data { site, or, .. } = self.m.code.data[data as usize];
+        format!("({}){}{}", self.children(data).join(" "), self.or_evaluated(or), self.site(site))
+    }
+
+    /// The same, but for the last child.
+    fn wrapper(&self, data: u32) -> String {
+        let mut children = self.children(data);
+        children.pop();
+        format!("({} …){}", children.join(" "), self.or_evaluated(self.m.code.data[data as usize].or))
+    }
+
+    /// Where the code goes on if a child needs to be evaluated.
+    fn or_evaluated(&self, or: Pc) -> String {
+        if or == Pc::MAX { String::new() } else { self.or(or) }
+    }
+
+    fn children(&self, data: u32) -> Vec<String> {
+        let Data { stamp, slots, .. } = &self.m.code.data[data as usize];
+        let mut children: Vec<String> = stamp.children().iter().map(|&leaf| self.leaf(leaf)).collect();
+        for &DataSlot { place, slot, .. } in slots {
+            children[usize::from(place)] = self.slot(slot);
+        }
+        children
     }
 
     fn shape(&self, shape: u32, dst: Slot) -> String {
@@ -380,9 +426,9 @@ impl<'a> Listing<'a> {
                 format!("variable -> {}", slot(dst))
             }
             Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
-            Instruction::Construct { template, site, .. } => {
-                format!("construct {}{}", self.template(template), self.site(site))
-            }
+            Instruction::Construct { data } => format!("construct {}", self.data(data)),
+            Instruction::Wrap { data, .. } => format!("wrap {}", self.wrapper(data)),
+            Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
             Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
@@ -441,6 +487,10 @@ impl<'a> Listing<'a> {
                 format!("call {}{}", self.call_with(function, arguments), self.site(site))
             }
             Instruction::TailCallWith { function, arguments } => {
+                format!("tail-call {}", self.call_with(function, arguments))
+            }
+            Instruction::TailCallFacts { group, arguments } => {
+                let function = self.m.code.groups[group as usize].function;
                 format!("tail-call {}", self.call_with(function, arguments))
             }
             Instruction::TailCall { function, at } => format!("tail-call {}", self.function(function, first(at))),
@@ -590,8 +640,8 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// The site of an instruction.
-fn site_of(instruction: Instruction) -> Option<u32> {
+/// The site that an instruction names.
+fn site_named_by(instruction: Instruction) -> Option<u32> {
     match instruction {
         Instruction::Apply { tail: true, .. } => None,
         Instruction::End { site, .. }
@@ -607,7 +657,6 @@ fn site_of(instruction: Instruction) -> Option<u32> {
         | Instruction::Query { site, .. }
         | Instruction::Call { site, .. }
         | Instruction::Apply { site, .. }
-        | Instruction::Construct { site, .. }
         | Instruction::Value { site, .. }
         | Instruction::Evaluate { site, .. }
         | Instruction::Arithmetic { site, .. }

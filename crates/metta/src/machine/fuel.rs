@@ -5,7 +5,7 @@
 //!    read, and where a replay is to be cancelled.
 //! 3. What is handed to the interpreter has the steps that are left.
 
-use super::{Halt, Running, WORDS_PER_FRAME};
+use super::{Halt, Reason, Running, WORDS_PER_FRAME};
 use crate::interpreter::{self, Found, Task};
 use crate::limits::LimitReached;
 
@@ -28,13 +28,6 @@ impl Running<'_> {
         if self.m.fuel == 0 { self.look_without_call() } else { Ok(()) }
     }
 
-    /// Counts a call that is made again, its frame made.
-    pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
-        self.m.calls += 1;
-        self.m.fuel -= 1;
-        if self.m.fuel == 0 { self.look(function) } else { Ok(()) }
-    }
-
     /// Looks at the limits, where nothing is laid out for a collection of garbage.
     #[cold]
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {
@@ -45,7 +38,7 @@ impl Running<'_> {
         self.m.depth_max = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
         let reached = self.watch.advance(u64::from(self.m.fuel_given), &mut self.runner.form_steps);
         self.give_fuel();
-        reached.map_or(Ok(()), |limit| Err(Halt::Limit(limit)))
+        reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
     }
 
     pub(super) fn give_fuel(&mut self) {

@@ -11,7 +11,7 @@
 //! Cost: linear in what survives and in the stack.
 
 use super::choices::{Choice, ChoiceKind, Gathered, To};
-use super::code::{ANSWER, Code, HEADER, Instruction, Slot};
+use super::code::{ANSWER, Code, HEADER, Instruction, Slot, WRAPPER};
 use super::evaluate;
 use super::run::NONE;
 use super::values::{EMPTY, FOREIGN};
@@ -153,6 +153,8 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
     /// The frames that wait for a frame's result.
     fn callers(&mut self, mut base: usize) -> Result<(), Full> {
         while !self.see(base) {
+            let wrapper = base + WRAPPER;
+            self.stack[wrapper] = self.copying.root(Ref::from_bits(self.stack[wrapper]))?.bits();
             let (site, caller) = (self.stack[base], self.stack[base + 1] as usize);
             if site == ANSWER {
                 break;

@@ -103,8 +103,8 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
-        let is_settled =
-            self.is_settled_child(head) && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
+        let is_settled = self.m.values.is_settled(head, self.m.note)
+            && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
         let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if is_settled && self.heads_data(made)? {
             self.m.values.heap.set_note(made, self.m.note);
@@ -170,17 +170,10 @@ impl Running<'_> {
         self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined()))
     }
 
-    fn is_settled_child(&self, child: Ref) -> bool {
-        match child.tag() {
-            tag::VARIABLE | TERM => false,
-            tag::EXPRESSION => self.m.values.heap.note(child) == self.m.note,
-            _ => child != EMPTY && child != ERROR,
-        }
-    }
-
     /// Whether a list is settled though nobody has noted it.
     pub(super) fn is_settled_list(&mut self, list: Ref) -> Result<bool, Halt> {
-        let is_settled = self.m.values.heap.children(list).iter().all(|&child| self.is_settled_child(child));
+        let m = &self.m;
+        let is_settled = m.values.heap.children(list).iter().all(|&child| m.values.is_settled(child, m.note));
         Ok(is_settled && self.heads_data(list)?)
     }
 

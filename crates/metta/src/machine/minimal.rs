@@ -7,7 +7,7 @@ use super::choices::{Gathered, To};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
 use super::unify::Unified;
 use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM};
-use super::{Halt, Machine, Running};
+use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::{Task, is_instruction_name};
 use crate::names;
 use crate::operation::{Operation, Outcome};
@@ -192,8 +192,7 @@ impl Running<'_> {
         let at = self.m.site(site).at;
         self.m.ensure(usize::from(at) + HEADER + arguments.len())?;
         let place = self.m.base + HEADER + usize::from(at);
-        self.m.stack[place] = site;
-        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.write_header(place, site);
         self.m.stack[place + 2] = OPEN;
         for (index, argument) in arguments.iter().enumerate() {
             self.m.stack[place + HEADER + index] = argument.bits();
@@ -211,7 +210,7 @@ impl Running<'_> {
             Outcome::Solutions(solutions) => solutions,
             Outcome::NotReducible => vec![(Solution::new(), names::not_reducible())],
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call, message))],
-            Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
+            Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
         };
         if results.is_empty() {
             results.push((Solution::new(), names::empty()));

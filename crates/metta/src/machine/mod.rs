@@ -20,6 +20,7 @@ mod code;
 mod compile;
 mod evaluate;
 mod explain;
+mod facts;
 mod fuel;
 mod garbage;
 mod lists;
@@ -35,6 +36,7 @@ mod typed;
 mod types;
 mod unify;
 mod values;
+mod wrap;
 
 use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
@@ -42,7 +44,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
 use choices::{Choice, ChoiceKind, Floor};
-use code::{ANSWER, Code, Pc, TypeId};
+use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
 use run::Trying;
@@ -61,8 +63,11 @@ const STACK_MIN: usize = 1 << 8;
 /// What is said where the machine cannot do what the interpreter does.
 const SPACE_INSIDE: &str = "the pattern of a rule meets a space inside of an argument, after another rule has matched: run it with --interpreter";
 
+/// The machine stops. Instructions return this, so it takes one word.
+pub(crate) struct Halt(Box<Reason>);
+
 /// Why the machine stops.
-pub(crate) enum Halt {
+pub(crate) enum Reason {
     /// There is no further alternative.
     Complete,
     /// A limit was reached.
@@ -73,9 +78,17 @@ pub(crate) enum Halt {
     SpaceInside,
 }
 
+impl From<Reason> for Halt {
+    #[cold]
+    fn from(reason: Reason) -> Self {
+        Self(Box::new(reason))
+    }
+}
+
 impl From<Full> for Halt {
+    #[cold]
     fn from(full: Full) -> Self {
-        Self::Limit(LimitReached::Heap(full.bytes()))
+        Reason::Limit(LimitReached::Heap(full.bytes())).into()
     }
 }
 
@@ -99,7 +112,7 @@ pub(crate) struct Machine {
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
     asked: space::RowQuery,
-    pairs: Vec<(Ref, Ref)>,
+    pairs: Vec<unify::Pair>,
     /// A child that is to be evaluated next, as the result of the frame at hand.
     pending: Option<(Ref, TypeId)>,
     work: Vec<Ref>,
@@ -108,6 +121,8 @@ pub(crate) struct Machine {
     shapes: u32,
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
+    /// How many lists of facts are being compiled, one for the other.
+    links: u32,
     counts: [u64; space::CLASSES],
     /// The version of the names of tabled functions that code was made for.
     tabling: u32,
@@ -182,6 +197,7 @@ impl Machine {
             version: 1,
             shapes: 1,
             note: 1,
+            links: 0,
             counts: [0; space::CLASSES],
             tabling: 0,
             watched: Vec::new(),
@@ -242,7 +258,7 @@ impl Machine {
 
     #[cold]
     fn stack_full(&self) -> Halt {
-        Halt::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME))
+        Reason::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME)).into()
     }
 }
 
@@ -276,8 +292,7 @@ impl<'r> Running<'r> {
         }
         self.refresh();
         self.give_fuel();
-        self.m.stack[0] = ANSWER;
-        (self.m.stack[1], self.m.stack[2]) = (0, 0);
+        self.m.stack[..HEADER].copy_from_slice(&[ANSWER, 0, 0, 0]);
     }
 
     fn evaluate(&mut self, atom: &Atom) -> Halt {
@@ -299,7 +314,7 @@ impl<'r> Running<'r> {
             // On its own `Empty` is a result like any other.
             None if atom.is_symbol(names::EMPTY) => {
                 self.results.push(atom.clone());
-                Err(Halt::Complete)
+                Err(Reason::Complete.into())
             }
             None => {
                 let value = self.m.values.load(atom, &mut Scope::default())?;
@@ -319,17 +334,17 @@ impl<'r> Running<'r> {
 
     fn finish(mut self, atom: &Atom, halt: Halt) -> Answer {
         let (mut limit, mut stop) = (None, None);
-        match halt {
-            Halt::Complete => {}
+        match *halt.0 {
+            Reason::Complete => {}
             // What tables take of it is part of the limit.
-            Halt::Limit(LimitReached::Heap(left)) => {
+            Reason::Limit(LimitReached::Heap(left)) => {
                 let most = self.runner.limits.heap_bytes_max.map_or(left, |most| most as u64);
                 limit = Some(LimitReached::Heap(most));
             }
-            Halt::Limit(reached) => limit = Some(reached),
-            Halt::Stop(Stop::Limit(inside)) => limit = Some(inside),
-            Halt::Stop(reason) => stop = Some(reason),
-            Halt::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
+            Reason::Limit(reached) => limit = Some(reached),
+            Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
+            Reason::Stop(reason) => stop = Some(reason),
+            Reason::SpaceInside => self.results.push(names::error_text(atom.clone(), SPACE_INSIDE)),
         }
         if limit.is_some() {
             self.add_results_so_far();

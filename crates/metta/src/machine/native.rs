@@ -3,7 +3,7 @@
 use super::choices::{Gathered, To};
 use super::code::Slot;
 use super::values::Scope;
-use super::{Halt, Running};
+use super::{Halt, Reason, Running};
 use crate::interpreter::{self, Found, Task};
 use crate::names;
 use crate::operation::{Operation, Outcome};
@@ -39,7 +39,7 @@ impl Running<'_> {
                 return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], To::Site(site));
             }
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
-            Outcome::Stop(stop) => return Err(Halt::Stop(stop)),
+            Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
         };
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
@@ -95,8 +95,8 @@ impl Running<'_> {
         self.m.depth_max = self.m.depth_max.max(found.depth_max);
         self.refresh();
         match (found.stop, found.limit) {
-            (Some(stop), _) => Err(Halt::Stop(stop)),
-            (None, Some(limit)) => Err(Halt::Limit(limit)),
+            (Some(stop), _) => Err(Reason::Stop(stop).into()),
+            (None, Some(limit)) => Err(Reason::Limit(limit).into()),
             (None, None) => Ok(found.results),
         }
     }

@@ -9,6 +9,7 @@
 
 use super::code::{
     Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
+    WRAPPER,
 };
 use super::values::{EMPTY, ERROR, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
 use super::{Halt, Machine, Running};
@@ -74,6 +75,13 @@ impl Machine {
         }
         self.stack.resize((2 * needed).min(limit).max(needed), 0);
         Ok(())
+    }
+
+    /// Writes the header of a frame that the frame at hand calls, but for the number of choices.
+    #[inline]
+    pub(super) fn write_header(&mut self, place: usize, site: u32) {
+        let header = &mut self.stack[place..place + HEADER];
+        (header[0], header[1], header[WRAPPER]) = (site, self.base as u32, 0);
     }
 
     /// The frame of a call at a site: where it begins, moved up if a choice needs what lies there.
@@ -182,9 +190,9 @@ impl Running<'_> {
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
                 Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
                 Instruction::Commit => self.commit(),
-                Instruction::Construct { template, function, site, same } => {
-                    self.construct(template, function, site, same)
-                }
+                Instruction::Construct { data } => self.construct(data),
+                Instruction::ReturnConstruct { data } => self.return_constructed(data),
+                Instruction::Wrap { data, at } => self.wrap(data, at),
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
@@ -279,6 +287,7 @@ impl Running<'_> {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 self.logic(operation, left, right, site)
             }
+            Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
             Instruction::AddAtom { space, value, site } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, site)
@@ -292,8 +301,7 @@ impl Running<'_> {
     pub(super) fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
         let at = self.m.site(site).at;
         let place = self.m.base + HEADER + usize::from(at);
-        self.m.stack[place] = site;
-        self.m.stack[place + 1] = self.m.base as u32;
+        self.m.write_header(place, site);
         if !begun {
             self.m.stack[place + 2] = self.m.choices.len() as u32;
         }
@@ -306,51 +314,70 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    /// Reads the arguments of a list; says how many, or goes on elsewhere if one needs to be evaluated.
-    #[inline]
-    fn read_arguments(&mut self, arguments: u32, values: &mut [u32; SOURCES_MAX]) -> Option<usize> {
-        let Arguments { sources, or } = &self.m.code.arguments[arguments as usize];
-        for (value, source) in values.iter_mut().zip(sources) {
-            *value = match *source {
-                Source::Leaf(leaf) => leaf.bits(),
-                Source::Slot(slot) => self.m.slot(slot).bits(),
+    /// Writes the arguments of a list to the stack from a place on, above all that they are read from; `None` if one needs
+    /// to be evaluated, and the code goes on elsewhere.
+    #[inline(always)]
+    fn write_arguments(&mut self, arguments: u32, to: usize) -> Option<usize> {
+        let Arguments { sources, or, .. } = &self.m.code.arguments[arguments as usize];
+        let mut place = to;
+        for source in sources {
+            let value = match *source {
+                Source::Leaf(leaf) => leaf,
+                Source::Slot(slot) => self.m.slot(slot),
                 Source::Settled(slot) => match self.settled(self.m.read(slot), 0) {
                     None | Some(EMPTY) => {
                         self.m.pc = *or;
                         return None;
                     }
-                    Some(value) => value.bits(),
+                    Some(value) => value,
                 },
             };
+            self.m.stack[place] = value.bits();
+            place += 1;
         }
         Some(sources.len())
     }
 
     #[inline]
     fn call_with(&mut self, function: u32, arguments: u32, site: u32) -> Result<(), Halt> {
-        let mut values = [0; SOURCES_MAX];
-        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
         let base = self.m.base;
         let at = self.m.site(site).at;
         let place = (base + HEADER + usize::from(at)).max(self.m.protected);
-        if place + HEADER + count > self.m.stack.len() {
-            self.m.ensure(place - base + count)?;
+        if place + HEADER + SOURCES_MAX > self.m.stack.len() {
+            self.m.ensure(place - base + SOURCES_MAX)?;
         }
-        let frame = &mut self.m.stack[place..place + HEADER + count];
-        (frame[0], frame[1], frame[2]) = (site, base as u32, self.m.choices.len() as u32);
-        frame[HEADER..].copy_from_slice(&values[..count]);
+        if self.write_arguments(arguments, place + HEADER).is_none() {
+            return Ok(());
+        }
+        let level = self.m.choices.len() as u32;
+        self.m.stack[place..place + HEADER].copy_from_slice(&[site, base as u32, level, 0]);
         self.m.base = place;
         self.enter(function)
     }
 
+    /// A call in place of the frame at hand.
     #[inline]
     fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
-        let mut values = [0; SOURCES_MAX];
-        let Some(count) = self.read_arguments(arguments, &mut values) else { return Ok(()) };
-        self.m.own_frame(count)?;
-        let first = self.m.base + HEADER;
-        self.m.stack[first..first + count].copy_from_slice(&values[..count]);
-        self.enter(function)
+        if self.lay_over(arguments)? { self.enter(function) } else { Ok(()) }
+    }
+
+    /// Puts arguments in place of the frame at hand. They are laid out above it first if one is read from where another
+    /// goes. `false` if one needs to be evaluated.
+    #[inline]
+    pub(super) fn lay_over(&mut self, arguments: u32) -> Result<bool, Halt> {
+        let base = self.m.base;
+        let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
+        let has_room = base + HEADER + SOURCES_MAX <= self.m.stack.len();
+        if is_direct && has_room && base >= self.m.protected {
+            return Ok(self.write_arguments(arguments, base + HEADER).is_some());
+        }
+        let from = (base + HEADER + usize::from(above)).max(self.m.protected);
+        if from + SOURCES_MAX > self.m.stack.len() {
+            self.m.ensure(from - base + SOURCES_MAX)?;
+        }
+        let Some(count) = self.write_arguments(arguments, from) else { return Ok(false) };
+        self.move_over(from, count)?;
+        Ok(true)
     }
 
     #[inline]
@@ -361,40 +388,48 @@ impl Running<'_> {
     }
 
     /// Calls a function in place of this frame on arguments that lie somewhere above it.
-    #[inline]
     pub(super) fn tail_with(&mut self, function: u32, from: usize, count: usize) -> Result<(), Halt> {
-        let base = self.m.base;
-        if base >= self.m.protected {
-            self.m.stack.copy_within(from..from + count, base + HEADER);
-        } else {
-            let to = self.m.protected.max(from);
-            if to + 2 * HEADER + count > self.m.stack.len() {
-                self.m.ensure(to - base + count)?;
-            }
-            self.m.stack.copy_within(from..from + count, to + HEADER);
-            self.m.stack.copy_within(base..base + HEADER, to);
-            self.m.base = to;
-        }
+        self.move_over(from, count)?;
         self.enter(function)
     }
 
-    /// Goes on with the code of a function, its frame made.
-    #[inline]
-    pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
+    /// Moves arguments to the beginning of the frame at hand, which moves up itself if a choice needs what is there.
+    fn move_over(&mut self, from: usize, count: usize) -> Result<(), Halt> {
+        let base = self.m.base;
+        if base >= self.m.protected {
+            self.m.stack.copy_within(from..from + count, base + HEADER);
+            return Ok(());
+        }
+        let to = self.m.protected.max(from);
+        if to + 2 * HEADER + count > self.m.stack.len() {
+            self.m.ensure(to - base + count)?;
+        }
+        self.m.stack.copy_within(from..from + count, to + HEADER);
+        self.m.stack.copy_within(base..base + HEADER, to);
+        self.m.base = to;
+        Ok(())
+    }
+
+    /// Counts a call whose frame is made; limits are looked at from time to time.
+    #[inline(always)]
+    pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
         self.m.calls += 1;
         self.m.fuel -= 1;
-        if self.m.fuel == 0 {
-            self.look(function)?;
-        }
-        if self.m.code.functions[function as usize].version != self.m.version {
+        if self.m.fuel == 0 { self.look(function) } else { Ok(()) }
+    }
+
+    /// Goes on with the code of a function, its frame made.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
+        self.count_call(function)?;
+        let mut found = self.m.code.functions[function as usize];
+        if found.version != self.m.version {
             self.compile(function)?;
+            found = self.m.code.functions[function as usize];
         }
-        let (kind, slots) = {
-            let found = &self.m.code.functions[function as usize];
-            (found.kind, found.slots)
-        };
-        self.m.ensure(slots)?;
-        match kind {
+        self.m.ensure(found.slots)?;
+        match found.kind {
+            Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Rule(pc) => {
                 self.m.pc = pc;
                 Ok(())
@@ -412,6 +447,15 @@ impl Running<'_> {
         if value == EMPTY {
             return self.give_empty();
         }
+        if self.m.stack[self.m.base + WRAPPER] != 0 {
+            return self.give_wrapped(value);
+        }
+        self.give_whole(value)
+    }
+
+    /// The result of the frame at hand, put into what it goes into.
+    #[inline]
+    pub(super) fn give_whole(&mut self, value: Ref) -> Result<(), Halt> {
         let base = self.m.base;
         let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
         if self.m.choices.len() as u32 == level {
@@ -422,10 +466,11 @@ impl Running<'_> {
     }
 
     /// Goes on at a site of the frame at hand with a result.
-    #[inline]
+    #[inline(always)]
     pub(super) fn resume(&mut self, site: u32, value: Ref) -> Result<(), Halt> {
         let Site { pc, dst, error, .. } = self.m.code.sites[site as usize];
-        if (value.is_expression() || value.tag() == TERM) && self.m.is_error(value) {
+        // What is marked as evaluated is no error.
+        if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
             self.m.acc = value;
             self.m.pc = error;
             return Ok(());

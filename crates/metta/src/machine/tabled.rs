@@ -8,10 +8,10 @@
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
 use super::choices::{Choice, ChoiceKind, Collector, Gathered, Purpose, To};
-use super::code::{Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot};
+use super::code::{Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot, WRAPPER};
 use super::run::raw;
 use super::values::Scope;
-use super::{Halt, Running};
+use super::{Halt, Reason, Running};
 use crate::tables::{Asked, Asking, Ended};
 use region::Ref;
 use space::Variable;
@@ -92,7 +92,7 @@ impl Running<'_> {
         let type_id = self.m.code.functions[function as usize].type_id;
         let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
-        match self.runner.ask_table(&asking).map_err(Halt::Limit)? {
+        match self.runner.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
             Asked::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
             Asked::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             Asked::Fill => {
@@ -115,6 +115,7 @@ impl Running<'_> {
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
         self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
         (self.m.stack[place], self.m.stack[place + 1], self.m.stack[place + 2]) = (site, base as u32, OPEN);
+        self.m.stack[place + WRAPPER] = 0;
         self.m.base = place;
         Ok(())
     }
@@ -133,6 +134,7 @@ impl Running<'_> {
                 Ok(())
             }
             Kind::Group(group) => self.enter_group(group),
+            Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Constructor => self.give_unreduced(function),
             Kind::Stale | Kind::Interpreted | Kind::Tabled => self.interpret_call(function),
         }
@@ -142,7 +144,7 @@ impl Running<'_> {
     fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
         let base = self.m.base;
         let (site, below, level) = (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
-        if level != self.m.choices.len() as u32 {
+        if level != self.m.choices.len() as u32 || self.m.stack[base + WRAPPER] != 0 {
             self.runner.tables.leave(table);
             return self.give_answers(table, &caller);
         }
@@ -212,7 +214,7 @@ impl Running<'_> {
         let (values, source) = (&mut self.m.values, &mut self.runner.variables);
         let bound = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let result = values.store(value, &mut scope, source);
-        self.runner.add_answer(bound, result).map_err(Halt::Limit)
+        self.runner.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))
     }
 
     /// Leaves the heap what its limit and the tables leave of it.

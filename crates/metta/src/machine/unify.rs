@@ -6,11 +6,11 @@
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
 use super::choices::To;
-use super::code::{NEXT_RULE, Part, Pc, Slot};
-use super::values::{EMPTY, ERROR, FOREIGN, SYMBOL, Scope, TERM, is_small};
-use super::{Halt, Machine, Running};
+use super::code::{Data, DataSlot, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
+use super::values::{FOREIGN, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
+use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::Task;
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
 use space::{Atom, Grounded};
 
 /// How two values compare.
@@ -20,6 +20,25 @@ pub(super) enum Unified {
     No,
     /// One of them is a space, which stands for a query.
     Custom,
+}
+
+/// Two expressions of the same length that are gone through side by side.
+pub(super) struct Pair {
+    left: Ref,
+    right: Ref,
+    length: usize,
+    /// The children that come next.
+    next: usize,
+}
+
+/// What comes after two values were looked at.
+enum Step {
+    /// The ones behind them.
+    Over,
+    /// Their children.
+    Into(Pair),
+    /// Nothing.
+    Out(Unified),
 }
 
 impl Running<'_> {
@@ -58,7 +77,7 @@ impl Running<'_> {
         assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
         let trying = self.m.trying;
         if trying.matched {
-            return Err(Halt::SpaceInside);
+            return Err(Reason::SpaceInside.into());
         }
         self.m.undo_to(trying.trail);
         let function = self.m.code.groups[trying.group as usize].function;
@@ -86,7 +105,7 @@ impl Running<'_> {
 
     #[inline]
     fn match_children(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
-        let to = self.m.base + super::code::HEADER + usize::from(dst);
+        let to = self.m.base + HEADER + usize::from(dst);
         let children = self.m.values.heap.children(value);
         if children.len() != length {
             return self.no_match(or);
@@ -144,57 +163,91 @@ impl Running<'_> {
 
     /// Makes two values equal, if that can be.
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
-        let mut pairs = std::mem::take(&mut self.m.pairs);
-        pairs.clear();
-        pairs.push((left, right));
-        let unified = self.unify_all(&mut pairs);
-        self.m.pairs = pairs;
+        let mut open = std::mem::take(&mut self.m.pairs);
+        open.clear();
+        let unified = self.unify_from(left, right, &mut open);
+        self.m.pairs = open;
         unified
     }
 
-    fn unify_all(&mut self, pairs: &mut Vec<(Ref, Ref)>) -> Result<Unified, Halt> {
-        while let Some((left, right)) = pairs.pop() {
-            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-            if left.unmarked() == right.unmarked() {
+    /// Goes through two values side by side, depth first; `open` has the expressions that it is inside of.
+    fn unify_from(&mut self, left: Ref, right: Ref, open: &mut Vec<Pair>) -> Result<Unified, Halt> {
+        let mut inside = match self.unify_one(left, right)? {
+            Step::Into(pair) => pair,
+            Step::Over => return Ok(Unified::Yes),
+            Step::Out(unified) => return Ok(unified),
+        };
+        loop {
+            let Some((left, right)) = self.m.values.next_difference(&mut inside) else {
+                match open.pop() {
+                    Some(around) => inside = around,
+                    None => return Ok(Unified::Yes),
+                }
                 continue;
-            }
-            match (left.tag(), right.tag()) {
-                (tag::VARIABLE, tag::VARIABLE) => {
-                    // The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the
-                    // second to the first.
-                    let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
-                    let left_stays = both_written || left.payload() < right.payload();
-                    if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
-                }
-                (tag::VARIABLE, _) | (_, tag::VARIABLE) => {
-                    let (variable, value) = if left.tag() == tag::VARIABLE { (left, right) } else { (right, left) };
-                    if self.m.occurs(variable, value) {
-                        return Ok(Unified::No);
+            };
+            match self.unify_different(left, right)? {
+                Step::Over => {}
+                Step::Into(pair) => {
+                    // What is complete is not returned to: lists need no memory.
+                    if inside.next < inside.length {
+                        open.push(inside);
                     }
-                    self.m.bind(variable, value);
+                    inside = pair;
                 }
-                _ => {
-                    let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-                    match (compound(left), compound(right)) {
-                        (true, true) => {
-                            let (left, right) = (self.opened(left)?, self.opened(right)?);
-                            let length = self.m.values.heap.length(left);
-                            if length != self.m.values.heap.length(right) {
-                                return Ok(Unified::No);
-                            }
-                            let heap = &self.m.values.heap;
-                            pairs.extend((0..length).rev().map(|at| (heap.child(left, at), heap.child(right, at))));
-                        }
-                        (false, false) if self.m.values.equal_leaves(left, right) => {}
-                        _ if self.m.values.space_of(left).or(self.m.values.space_of(right)).is_some() => {
-                            return Ok(Unified::Custom);
-                        }
-                        _ => return Ok(Unified::No),
-                    }
-                }
+                Step::Out(unified) => return Ok(unified),
             }
         }
-        Ok(Unified::Yes)
+    }
+
+    #[inline]
+    fn unify_one(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+        let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
+        if left.unmarked() == right.unmarked() { Ok(Step::Over) } else { self.unify_different(left, right) }
+    }
+
+    /// The same for two that are not the same word, bindings followed.
+    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+        match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
+            (true, true) => self.unify_variables(left, right),
+            (true, false) => return Ok(self.unify_variable(left, right)),
+            (false, true) => return Ok(self.unify_variable(right, left)),
+            (false, false) => return self.unify_values(left, right),
+        }
+        Ok(Step::Over)
+    }
+
+    /// The younger is bound to the older, whose name the caller wrote; of two that the form wrote, the second to the first.
+    fn unify_variables(&mut self, left: Ref, right: Ref) {
+        let both_written = self.m.values.is_written(left) && self.m.values.is_written(right);
+        let left_stays = both_written || left.payload() < right.payload();
+        if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
+    }
+
+    fn unify_variable(&mut self, variable: Ref, value: Ref) -> Step {
+        if value.is_expression() && self.m.occurs(variable, value) {
+            return Step::Out(Unified::No);
+        }
+        self.m.bind(variable, value);
+        Step::Over
+    }
+
+    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+        let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+        match (is_compound(left), is_compound(right)) {
+            (true, true) => {
+                let (left, right) = (self.opened(left)?, self.opened(right)?);
+                let length = self.m.values.heap.length(left);
+                if length != self.m.values.heap.length(right) {
+                    return Ok(Step::Out(Unified::No));
+                }
+                Ok(Step::Into(Pair { left, right, length, next: 0 }))
+            }
+            (false, false) if self.m.values.equal_leaves(left, right) => Ok(Step::Over),
+            _ => {
+                let space = self.m.values.space_of(left).or(self.m.values.space_of(right));
+                Ok(Step::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
+            }
+        }
     }
 
     /// A compound as an expression of the heap.
@@ -211,7 +264,7 @@ impl Running<'_> {
             match *part {
                 Part::Leaf(leaf) => scratch.push(leaf),
                 Part::Slot(slot) => {
-                    scratch.push(Ref::from_bits(m.stack[m.base + super::code::HEADER + usize::from(slot)]));
+                    scratch.push(Ref::from_bits(m.stack[m.base + HEADER + usize::from(slot)]));
                 }
                 Part::Expression(count) => {
                     let from = scratch.len() - count as usize;
@@ -227,27 +280,66 @@ impl Running<'_> {
     }
 
     /// An expression of evaluated children: data, unless a rule reduces it after all.
-    pub(super) fn construct(&mut self, template: u32, function: u32, site: u32, same: bool) -> Result<(), Halt> {
-        if self.is_constructor(function)? {
-            let made = self.build(template)?;
-            let value = self.m.note_normal(made);
-            let (pc, dst) = {
-                let site = self.m.site(site);
-                (site.pc, site.dst)
-            };
-            self.m.set_slot(dst, if same { value } else { value.unmarked() });
-            self.m.pc = pc;
-            return Ok(());
+    #[inline]
+    pub(super) fn construct(&mut self, data: u32) -> Result<(), Halt> {
+        let Some(value) = self.constructed(data)? else { return Ok(()) };
+        let Data { function, site, .. } = self.m.code.data[data as usize];
+        if !self.is_constructor(function)? {
+            return self.call_built(value, data);
         }
-        let made = self.build(template)?;
-        let type_id = self.m.code.functions[function as usize].type_id;
-        self.call_built(made, type_id, site)
+        let Site { pc, dst, .. } = self.m.code.sites[site as usize];
+        self.m.set_slot(dst, value);
+        self.m.pc = pc;
+        Ok(())
+    }
+
+    /// The same as the result of the frame at hand.
+    #[inline]
+    pub(super) fn return_constructed(&mut self, data: u32) -> Result<(), Halt> {
+        let Some(value) = self.constructed(data)? else { return Ok(()) };
+        if !self.is_constructor(self.m.code.data[data as usize].function)? {
+            return self.call_built(value, data);
+        }
+        self.give(value)
+    }
+
+    /// Builds data, noted as settled if all its children are; `None` if a child needs to be evaluated, the code goes on
+    /// elsewhere then.
+    #[inline]
+    pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
+        let m = &mut self.m;
+        let Data { stamp, slots, is_settled, is_same, or, .. } = &m.code.data[data as usize];
+        let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.note)?;
+        for &DataSlot { place, slot, is_value } in slots {
+            let mut child = Ref::from_bits(frame[usize::from(slot)]);
+            if !is_always_settled(child) {
+                let found = m.values.look(child, m.note, is_value);
+                let Looked { value, is_settled: is_found } = match found {
+                    Some(found) => found,
+                    None => {
+                        m.pc = *or;
+                        return Ok(None);
+                    }
+                };
+                (child, is_settled) = (value, is_settled && is_found);
+            }
+            m.values.heap.set_child(made, usize::from(place), child);
+        }
+        if !is_settled {
+            m.values.heap.set_note(made, 0);
+        }
+        Ok(Some(if is_settled && *is_same { made.marked() } else { made }))
     }
 
     /// Calls what was thought to be data.
-    fn call_built(&mut self, call: Ref, type_id: u16, site: u32) -> Result<(), Halt> {
+    #[cold]
+    fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
+        let Data { function, site, .. } = self.m.code.data[data as usize];
+        self.m.values.heap.set_note(call, 0);
+        let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Site(site), |atom| Task::Call(atom, type_atom))
+        self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom))
     }
 
     /// A value with everything bound in it put in.
@@ -290,13 +382,7 @@ impl Machine {
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
         let children = self.values.heap.children(expression);
-        let is_settled = |child: &Ref| match child.tag() {
-            tag::VARIABLE | TERM => false,
-            tag::EXPRESSION => self.values.heap.note(*child) == self.note,
-            tag::MARKED => true,
-            _ => *child != EMPTY && *child != ERROR,
-        };
-        if children.iter().all(is_settled) {
+        if children.iter().all(|&child| self.values.is_settled(child, self.note)) {
             self.values.heap.set_note(expression, self.note);
             return expression.marked();
         }
@@ -365,6 +451,25 @@ impl Machine {
 }
 
 impl super::values::Values {
+    /// The next children of two expressions that are not the same word, bindings followed.
+    #[inline]
+    fn next_difference(&self, pair: &mut Pair) -> Option<(Ref, Ref)> {
+        let rest = pair.length - pair.next;
+        let left = self.heap.children_from(pair.left, pair.next, rest);
+        let right = self.heap.children_from(pair.right, pair.next, rest);
+        for (&left, &right) in left.iter().zip(right) {
+            pair.next += 1;
+            if left == right {
+                continue;
+            }
+            let (left, right) = (self.heap.walk(left), self.heap.walk(right));
+            if left.unmarked() != right.unmarked() {
+                return Some((left, right));
+            }
+        }
+        None
+    }
+
     /// Whether two leaves are equal: numbers by value, states by content.
     pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
         if left == right {

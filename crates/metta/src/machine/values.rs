@@ -69,6 +69,19 @@ pub(super) fn is_small(reference: Ref) -> bool {
     reference.tag() == INTEGER
 }
 
+/// A child of data, looked at.
+pub(super) struct Looked {
+    pub(super) value: Ref,
+    pub(super) is_settled: bool,
+}
+
+/// Whether a value is its own result whatever the rules are.
+#[inline]
+pub(super) fn is_always_settled(value: Ref) -> bool {
+    const ALWAYS: u32 = 1 << INTEGER | 1 << FOREIGN | 1 << tag::NUMBER | 1 << tag::MARKED;
+    ALWAYS >> value.tag() & 1 == 1
+}
+
 /// A truth value.
 pub(super) fn truth(value: bool) -> Ref {
     if value { TRUE } else { FALSE }
@@ -211,6 +224,38 @@ impl Values {
         }
     }
 
+    /// Whether a child of data is its own result, as far as is plain to see: not what holds a variable, nor an error.
+    #[inline]
+    pub(super) fn is_settled(&self, child: Ref, note: u16) -> bool {
+        is_always_settled(child)
+            || match child.tag() {
+                SYMBOL => child != EMPTY && child != ERROR,
+                tag::EXPRESSION => self.heap.note(child) == note,
+                _ => false,
+            }
+    }
+
+    /// What becomes a child of data, and whether it is settled; `None` if it is no value and needs to be evaluated.
+    #[inline]
+    pub(super) fn look(&self, child: Ref, note: u16, is_value: bool) -> Option<Looked> {
+        let is_settled = self.is_settled(child, note);
+        if is_value || child.tag() == SYMBOL && child != EMPTY {
+            return Some(Looked { value: child, is_settled });
+        }
+        match child.tag() {
+            tag::EXPRESSION if is_settled => Some(Looked { value: child.marked(), is_settled }),
+            tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_settled }),
+            tag::VARIABLE => self.look_through(child, note),
+            _ => None,
+        }
+    }
+
+    /// The same for a variable that is bound.
+    fn look_through(&self, variable: Ref, note: u16) -> Option<Looked> {
+        let value = self.heap.walk(variable);
+        if is_always_settled(value) { Some(Looked { value, is_settled: true }) } else { self.look(value, note, false) }
+    }
+
     /// Whether a variable bears the name it has in the form.
     pub(super) fn is_written(&self, variable: Ref) -> bool {
         let label = self.heap.label(variable);
@@ -327,7 +372,9 @@ impl Values {
                     break;
                 }
                 let whole = self.heap.expression(&mut self.region, &top.done)?;
-                let is_marked = top.atom.is_evaluated() && Atom::Expression(top.atom.clone()).is_ground();
+                let is_marked = top.atom.is_evaluated()
+                    && top.done.first() != Some(&ERROR)
+                    && Atom::Expression(top.atom.clone()).is_ground();
                 made = Some(if is_marked { whole.marked() } else { whole });
                 open.pop();
                 if open.is_empty() {

@@ -1,9 +1,9 @@
 //! Bodies: values, calls and construction of data.
 
-use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later};
+use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::{COMPOUND, EMPTY, SYMBOL};
+use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
@@ -135,7 +135,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
+    pub(super) fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
@@ -169,7 +169,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn expression(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn expression(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         if names::is_error(atom) {
             return self.plain(atom, type_id, dest);
         }
@@ -293,6 +293,9 @@ impl Compiler<'_, '_> {
     /// A head without types: all children are evaluated.
     fn tuple(&mut self, head: Ref, atom: &Atom, type_id: TypeId, dest: Dest) {
         let children = atom.children().expect("it is an expression");
+        if children.len() > SLOTS_MAX {
+            return self.plain(atom, type_id, dest);
+        }
         let count = (children.len() - 1) as Slot;
         let has_rules = self.run.has_rules(head, count);
         let function = self.run.m.code.function(head, count, type_id);
@@ -325,7 +328,16 @@ impl Compiler<'_, '_> {
         let sources = sources?;
         let label = self.label();
         let join = self.join(dest);
-        self.run.m.code.arguments.push(Arguments { sources, or: 0 });
+        let slots = sources.iter().map(|source| match *source {
+            Source::Leaf(_) => 0,
+            Source::Slot(slot) | Source::Settled(slot) => slot + 1,
+        });
+        let above = slots.max().unwrap_or(0);
+        let is_direct = sources.iter().enumerate().all(|(place, source)| match *source {
+            Source::Leaf(_) => true,
+            Source::Slot(slot) | Source::Settled(slot) => usize::from(slot) >= place,
+        });
+        self.run.m.code.arguments.push(Arguments { sources, above, is_direct, or: 0 });
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
@@ -423,71 +435,6 @@ impl Compiler<'_, '_> {
             }
             Atom::Expression(expression) => !expression.is_empty(),
             _ => false,
-        }
-    }
-
-    /// Data: an expression whose head has neither rules nor types.
-    fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
-        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
-        let begins = dest != Dest::Tail && branching.count() > 1;
-        let outer = self.errors;
-        let begun = if begins { self.slot() } else { 0 };
-        let label = begins.then(|| self.begin_barrier(begun));
-        let (parts, same) = self.construction(head, arguments);
-        let template = self.add_template(parts);
-        let dst = if begins { self.slot() } else { self.target(dest) };
-        let site = self.site(dst, None);
-        self.emit(Instruction::Construct { template, function, site, same });
-        self.errors = outer;
-        if !begins {
-            return self.finish(dst, dest);
-        }
-        let target = self.target(dest);
-        let site = self.site(target, None);
-        self.emit(Instruction::End { begun, value: dst, site });
-        self.end_barrier(label, begun, site);
-        self.state.is_stale = true;
-        self.finish(target, dest);
-    }
-
-    /// The parts of an expression whose children are evaluated here, and whether it is what it was then.
-    fn construction(&mut self, head: Ref, arguments: &[Atom]) -> (Vec<Part>, bool) {
-        let mut parts = vec![Part::Leaf(head)];
-        let mut same = true;
-        for argument in arguments {
-            same &= self.is_same(argument);
-            parts.push(match self.run.m.values.constant_leaf(argument) {
-                Some(EMPTY) => {
-                    self.emit(Instruction::Fail);
-                    Part::Leaf(EMPTY)
-                }
-                Some(leaf) => Part::Leaf(leaf),
-                None => Part::Slot(self.operand(argument, 0)),
-            });
-        }
-        parts.push(Part::Expression(arguments.len() as u32 + 1));
-        (parts, same)
-    }
-
-    /// Whether an atom evaluates to itself, whatever its variables hold.
-    fn is_same(&mut self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Variable(_) => true,
-            Atom::Expression(expression) if !expression.is_empty() => {
-                let children = expression.children();
-                if !matches!(children[0], Atom::Symbol(_)) {
-                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
-                    return is_data
-                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
-                        && children[1..].iter().all(|child| self.is_same(child));
-                }
-                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-                let arity = children.len() - 1;
-                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
-                    && !self.run.has_rules(head, arity as Slot)
-                    && children[1..].iter().all(|child| self.is_same(child))
-            }
-            _ => true,
         }
     }
 

@@ -1,0 +1,221 @@
+//! Data: expressions whose heads have neither rules nor types.
+//!
+//! 1. Children that are calls are evaluated first, each into a slot.
+//! 2. If all children are leaves and variables, they are taken as they are, in the hope that each is its own result; where
+//!    one is not, code that is written later evaluates them one by one and does the same again.
+//! 3. In last place, data whose last child is a call becomes a wrapper of what the frame comes to, and the call takes the
+//!    place of the frame.
+
+use super::{Compiler, Dest, Errors, Label, Later, State};
+use crate::machine::code::{Data, DataSlot, Instruction, Pc, Slot};
+use crate::machine::types::HeadKind;
+use crate::machine::values::{COMPOUND, EMPTY, ERROR};
+use crate::names;
+use crate::operation::Operation;
+use region::{Ref, Stamp};
+use space::Atom;
+
+/// What data is made of.
+#[derive(Clone)]
+pub(super) struct Parts {
+    function: u32,
+    children: Vec<Ref>,
+    slots: Vec<DataSlot>,
+    is_same: bool,
+}
+
+impl Parts {
+    fn are_values(&self) -> bool {
+        self.slots.iter().all(|slot| slot.is_value)
+    }
+}
+
+/// Where data goes whose children had to be evaluated.
+#[derive(Clone)]
+pub(super) enum Made {
+    /// It is the result of the frame.
+    Result,
+    /// Into a slot, and on to a label.
+    Slot(Slot, Option<Label>),
+    /// It wraps the result of the frame, which is that of this call; its code begins at a label.
+    Wrapper(Atom, Label),
+}
+
+/// Data whose children had to be evaluated.
+pub(super) struct Unsettled {
+    label: Label,
+    parts: Parts,
+    made: Made,
+    state: State,
+    errors: Errors,
+}
+
+impl Compiler<'_, '_> {
+    pub(super) fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
+        if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
+            && self.is_call(last)
+        {
+            return self.wrap(function, head, others, last);
+        }
+        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
+        let begins = dest != Dest::Tail && branching.count() > 1;
+        let outer = self.errors;
+        let begun = if begins { self.slot() } else { 0 };
+        let label = begins.then(|| self.begin_barrier(begun));
+        let mut parts = self.parts_of(function, head, arguments);
+        parts.is_same = arguments.iter().all(|argument| self.is_same(argument));
+        let dst = if begins { self.slot() } else { self.target(dest) };
+        match dest {
+            Dest::Tail => self.build(parts, Made::Result),
+            Dest::Slot(_) => {
+                let join = if parts.are_values() { None } else { self.join(dest) };
+                self.build(parts, Made::Slot(dst, join));
+            }
+        }
+        self.errors = outer;
+        if !begins {
+            return if dest == Dest::Tail { () } else { self.finish(dst, dest) };
+        }
+        let target = self.target(dest);
+        let site = self.site(target, None);
+        self.emit(Instruction::End { begun, value: dst, site });
+        self.end_barrier(label, begun, site);
+        self.state.is_stale = true;
+        self.finish(target, dest);
+    }
+
+    /// Data in last place whose last child is a call.
+    fn wrap(&mut self, function: u32, head: Ref, others: &[Atom], last: &Atom) {
+        let mut parts = self.parts_of(function, head, others);
+        parts.children.push(EMPTY);
+        let behind = self.label();
+        self.build(parts, Made::Wrapper(last.clone(), behind));
+        self.place(behind);
+        self.expression(last, 0, Dest::Tail);
+    }
+
+    /// Whether an atom calls a function with rules.
+    fn is_call(&mut self, atom: &Atom) -> bool {
+        let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
+        let head = self.run.m.values.symbol(name);
+        !names::is_error(atom)
+            && !self.run.is_special_form(name.as_str(), arguments.len())
+            && self.run.has_rules(head, arguments.len() as Slot)
+    }
+
+    /// Leaves and slots, after the code that evaluates what is evaluated first.
+    fn parts_of(&mut self, function: u32, head: Ref, arguments: &[Atom]) -> Parts {
+        let are_simple = arguments.iter().all(|argument| !matches!(argument, Atom::Expression(_)));
+        let (mut children, mut slots) = (vec![head], Vec::new());
+        for argument in arguments {
+            let leaf = self.run.m.values.constant_leaf(argument);
+            match (leaf, argument) {
+                (Some(EMPTY), _) => _ = self.emit(Instruction::Fail),
+                (Some(_), _) => {}
+                (None, Atom::Variable(variable)) if are_simple => {
+                    let slot = self.slot_of(variable);
+                    let is_value = self.is_settled(slot, 0);
+                    slots.push(DataSlot { place: children.len() as Slot, slot, is_value });
+                }
+                (None, _) => {
+                    let slot = self.operand(argument, 0);
+                    slots.push(DataSlot { place: children.len() as Slot, slot, is_value: true });
+                }
+            }
+            children.push(leaf.unwrap_or(EMPTY));
+        }
+        Parts { function, children, slots, is_same: false }
+    }
+
+    /// The instruction that builds data, and what is to be done where a child is not its own result.
+    fn build(&mut self, parts: Parts, made: Made) {
+        let (state, errors) = (self.state.clone(), self.errors);
+        let data = self.emit_data(&parts, &made);
+        if parts.are_values() {
+            return;
+        }
+        let label = self.label();
+        self.fixes.push((super::Fix::DataOr(data), label));
+        self.later.push(Later::Unsettled(Box::new(Unsettled { label, parts, made, state, errors })));
+    }
+
+    fn emit_data(&mut self, parts: &Parts, made: &Made) -> u32 {
+        let Parts { function, children, slots, is_same } = parts.clone();
+        let dst = match made {
+            Made::Slot(dst, _) => *dst,
+            Made::Result | Made::Wrapper(..) => self.slot(),
+        };
+        let site = self.site(dst, None);
+        // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
+        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
+        let data = self.run.m.code.data.len() as u32;
+        let stamp = Stamp::new(&children).expect("longer expressions are not compiled");
+        self.run.m.code.data.push(Data {
+            function,
+            site,
+            stamp,
+            slots: slots.into(),
+            or: Pc::MAX,
+            is_settled,
+            is_same,
+        });
+        self.emit(match made {
+            Made::Result => Instruction::ReturnConstruct { data },
+            Made::Slot(..) => Instruction::Construct { data },
+            Made::Wrapper(..) => Instruction::Wrap { data, at: self.next as Slot },
+        });
+        if let Made::Result = made {
+            self.emit(Instruction::Return { slot: dst });
+        }
+        data
+    }
+
+    /// Evaluates the children of data one by one, and builds it then.
+    pub(super) fn write_unsettled(&mut self, unsettled: Unsettled) {
+        let Unsettled { label, mut parts, made, state, errors } = unsettled;
+        (self.state, self.errors) = (state, errors);
+        self.place(label);
+        for part in parts.slots.iter_mut().filter(|part| !part.is_value) {
+            let dst = self.slot();
+            let site = self.site(dst, None);
+            self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, site, is_argument: false });
+            self.mark_live(dst);
+            *part = DataSlot { slot: dst, is_value: true, ..*part };
+        }
+        self.emit_data(&parts, &made);
+        match made {
+            Made::Result => {}
+            Made::Slot(_, join) => {
+                let join = join.expect("the code goes on somewhere");
+                self.emit_to(Instruction::Jump { to: 0 }, join);
+            }
+            Made::Wrapper(call, behind) => {
+                let shapes = self.run.m.shapes;
+                self.or_plain(Instruction::Fresh { shapes, or: 0 }, &call, 0, Dest::Tail);
+                self.emit_to(Instruction::Jump { to: 0 }, behind);
+            }
+        }
+    }
+
+    /// Whether an atom evaluates to itself, whatever its variables hold.
+    pub(super) fn is_same(&mut self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Variable(_) => true,
+            Atom::Expression(expression) if !expression.is_empty() => {
+                let children = expression.children();
+                if !matches!(children[0], Atom::Symbol(_)) {
+                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
+                    return is_data
+                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
+                        && children[1..].iter().all(|child| self.is_same(child));
+                }
+                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+                let arity = children.len() - 1;
+                matches!(self.run.head_kind(head, arity), HeadKind::Untyped)
+                    && !self.run.has_rules(head, arity as Slot)
+                    && children[1..].iter().all(|child| self.is_same(child))
+            }
+            _ => true,
+        }
+    }
+}

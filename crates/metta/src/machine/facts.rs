@@ -1,0 +1,114 @@
+//! Lists of facts: functions whose rules come to constants.
+//!
+//! 1. Finding all results of an argument before going on with the first has no effect that could be seen if they are found
+//!    without evaluating anything, and none is an error. So they are not gathered: the evaluation goes on with the first, and
+//!    the choice stays for later, as in Prolog.
+//! 2. The frame that goes on may not write over the frame of the choice: it moves up.
+//! 3. A rule may also call another list of facts in last place, on arguments as they stand. That is linked when the code is
+//!    made: a choice that is taken up later goes through the rules as they stood when the call was made.
+
+use super::code::{FACTS, Group, Instruction, Kind, NEXT_RULE, Pc, Source};
+use super::{Halt, Machine, Running};
+use region::Ref;
+
+/// So many lists of facts may be compiled for a link, one inside the other.
+const LINKS_MAX: u32 = 8;
+/// Slots that any frame may have.
+const SLOTS_OF_ANY: usize = 1 << 13;
+
+impl Running<'_> {
+    /// Whether the code of rules is that of facts; calls are linked then.
+    pub(super) fn are_facts(&mut self, starts: impl Iterator<Item = Pc>) -> bool {
+        let mut links = Vec::new();
+        for start in starts {
+            let Some(link) = self.end_of_fact(start) else { return false };
+            links.extend(link);
+        }
+        for (at, group) in links {
+            let Instruction::TailCallWith { arguments, .. } = self.m.code.instructions[at] else {
+                unreachable!("a call was found there")
+            };
+            self.m.code.instructions[at] = Instruction::TailCallFacts { group, arguments };
+        }
+        true
+    }
+
+    /// Whether a rule comes to a constant or calls a list of facts; `Some(Some(…))` says where, and which.
+    fn end_of_fact(&mut self, start: Pc) -> Option<Option<(usize, u32)>> {
+        let mut loaded = None;
+        for at in start as usize..self.m.code.instructions.len() {
+            match self.m.code.instructions[at] {
+                Instruction::MatchLeaf { or: NEXT_RULE, .. }
+                | Instruction::MatchShape { or: NEXT_RULE, .. }
+                | Instruction::MatchSame { or: NEXT_RULE, .. }
+                | Instruction::Commit => {}
+                Instruction::Load { dst, .. } => loaded = Some(dst),
+                Instruction::Return { slot } if loaded == Some(slot) => return Some(None),
+                Instruction::Fail => return Some(None),
+                Instruction::TailCallWith { function, arguments } if self.stand_as_they_are(arguments) => {
+                    return self.facts_of(function).map(|group| Some((at, group)));
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn stand_as_they_are(&self, arguments: u32) -> bool {
+        let sources = &self.m.code.arguments[arguments as usize].sources;
+        sources.iter().all(|source| matches!(source, Source::Leaf(_) | Source::Slot(_)))
+    }
+
+    /// The rules of a function, if they are facts.
+    fn facts_of(&mut self, function: u32) -> Option<u32> {
+        if self.m.code.functions[function as usize].version != self.m.version {
+            if self.m.links >= LINKS_MAX || self.m.code.made.contains_key(&function) {
+                return None;
+            }
+            self.m.links += 1;
+            let compiled = self.compile(function);
+            self.m.links -= 1;
+            compiled.ok()?;
+        }
+        let group = match self.m.code.functions[function as usize].kind {
+            Kind::Group(group) => group,
+            Kind::Exclusive(exclusive) => self.m.code.exclusives[exclusive as usize].group,
+            _ => return None,
+        };
+        self.m.code.groups[group as usize].are_facts.then_some(group)
+    }
+
+    /// Calls a list of facts in place of the frame at hand.
+    pub(super) fn tail_call_facts(&mut self, group: u32, arguments: u32) -> Result<(), Halt> {
+        let Group { function, slots, .. } = self.m.code.groups[group as usize];
+        if !self.lay_over(arguments)? {
+            return Ok(());
+        }
+        self.count_call(function)?;
+        self.m.ensure(slots)?;
+        self.enter_group(group)
+    }
+
+    /// Goes on with the first result of a list of facts.
+    pub(super) fn resume_facts(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
+        let (from, to) = (caller as usize, self.m.protected);
+        self.m.base = from;
+        if from < to {
+            let end = self.m.frame_end(from, site);
+            self.m.ensure(to - from + end - from + SLOTS_OF_ANY)?;
+            self.m.stack.copy_within(from..end, to);
+            self.m.base = to;
+        }
+        self.resume(site, value)
+    }
+}
+
+impl Machine {
+    /// Notes in the header of the frame at hand that its choices are left for later, if all its choices are its own.
+    pub(super) fn leave_choices(&mut self) {
+        let level = &mut self.stack[self.base + 2];
+        if *level == self.choices.len() as u32 {
+            *level = FACTS;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Data around a call in last place: `(Cons $head (append $tail $other))`.
+//!
+//! 1. The data is built before the call is made, which then takes the place of the frame at hand. So a list is built by a
+//!    loop: a function that recurs inside a constructor needs no frame for each element.
+//! 2. In place of its last child stands the data that goes around it in turn: wrappers refer to each other from the inside
+//!    out. The innermost is in the header of the frame.
+//! 3. What the frame comes to is put into the innermost wrapper, that into the next, and so on. If the frame may come to
+//!    something else as well, each of its results gets wrappers of its own.
+//! 4. A rule for the constructor may have been added in the meantime: then a wrapper is a call after all.
+//!
+//! The idea is tail recursion modulo cons (Friedman and Wise, 1975), the references reversed so that memory only ever refers
+//! to what is older.
+
+use super::choices::To;
+use super::code::{HEADER, Slot, WRAPPER};
+use super::values::Values;
+use super::{Halt, Running};
+use crate::interpreter::Task;
+use crate::names;
+use region::Ref;
+
+impl Running<'_> {
+    /// Wraps what the frame at hand will come to.
+    #[inline]
+    pub(super) fn wrap(&mut self, data: u32, at: Slot) -> Result<(), Halt> {
+        self.own_header(usize::from(at))?;
+        let Some(wrapper) = self.constructed(data)? else { return Ok(()) };
+        let m = &mut self.m;
+        let around = std::mem::replace(&mut m.stack[m.base + WRAPPER], wrapper.bits());
+        let last = m.values.heap.length(wrapper) - 1;
+        m.values.heap.set_child(wrapper, last, Ref::from_bits(around));
+        Ok(())
+    }
+
+    /// Makes the header of the frame at hand free to be changed: the frame moves up if a choice needs it.
+    #[inline]
+    fn own_header(&mut self, slots: usize) -> Result<(), Halt> {
+        let (base, to) = (self.m.base, self.m.protected);
+        if base < to {
+            self.m.ensure(to - base + slots)?;
+            self.m.stack.copy_within(base..base + HEADER + slots, to);
+            self.m.base = to;
+        }
+        Ok(())
+    }
+
+    /// The result of the frame at hand inside of its wrappers. An error is the result of the whole.
+    pub(super) fn give_wrapped(&mut self, mut value: Ref) -> Result<(), Halt> {
+        if self.m.is_error(value) {
+            return self.give_whole(value);
+        }
+        let is_only = self.m.choices.len() as u32 == self.m.stack[self.m.base + 2];
+        let mut wrapper = Ref::from_bits(self.m.stack[self.m.base + WRAPPER]);
+        let mut shape_of_data = None;
+        while wrapper.is_expression() {
+            let shape = self.m.values.heap.shape(wrapper);
+            if shape_of_data != Some(shape) {
+                if !self.is_data(shape)? {
+                    return self.call_wrapper(wrapper, value);
+                }
+                shape_of_data = Some(shape);
+            }
+            let around = self.m.values.heap.child(wrapper, shape.0 - 1);
+            let whole = if is_only { wrapper } else { self.m.values.copy_of(wrapper)? };
+            self.m.close_wrapper(whole, value);
+            (value, wrapper) = (whole, around);
+        }
+        self.give_whole(value)
+    }
+
+    /// Whether expressions of this length and head are data, as things stand.
+    fn is_data(&mut self, (length, head): (usize, Ref)) -> Result<bool, Halt> {
+        let function = self.m.code.function(head, (length - 1) as Slot, 0);
+        self.is_constructor(function)
+    }
+
+    /// A wrapper that is a call by now: what that comes to goes into the others.
+    #[cold]
+    fn call_wrapper(&mut self, wrapper: Ref, value: Ref) -> Result<(), Halt> {
+        self.own_header(0)?;
+        let last = self.m.values.heap.length(wrapper) - 1;
+        self.m.stack[self.m.base + WRAPPER] = self.m.values.heap.child(wrapper, last).bits();
+        let call = self.m.values.copy_of(wrapper)?;
+        self.m.values.heap.set_note(call, 0);
+        self.m.values.heap.set_child(call, last, value);
+        self.interpret(call, To::Frame, |call| Task::Call(call, names::undefined()))
+    }
+}
+
+impl super::Machine {
+    /// Puts a value into a wrapper as its last child. It is noted as settled already if its other children are.
+    #[inline]
+    fn close_wrapper(&mut self, wrapper: Ref, value: Ref) {
+        let heap = &mut self.values.heap;
+        let last = heap.length(wrapper) - 1;
+        heap.set_child(wrapper, last, value);
+        if !self.values.is_settled(value, self.note) {
+            self.values.heap.set_note(wrapper, 0);
+        }
+    }
+}
+
+impl Values {
+    fn copy_of(&mut self, expression: Ref) -> Result<Ref, region::Full> {
+        let (children, note) = (self.heap.children(expression).to_vec(), self.heap.note(expression));
+        let copy = self.heap.expression(&mut self.region, &children)?;
+        self.heap.set_note(copy, note);
+        Ok(copy)
+    }
+}
