@@ -266,6 +266,11 @@ impl Running<'_> {
             let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), floor };
             let kind = ChoiceKind::Collector(Box::new(collector));
             self.m.choices.insert(level, Choice { base, top, trail, heap, foreign, kind });
+            // The frame may have moved up above choices that were left for later.
+            for above in &mut self.m.choices[level + 1..] {
+                above.top = above.top.max(top);
+            }
+            self.m.protected = self.m.protected.max(top);
             if self.m.floor.choices > level {
                 self.m.floor.choices += 1;
             }

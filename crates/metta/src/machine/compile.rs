@@ -275,11 +275,12 @@ impl Running<'_> {
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);
         }
+        // Other functions may be compiled for this.
+        let are_facts = self.are_facts(compiled.iter().map(|rule| rule.pc));
         let index = self.m.code.groups.len() as u32;
         let exclusive = exclusive(index, &compiled, rules, &entries);
         let mut group = self.group(function, compiled, usize::from(count));
-        group.are_facts = self.are_facts(group.rules.iter().map(|rule| rule.pc));
-        group.slots = slots;
+        (group.are_facts, group.slots) = (are_facts, slots);
         self.m.code.groups.push(group);
         let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
         self.m.code.exclusives.push(exclusive);
