@@ -305,6 +305,10 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
         render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));
         render::say(&format!("collections  {}  (of garbage)", counts.collections));
     }
+    if counts.tabled > 0 {
+        render::say(&format!("tabled       {}  (evaluations of calls that fill tables)", counts.tabled));
+        render::say(&format!("answers      {}  (put into tables)", counts.answers));
+    }
     render::say(&format!("depth        {}", counts.depth_max));
     render::say(&format!("atoms        {}", engine.atom_count()));
     let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];

@@ -53,6 +53,7 @@ features! {
     VariableHeads "variable-heads" "Rules whose head is a variable: `(= ($f $x) …)`.",
     WholeFloats "whole-floats" "Floats that equal an integer, and `-0.0`.",
     WideIntegers "wide-integers" "Integers around and beyond 64 bits.",
+    Tables "tables" "`(pragma! table f)`.",
 }
 
 /// A set of features.
@@ -106,8 +107,9 @@ impl Features {
     /// A part of the set, so that a program is not always about everything: some mistakes show only when something
     /// else is absent.
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
-        let left_out: Vec<Feature> =
-            FEATURES.iter().map(|(feature, _)| *feature).filter(|_| dice.below(5) < 2).collect();
+        // Whether there are tables decides dice of their own.
+        let is_left_out = |feature: &Feature| *feature != Feature::Tables && dice.below(5) < 2;
+        let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();
         self.without(&left_out)
     }
 }

@@ -17,6 +17,7 @@ mod features;
 mod functions;
 mod kinds;
 mod shrink;
+mod tabling;
 mod trees;
 mod writer;
 
@@ -31,7 +32,8 @@ pub use shrink::shrink;
 pub fn program(seed: u64, features: Features, size: usize) -> String {
     let mut dice = Dice::new(seed);
     let features = features.some(&mut dice);
-    writer::Writer::new(dice, features).program(size)
+    let program = writer::Writer::new(dice, features).program(size);
+    if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program }
 }
 
 #[cfg(test)]

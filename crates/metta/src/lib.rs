@@ -23,6 +23,7 @@ mod restore;
 mod runner;
 pub mod stdlib;
 pub mod syntax;
+mod tables;
 mod tokenizer;
 mod transaction;
 pub mod types;

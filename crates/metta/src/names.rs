@@ -102,6 +102,12 @@ pub(crate) fn is_whole_error(atom: &Atom) -> bool {
     is_error(atom) && atom.children().is_some_and(|children| children.len() == 3)
 }
 
+/// Whether an error says that the depth that the program has set was reached.
+pub(crate) fn is_overflow(error: &Atom) -> bool {
+    let message = error.children().and_then(|children| children.get(2));
+    message.is_some_and(|message| message.is_symbol(STACK_OVERFLOW))
+}
+
 /// Whether a result ends its alternative: an error or `Empty`.
 pub fn is_empty_or_error(atom: &Atom) -> bool {
     atom.is_symbol(EMPTY) || is_error(atom)

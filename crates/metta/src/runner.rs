@@ -15,6 +15,7 @@ use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, LineIndex, NodeId, NodeKind, Parsed, Severity, Span, SyntaxTree};
+use crate::tables::{self, Tables};
 use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
 use crate::types;
@@ -114,6 +115,10 @@ pub struct Statistics {
     pub cells: u64,
     /// How often the machine collected garbage.
     pub collections: u64,
+    /// How often calls of tabled functions were evaluated, and not read from their tables.
+    pub tabled: u64,
+    /// How many answers were put into tables.
+    pub answers: u64,
 }
 
 /// What evaluates. New ones go to the end: tapes number them.
@@ -147,6 +152,8 @@ pub struct Runner {
     evaluator: Evaluator,
     only_defines: bool,
     settings: FxHashMap<String, Atom>,
+    /// What calls of tabled functions have come to.
+    pub(crate) tables: Tables,
     depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
     running: Vec<ModuleId>,
@@ -210,6 +217,7 @@ impl Runner {
             evaluator: Evaluator::default(),
             only_defines: false,
             settings: FxHashMap::default(),
+            tables: Tables::default(),
             depth_set: None,
             running: Vec::new(),
             states: 0,
@@ -307,7 +315,8 @@ impl Runner {
 
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
-        self.statistics
+        let (tabled, answers) = self.tables.counts();
+        Statistics { tabled, answers, ..self.statistics }
     }
 
     /// The space of the program itself, `&self`.
@@ -580,7 +589,9 @@ impl Runner {
             Evaluator::Machine if self.depth_set.is_none() => machine::evaluate,
             Evaluator::Machine | Evaluator::Interpreter => interpreter::evaluate,
         };
+        let around = self.tables.depth();
         let answer = evaluate(self, &space, atom);
+        self.tables.abandon(around);
         self.statistics.evaluations += 1;
         self.statistics.steps += answer.steps;
         self.statistics.depth_max = self.statistics.depth_max.max(answer.depth_max);
@@ -606,6 +617,10 @@ impl Runner {
             let depth = value.as_ref().and_then(|value| value.to_string().parse().ok());
             self.depth_set = depth.filter(|&depth| depth > 0);
         }
+        if key == tables::SETTING {
+            self.table_named(value.as_ref());
+        }
+        self.tables.reset();
         match value {
             Some(value) => self.settings.insert(key.to_owned(), value),
             None => self.settings.remove(key),

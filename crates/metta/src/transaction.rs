@@ -214,6 +214,7 @@ impl Runner {
     }
 
     fn undo_to(&mut self, mark: &Mark) {
+        self.tables.reset();
         self.bundled.generators.clone_from(&mark.generators);
         if let Some(memory) = &mut self.memory {
             memory.undo_sources(mark.sources);

@@ -104,6 +104,8 @@ struct Shared {
     is_sampled: AtomicBool,
     added: AtomicU64,
     removed: AtomicU64,
+    /// How often anything changed, noted or not, undone or not.
+    stamp: AtomicU64,
     noted: Mutex<Noted>,
 }
 
@@ -116,6 +118,16 @@ struct Noted {
 }
 
 impl ChangeLog {
+    /// Another number whenever a space or state has changed since the last look, by undoing changes too.
+    pub fn stamp(&self) -> u64 {
+        self.0.stamp.load(Ordering::Relaxed)
+    }
+
+    /// Counts a change.
+    pub(crate) fn count(&self) {
+        self.0.stamp.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// How much is kept.
     pub fn keeps(&self) -> Keeps {
         match self.0.keeps.load(Ordering::Relaxed) {

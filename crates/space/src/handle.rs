@@ -182,6 +182,7 @@ impl SpaceRef {
 
     pub(crate) fn count_class(&self, class: usize) {
         self.0.content.changes[class].fetch_add(1, Ordering::Relaxed);
+        self.0.log.count();
     }
 
     /// How often it was changed so far, by class; a changed import counts as the last class.

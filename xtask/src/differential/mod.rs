@@ -41,7 +41,7 @@ pub(crate) const TASK: Task = Task {
 
 /// What Hyperon does otherwise, as docs/compat.md says, or leaves open: it wraps integers around, ends its process at
 /// `(% n 0)`, promises no order of alternatives or types, goes wrong in some runs with dependent types, takes `1` for
-/// `1.0` once a space holds that, does not remove every rule it is asked to, and looks at a metatype too early.
+/// `1.0` once a space holds that, does not remove every rule it is asked to, has no tables, and looks at a metatype too early.
 const NOT_HYPERONS: &[Feature] = &[
     Feature::WideIntegers,
     Feature::ModuloByZero,
@@ -54,6 +54,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::Transactions,
     Feature::TypeCheckAuto,
     Feature::UntypedStates,
+    Feature::Tables,
 ];
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: &str = "100000";

@@ -3,20 +3,20 @@
 use crate::harness::{Folder, run};
 use std::path::Path;
 
-/// A program of `docs/machine.md`, and what the document shows of its code and of its run.
-fn document() -> Vec<(String, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machine.md");
+/// The programs and commands of a document, and what it shows of their runs.
+fn document(name: &str) -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let blocks = text.split("```").skip(1).step_by(2);
     let kinds = blocks.map(|block| block.split_once('\n').expect("a block has a first line"));
     kinds.map(|(kind, content)| (kind.to_owned(), content.to_owned())).collect()
 }
 
-#[test]
-fn the_document_of_the_machine_shows_what_is_printed() {
-    let folder = Folder::new("explain-document");
+/// Types the commands of a document; gives how many there are.
+fn type_commands(name: &str) -> usize {
+    let folder = Folder::new(name);
     let mut commands = 0;
-    for (kind, content) in document() {
+    for (kind, content) in document(name) {
         if let Some(name) = kind.strip_prefix("metta ") {
             folder.write(name, &content);
         } else if kind == "console" {
@@ -26,7 +26,17 @@ fn the_document_of_the_machine_shows_what_is_printed() {
             commands += 1;
         }
     }
-    assert!(commands >= 2, "{commands} commands");
+    commands
+}
+
+#[test]
+fn the_document_of_the_machine_shows_what_is_printed() {
+    assert!(type_commands("machine.md") >= 2);
+}
+
+#[test]
+fn the_document_of_tabling_shows_what_is_printed() {
+    assert!(type_commands("tabling.md") >= 3);
 }
 
 #[test]

@@ -219,6 +219,14 @@ impl Evaluation<'_> {
         let resolved = self.store.resolve(&call.atom);
         call.changed |= !super::is_one(&resolved, &call.atom);
         call.atom = resolved;
+        match self.is_tabled(&call.atom, &target.space) {
+            true => self.tabled_call(call, target),
+            false => self.untabled_call(call, target),
+        }
+    }
+
+    /// The same, the call resolved, without a look at its table.
+    pub(super) fn untabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
         let alternatives = match self.reduce(&call.atom, &target.space) {
             Reduction::NotReducible => return Some(unreduced(call)),
             Reduction::Instruction(atom) => {

@@ -22,6 +22,7 @@ mod frame;
 mod metta;
 mod minimal;
 mod store;
+mod tabled;
 
 use crate::limits::{LimitReached, Watch};
 use crate::names;
@@ -71,6 +72,8 @@ pub(crate) enum Task {
     Metta(Atom, Atom),
     /// Make a call whose arguments are evaluated, its result of a type; whether they were something else before.
     Call(Atom, Atom, bool),
+    /// The same without a look at its table, which the machine fills.
+    Untabled(Atom, Atom),
     /// Run the code that a call was reduced to, its result of a type.
     Code(Atom, Atom, Atom),
     /// Run as minimal MeTTa: `Empty` is a result like any other.
@@ -97,6 +100,7 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
         Task::Call(atom, type_atom, changed) => Work::Call(atom, changed, Target { type_atom, space: space.clone() }),
+        Task::Untabled(atom, type_atom) => Work::Untabled(atom, Target { type_atom, space: space.clone() }),
         Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
         Task::Minimal(atom) => Work::Minimal(atom),
         Task::Function(body, call) => {
@@ -125,6 +129,8 @@ enum Work {
     Reduct(Atom, Target),
     /// Make a call whose arguments are evaluated.
     Call(Atom, bool, Target),
+    /// The same without a look at its table.
+    Untabled(Atom, Target),
     /// Run the code that a call was reduced to.
     Code(Atom, Atom, Target),
     /// Run as minimal MeTTa; data is its own result.
@@ -153,7 +159,15 @@ impl Alternative {
 struct Choice {
     mark: usize,
     frame: FrameRef,
-    rest: std::vec::IntoIter<Alternative>,
+    rest: Rest,
+}
+
+/// What is left of a choice.
+enum Rest {
+    /// These.
+    Given(std::vec::IntoIter<Alternative>),
+    /// The answers of a table from here on, those included that are still to be found.
+    Answers { table: usize, next: usize, variables: Vec<Variable> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,6 +178,8 @@ enum BarrierKind {
     Collapse,
     /// The evaluation of an expression: errors only if there is nothing else.
     Expression,
+    /// A round of a tabled call.
+    Table,
 }
 
 /// A part of the evaluation whose results are collected.
@@ -193,6 +209,8 @@ struct Evaluation<'r> {
     store: Store,
     choices: Vec<Choice>,
     barriers: Vec<Barrier>,
+    /// The tabled calls that are being evaluated.
+    filling: Vec<tabled::Filling>,
     /// The frame on top of the current alternative's stack.
     frame: FrameRef,
     depth_max: usize,
@@ -207,6 +225,7 @@ impl<'r> Evaluation<'r> {
             store: Store::default(),
             choices: Vec::new(),
             barriers: Vec::new(),
+            filling: Vec::new(),
             frame: None,
             depth_max: 0,
             stop: None,
@@ -256,6 +275,10 @@ impl<'r> Evaluation<'r> {
                 self.raise_barrier(BarrierKind::Expression);
                 self.metta_call(frame::Call { atom, changed, is_reduct: false }, target)
             }
+            Work::Untabled(atom, target) => {
+                self.raise_barrier(BarrierKind::Expression);
+                self.untabled_call(frame::Call { atom, changed: true, is_reduct: false }, target)
+            }
             Work::Code(call, code, target) => {
                 self.raise_barrier(BarrierKind::Expression);
                 let waiting = frame::Call { atom: call.clone(), changed: true, is_reduct: false };
@@ -296,7 +319,7 @@ impl<'r> Evaluation<'r> {
         let mut rest = alternatives.into_iter();
         let Some(first) = rest.next() else { return self.next_alternative() };
         if rest.len() > 0 {
-            self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest });
+            self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest: Rest::Given(rest) });
         }
         Some(self.enter(first))
     }
@@ -311,18 +334,32 @@ impl<'r> Evaluation<'r> {
 
     /// Leaves the current alternative for the next one of the innermost barrier, or completes that barrier.
     fn next_alternative(&mut self) -> Option<Work> {
-        let barrier = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        if self.choices.len() == barrier.choices {
-            return self.complete_barrier();
+        loop {
+            let barrier = self.barriers.last().expect("the barrier of the whole evaluation is there");
+            if self.choices.len() == barrier.choices {
+                return self.complete_barrier();
+            }
+            let choice = self.choices.last_mut().expect("choices are left above the barrier");
+            self.store.undo_to(choice.mark);
+            self.frame.clone_from(&choice.frame);
+            let (alternative, is_last) = match &mut choice.rest {
+                Rest::Given(rest) => (rest.next(), rest.len() == 0),
+                Rest::Answers { table, next, variables } => {
+                    let alternative = self.runner.follow(*table, *next, variables).map(|(behind, solution, atom)| {
+                        *next = behind;
+                        Alternative::new(solution, Work::Return(atom))
+                    });
+                    let is_last = alternative.is_none();
+                    (alternative, is_last)
+                }
+            };
+            if is_last {
+                self.choices.pop();
+            }
+            if let Some(alternative) = alternative {
+                return Some(self.enter(alternative));
+            }
         }
-        let choice = self.choices.last_mut().expect("choices are left above the barrier");
-        self.store.undo_to(choice.mark);
-        self.frame.clone_from(&choice.frame);
-        let alternative = choice.rest.next().expect("a choice with nothing left is removed");
-        if choice.rest.len() == 0 {
-            self.choices.pop();
-        }
-        Some(self.enter(alternative))
     }
 
     /// Begins a part of the evaluation whose results are collected.
@@ -343,7 +380,7 @@ impl<'r> Evaluation<'r> {
     fn raise_expression_barrier(&mut self) -> bool {
         let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
         let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        let is_shared = is_tail && innermost.kind == BarrierKind::Expression;
+        let is_shared = is_tail && matches!(innermost.kind, BarrierKind::Expression | BarrierKind::Table);
         if !is_shared {
             self.raise_barrier(BarrierKind::Expression);
         }
@@ -358,6 +395,9 @@ impl<'r> Evaluation<'r> {
         }
         let itself = itself && is_one(&atom, result);
         let solution = self.store.since(barrier.mark, barrier.last_visible);
+        if barrier.kind == BarrierKind::Table && !names::is_error(&atom) {
+            return self.add_answer(&solution, atom);
+        }
         barrier.results.push(Collected { solution, atom, itself });
     }
 
@@ -371,6 +411,9 @@ impl<'r> Evaluation<'r> {
         self.frame = barrier.parent;
         if barrier.kind == BarrierKind::Collapse {
             return Some(Work::Return(pairs(barrier.results)));
+        }
+        if barrier.kind == BarrierKind::Table {
+            return self.end_round(barrier.results);
         }
         let results = without_needless_errors(barrier.results).into_iter();
         let alternatives = results.map(|Collected { solution, atom, itself }| {
@@ -400,11 +443,14 @@ impl<'r> Evaluation<'r> {
         roots.add_frames(&self.frame);
         for choice in &self.choices {
             roots.add_frames(&choice.frame);
-            for alternative in choice.rest.as_slice() {
-                roots.add_work(&alternative.work);
-                roots.add_solution(&alternative.solution);
-                alternative.frames.iter().for_each(|waiting| roots.add_waiting(waiting));
+            match &choice.rest {
+                Rest::Given(rest) => rest.as_slice().iter().for_each(|alternative| roots.add_alternative(alternative)),
+                Rest::Answers { variables, .. } => roots.variables.extend(variables.iter().cloned()),
             }
+        }
+        for filling in &self.filling {
+            roots.add(filling.call());
+            roots.add(filling.type_atom());
         }
         for barrier in &self.barriers {
             roots.add_frames(&barrier.parent);
@@ -432,19 +478,12 @@ fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
 
 /// Whether a result counts whatever else is found.
 fn is_certain(result: &Atom) -> bool {
-    !names::is_error(result) || is_overflow(result)
+    !names::is_error(result) || names::is_overflow(result)
 }
 
 /// Whether two atoms are one expression in memory.
 fn is_one(left: &Atom, right: &Atom) -> bool {
     matches!((left, right), (Atom::Expression(left), Atom::Expression(right)) if left.shares_storage(right))
-}
-
-fn is_overflow(error: &Atom) -> bool {
-    error
-        .children()
-        .and_then(|children| children.get(2))
-        .is_some_and(|message| message.is_symbol(names::STACK_OVERFLOW))
 }
 
 /// The result of `collapse-bind`: a tuple of `(atom bindings)`.
@@ -483,6 +522,12 @@ impl Roots {
         }
     }
 
+    fn add_alternative(&mut self, alternative: &Alternative) {
+        self.add_work(&alternative.work);
+        self.add_solution(&alternative.solution);
+        alternative.frames.iter().for_each(|waiting| self.add_waiting(waiting));
+    }
+
     fn add_solution(&mut self, solution: &Solution) {
         for (variable, value) in solution {
             self.variables.push(variable.clone());
@@ -492,7 +537,10 @@ impl Roots {
 
     fn add_work(&mut self, work: &Work) {
         match work {
-            Work::Metta(atom, target) | Work::Reduct(atom, target) | Work::Call(atom, _, target) => {
+            Work::Metta(atom, target)
+            | Work::Reduct(atom, target)
+            | Work::Call(atom, _, target)
+            | Work::Untabled(atom, target) => {
                 self.add(atom);
                 self.add(&target.type_atom);
             }

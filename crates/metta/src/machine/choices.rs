@@ -9,7 +9,7 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, Pc, RuleCode, Slot};
+use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, Pc, RuleCode, Slot};
 use super::compile::is_plain_word;
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
@@ -40,6 +40,8 @@ pub(super) enum ChoiceKind {
     Children { list: Ref, next: usize, site: u32 },
     /// Answers of a space.
     Rows(Box<super::queries::Rows>),
+    /// Answers of a table that is not complete.
+    Answers(Box<super::tabled::Followed>),
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
 }
@@ -72,6 +74,8 @@ pub(super) enum Purpose {
     List,
     /// The evaluation goes on with each, errors included, or with `Empty`.
     Subjects,
+    /// They are errors of a call of this function, whose other results are answers already.
+    Table(u32),
 }
 
 /// A result with what it binds outside of the expression.
@@ -206,6 +210,11 @@ impl Running<'_> {
                     return self.deliver_child(site, child);
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
+                ChoiceKind::Answers(_) => {
+                    if self.next_answer()? {
+                        return Ok(());
+                    }
+                }
                 ChoiceKind::Collector(_) => {
                     if self.complete()? {
                         return Ok(());
@@ -220,7 +229,11 @@ impl Running<'_> {
             self.bind_or_unify(variable, value)?;
         }
         match to {
-            To::Frame => self.give(gathered.value),
+            To::Frame => {
+                // Not here: the next result might be tried from within, and so on, on the native stack.
+                (self.m.acc, self.m.pc) = (gathered.value, ESCAPE);
+                Ok(())
+            }
             To::Site(site) => self.resume(site, gathered.value),
             To::Slot(site) => {
                 self.resume_raw(site, gathered.value);
@@ -230,7 +243,7 @@ impl Running<'_> {
     }
 
     /// Binds a variable that an alternative has bound, again.
-    fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
+    pub(super) fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
         let variable = self.m.values.heap.walk(variable);
         if variable.tag() == tag::VARIABLE && variable != self.m.values.heap.walk(value) {
             self.m.bind(variable, value);
@@ -326,6 +339,7 @@ impl Running<'_> {
                 let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
                 self.resume(site, list)?;
             }
+            Purpose::Table(function) => self.end_round(function, results)?,
             Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
             Purpose::Expression if results.is_empty() => return Ok(false),
             Purpose::Subjects => self.deliver_all(results, To::Slot(site))?,
@@ -400,6 +414,9 @@ impl Running<'_> {
             self.m.pop_choice();
             self.resume_raw(site, value);
             return Ok(());
+        }
+        if matches!(collector.purpose, Purpose::Table(_)) && !self.m.is_error(value) {
+            return self.found_answer(value);
         }
         self.keep(value, level)?;
         self.fail()

@@ -418,6 +418,8 @@ pub(super) enum Kind {
     Rule(Pc),
     /// Several rules, or one that may not match.
     Group(u32),
+    /// Entered through its tables.
+    Tabled,
     /// The same, where one argument tells all rules apart.
     Exclusive(u32),
     /// Something that the machine does not compile.
@@ -523,6 +525,8 @@ pub(super) struct Code {
     pub(super) maybes: FxHashMap<Pc, Maybe>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<Made>>,
+    /// What stands beside the code of tabled functions.
+    pub(super) tabled: FxHashMap<u32, super::tabled::Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
     /// What is known of the pieces that code was made in.

@@ -181,7 +181,10 @@ impl Running<'_> {
         let rules = self.rules_of(head, count);
         let (kind, slots) = match rules {
             Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), usize::from(count)),
-            Some(rules) => self.compile_rules(function, count, type_id, &rules),
+            Some(rules) => {
+                let (kind, slots) = self.compile_rules(function, count, type_id, &rules);
+                (self.entry_of(function, kind), slots)
+            }
             None => (Kind::Interpreted, usize::from(count)),
         };
         let version = self.m.version;

@@ -7,7 +7,7 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
+use super::code::{Code, ESCAPE, Function, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
 use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -361,12 +361,16 @@ impl Running<'_> {
     pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         let call = self.call_of(function)?;
         let changed = !self.came_unchanged(call, from)?;
-        let type_id = self.m.code.functions[function as usize].type_id;
+        let Function { type_id, kind, .. } = self.m.code.functions[function as usize];
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }
         let type_atom = self.m.code.types[usize::from(type_id)].clone();
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
+        // The table of a tabled function is filled here.
+        let is_tabled = matches!(kind, Kind::Tabled);
+        self.interpret(call, To::Frame, |atom| {
+            if is_tabled { Task::Untabled(atom, type_atom) } else { Task::Call(atom, type_atom, changed) }
+        })
     }
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.

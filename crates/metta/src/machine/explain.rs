@@ -124,6 +124,9 @@ impl Running<'_> {
             0 => format!("{}\n", self.m.function_name(function)),
             _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
         };
+        if self.runner.tables.is_tabled(self.m.values.symbol_of(head)) {
+            text.insert_str(text.len() - 1, ", tabled");
+        }
         let rules = self.named_rules(head, count, named);
         let kind = match rules.is_empty() {
             true => Kind::Interpreted,

@@ -104,17 +104,26 @@ impl Code {
         self.functions.truncate(count as usize);
         self.index.retain(|_, function| *function < count);
         self.made.retain(|function, _| *function < count);
-        for function in &mut self.functions {
+        self.tabled.retain(|function, tabled| *function < count && tabled.site < end.sites);
+        for (index, function) in self.functions.iter_mut().enumerate() {
             let is_lost = match function.kind {
-                Kind::Rule(pc) => pc >= end.instructions,
-                Kind::Group(group) => group >= end.groups,
-                Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
-                Kind::Stale | Kind::Constructor | Kind::Interpreted => false,
+                Kind::Tabled => self.tabled.get(&(index as u32)).is_none_or(|tabled| is_lost(tabled.body, &end)),
+                kind => is_lost(kind, &end),
             };
             if is_lost {
                 (function.kind, function.version) = (Kind::Stale, 0);
             }
         }
+    }
+}
+
+/// Whether code is behind the end.
+fn is_lost(kind: Kind, end: &End) -> bool {
+    match kind {
+        Kind::Rule(pc) => pc >= end.instructions,
+        Kind::Group(group) => group >= end.groups,
+        Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
+        Kind::Stale | Kind::Constructor | Kind::Interpreted | Kind::Tabled => false,
     }
 }
 
@@ -157,6 +166,7 @@ impl Needed<'_> {
                 self.site(*site);
             }
             ChoiceKind::Rows(rows) => self.site(rows.site),
+            ChoiceKind::Answers(followed) => self.site(followed.site),
             ChoiceKind::Collector(collector) => self.site(collector.site),
         }
     }

@@ -24,6 +24,13 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Counts a step that is no call.
+    pub(super) fn count_step(&mut self) -> Result<(), Halt> {
+        self.m.steps += 1;
+        self.m.fuel -= 1;
+        if self.m.fuel == 0 { self.look_without_call() } else { Ok(()) }
+    }
+
     /// Looks at the limits, where nothing is laid out for a collection of garbage.
     #[cold]
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {

@@ -15,6 +15,7 @@ use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{ANSWER, Code, HEADER, Instruction, Slot, WRAPPER};
 use super::evaluate;
 use super::run::NONE;
+use super::tabled::Caller;
 use super::values::{EMPTY, FOREIGN, NAMED, Values};
 use super::{Halt, Machine, Running};
 use region::{Bound, Copying, Full, Mark, Ref};
@@ -107,7 +108,7 @@ impl Running<'_> {
     fn set_collect_at(&mut self) {
         let live = self.m.bytes_held();
         // A copy needs as much room again.
-        let most = self.runner.limits.heap_bytes_max.map_or(usize::MAX, |limit| limit / 2);
+        let most = self.heap_bytes_max().map_or(usize::MAX, |limit| limit / 2);
         self.m.collect_at = match self.runner.collect_from {
             Some(0) => 0,
             from => (2 * live).max(from.unwrap_or(COLLECT_FROM)).min(most).max(live + live / 8),
@@ -126,7 +127,8 @@ impl Running<'_> {
         let seen = vec![0; m.stack.len() / 64 + 1];
         let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
         let mut bound = walk.unbind(&m.trail);
-        let walked = walk.all(&mut m.choices, &mut bound, m.base, arguments);
+        let mut walked = walk.fillings(&mut m.filling);
+        walked = walked.and_then(|()| walk.all(&mut m.choices, &mut bound, m.base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
         walked?;
@@ -162,6 +164,14 @@ impl Machine {
 }
 
 impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
+    /// The variables of calls whose tables are being filled: they are as old as every choice from then on.
+    fn fillings(&mut self, filling: &mut [Caller]) -> Result<(), Full> {
+        for cell in filling.iter_mut().flat_map(|caller| &mut caller.cells) {
+            *cell = self.copying.root(*cell)?;
+        }
+        self.copying.scan()
+    }
+
     /// All that is held, what the oldest choice leads to first.
     fn all(&mut self, choices: &mut [Choice], bound: &mut Unbound, base: usize, arguments: usize) -> Result<(), Full> {
         for choice in choices {
@@ -258,6 +268,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                     *variable = self.copying.root(*variable)?;
                 }
                 self.resumed(base, rows.site)?;
+            }
+            ChoiceKind::Answers(followed) => {
+                for variable in &mut followed.caller.cells {
+                    *variable = self.copying.root(*variable)?;
+                }
+                self.resumed(base, followed.site)?;
             }
             ChoiceKind::Collector(collector) => {
                 self.gathered(&mut collector.results)?;

@@ -33,6 +33,7 @@ mod sameness;
 mod spaces_met;
 mod special;
 mod states;
+mod tabled;
 mod terms;
 mod typed;
 mod types;
@@ -103,6 +104,8 @@ pub(crate) struct Machine {
     protected: usize,
     floor: Floor,
     trying: Trying,
+    /// The variables of the tabled calls that are being evaluated.
+    filling: Vec<tabled::Caller>,
     scratch: Vec<Ref>,
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
@@ -121,6 +124,8 @@ pub(crate) struct Machine {
     /// How many lists of facts are being compiled, one for the other.
     links: u32,
     counts: [u64; space::CLASSES],
+    /// The version of the names of tabled functions that code was made for.
+    tabling: u32,
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
@@ -183,6 +188,7 @@ impl Machine {
             protected: 0,
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
+            filling: Vec::new(),
             scratch: Vec::new(),
             row: Vec::new(),
             asked: space::RowQuery::default(),
@@ -195,6 +201,7 @@ impl Machine {
             entered: None,
             links: 0,
             counts: [0; space::CLASSES],
+            tabling: 0,
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
@@ -224,6 +231,7 @@ impl Machine {
     fn reset(&mut self) {
         self.choices.clear();
         self.trail.clear();
+        self.filling.clear();
         let fresh = self.values.heap.open();
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
@@ -279,7 +287,7 @@ impl<'r> Running<'r> {
         self.set_collect_from();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.stack.truncate(self.m.stack_max);
-        self.m.values.heap.set_limit(self.runner.limits.heap_bytes_max);
+        self.limit_heap();
         if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
             self.m.watch(&space);
@@ -332,6 +340,11 @@ impl<'r> Running<'r> {
         let (mut limit, mut stop) = (None, None);
         match *halt.0 {
             Reason::Complete => {}
+            // What tables take of it is part of the limit.
+            Reason::Limit(LimitReached::Heap(left)) => {
+                let most = self.runner.limits.heap_bytes_max.map_or(left, |most| most as u64);
+                limit = Some(LimitReached::Heap(most));
+            }
             Reason::Limit(reached) => limit = Some(reached),
             Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
             Reason::Stop(reason) => stop = Some(reason),

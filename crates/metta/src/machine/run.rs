@@ -440,6 +440,7 @@ impl Running<'_> {
             }
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.pc),
+            Kind::Tabled => self.enter_tabled(function),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
         }
     }

@@ -96,9 +96,11 @@ impl Running<'_> {
                 *sum += count;
             }
         }
-        if sums[RULE..] == self.m.counts[RULE..] {
+        let tabling = self.runner.tables.version();
+        if sums[RULE..] == self.m.counts[RULE..] && self.m.tabling == tabling {
             return;
         }
+        self.m.tabling = tabling;
         let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
         self.m.counts = sums;
         if is_shape {

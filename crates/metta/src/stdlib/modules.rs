@@ -1,9 +1,11 @@
 //! Modules, tokens and settings.
 
 use super::text::print;
+use crate::interpreter;
 use crate::modules::{ModuleError, TOP};
+use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
-use crate::runner::not_durable;
+use crate::runner::{Runner, not_durable};
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -118,7 +120,7 @@ fn register(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The settings that mean something; others are kept and do nothing.
-const SETTINGS: [&str; 4] = ["max-stack-depth", "type-check", "interpreter", "semantics"];
+const SETTINGS: [&str; 6] = ["max-stack-depth", "type-check", "interpreter", "semantics", "table", "untable"];
 
 fn pragma(call: &mut Call<'_>) -> Outcome {
     let (Some(key), Some(value)) = (call.argument(0), call.argument(1)) else {
@@ -127,6 +129,9 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     let Some(key) = key.as_symbol() else { return Outcome::failure("pragma! expects symbol atom as a key") };
     if key == "max-stack-depth" && value.to_string().parse::<usize>().is_err() {
         return Outcome::failure("UnsignedIntegerIsExpected");
+    }
+    if matches!(key, "table" | "untable") {
+        return table(call.runner, key, value);
     }
     if call.runner.is_durable()
         && let Some(opaque) = canonical::find_opaque(value)
@@ -139,6 +144,30 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     let (key, value) = (key.to_owned(), value.clone());
     call.runner.set_setting(key, value);
     Outcome::unit()
+}
+
+/// `table` makes the functions of a name remember what their calls came to; `untable` ends that.
+fn table(runner: &mut Runner, key: &str, value: &Atom) -> Outcome {
+    let Atom::Symbol(name) = value else {
+        return Outcome::failure(format!("pragma! {key} expects the name of a function, a symbol"));
+    };
+    if is_of_library(runner, name.as_str()) {
+        return Outcome::failure(format!("{name} is part of the library: only functions of a program can be tabled"));
+    }
+    runner.set_tabled(name, key == "table");
+    Outcome::unit()
+}
+
+/// Whether a name is an instruction or has rules in the library.
+fn is_of_library(runner: &mut Runner, name: &str) -> bool {
+    let library = runner.library_space();
+    let is_rule_of = |atom: &Atom| match atom.children() {
+        Some([equal, call, ..]) => {
+            equal.is_symbol(names::EQUAL) && call.head().is_some_and(|head| head.is_symbol(name))
+        }
+        _ => false,
+    };
+    interpreter::is_instruction_name(name) || library.atoms(&mut runner.variables).iter().any(is_rule_of)
 }
 
 fn bind(call: &mut Call<'_>) -> Outcome {

@@ -9,6 +9,8 @@ use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
 
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: u64 = 20_000;
+/// Tables of calls that grow take ever more.
+const HEAP_BYTES_MAX: usize = 64 << 20;
 /// How long programs are.
 const SIZE: usize = 4;
 
@@ -59,7 +61,8 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
         let output = world.output();
         let mut runner = Runner::new(Box::new(world));
         runner.set_evaluator(evaluator);
-        *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+        let heap_bytes_max = Some(HEAP_BYTES_MAX);
+        *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max, ..Limits::default() };
         let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
         printed(&output.printed(), &end)
     }

@@ -24,5 +24,6 @@ mod scale;
 mod scopes;
 mod settings;
 mod spaces;
+mod tabling;
 mod transactions;
 mod types;

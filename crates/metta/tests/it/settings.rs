@@ -70,7 +70,9 @@ fn a_setting_that_means_nothing_is_remarked_on() {
     assert_eq!(ran.answers, ["[()]"]);
     assert_eq!(
         ran.traced,
-        ["pragma! typecheck has no effect; known settings: max-stack-depth, type-check, interpreter, semantics"]
+        [
+            "pragma! typecheck has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable"
+        ]
     );
 }
 

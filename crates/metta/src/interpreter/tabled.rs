@@ -1,0 +1,129 @@
+//! Calls of tabled functions: see [`crate::tables`].
+//!
+//! 1. A call whose table can be read has its answers as results.
+//! 2. If the table is not complete and the call is all that an expression is, the barrier of that expression is taken away:
+//!    the evaluation goes on with each answer, those included that are found meanwhile.
+//! 3. Any other is evaluated behind a barrier of its own. What comes to that becomes an answer.
+//! 4. If the table says so, it is evaluated again; else its answers are the results.
+
+use super::frame::{Call, Target, Waiting};
+use super::{Alternative, BarrierKind, Choice, Collected, Evaluation, Rest, Work};
+use crate::names;
+use crate::operation::Stop;
+use crate::tables::{Asked, Asking, Ended};
+use space::{Atom, Solution, SpaceRef, Variable};
+
+/// A tabled call that is being evaluated.
+pub(super) struct Filling {
+    call: Call,
+    target: Target,
+    variables: Vec<Variable>,
+}
+
+impl Filling {
+    pub(super) fn call(&self) -> &Atom {
+        &self.call.atom
+    }
+
+    pub(super) fn type_atom(&self) -> &Atom {
+        &self.target.type_atom
+    }
+}
+
+impl Evaluation<'_> {
+    /// Whether an atom calls a tabled function: one that has rules for so many arguments.
+    pub(super) fn is_tabled(&mut self, call: &Atom, space: &SpaceRef) -> bool {
+        let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
+        if !self.runner.tables.is_tabled(name) {
+            return false;
+        }
+        let source = &mut self.runner.variables;
+        let mut any = || Atom::Variable(source.fresh(names::asked()));
+        let open: Vec<Atom> = arguments.iter().map(|_| any()).collect();
+        let call = Atom::expression(std::iter::once(Atom::Symbol(name.clone())).chain(open).collect::<Vec<_>>());
+        let rule = Atom::expression([names::equal(), call, any()]);
+        !space.query(&rule, source).is_empty()
+    }
+
+    pub(super) fn tabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
+        let type_atom = self.store.resolve(&target.type_atom);
+        let Some(asking) = Asking::new(&call.atom, &type_atom, &target.space) else {
+            return self.untabled_call(call, target);
+        };
+        let asked = match self.runner.ask_table(&asking) {
+            Ok(asked) => asked,
+            Err(limit) => {
+                self.stop = Some(Stop::Limit(limit));
+                return None;
+            }
+        };
+        match asked {
+            Asked::Read(table) => self.give_answers(table, &asking.variables),
+            Asked::Follow(table) if self.is_all_of_an_expression() => {
+                let barrier = self.barriers.pop().expect("there is an expression");
+                self.frame = barrier.parent;
+                let rest = Rest::Answers { table, next: 0, variables: asking.variables };
+                self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest });
+                self.next_alternative()
+            }
+            Asked::Follow(table) => {
+                self.runner.tables.leave(table);
+                self.give_answers(table, &asking.variables)
+            }
+            Asked::Fill => {
+                let call = Call { changed: true, is_reduct: false, ..call };
+                self.filling.push(Filling { call, target, variables: asking.variables });
+                self.begin_round()
+            }
+        }
+    }
+
+    /// Whether what comes next is all that an expression comes to: it ends with it, and has no other alternative.
+    fn is_all_of_an_expression(&self) -> bool {
+        let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
+        let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
+        let is_only = innermost.results.is_empty() && innermost.choices == self.choices.len();
+        is_tail && is_only && innermost.kind == BarrierKind::Expression
+    }
+
+    fn begin_round(&mut self) -> Option<Work> {
+        let filling = self.filling.last().expect("a call is being evaluated");
+        let (call, target) = (filling.call.clone(), filling.target.clone());
+        self.raise_barrier(BarrierKind::Table);
+        self.untabled_call(call, target)
+    }
+
+    /// The call being evaluated has come to a result.
+    pub(super) fn add_answer(&mut self, solution: &Solution, result: Atom) {
+        let filling = self.filling.last().expect("a call is being evaluated");
+        let value = |variable: &Variable| {
+            let bound = solution.iter().find(|(bound, _)| bound == variable);
+            bound.map_or_else(|| Atom::Variable(variable.clone()), |(_, value)| value.clone())
+        };
+        let values = filling.variables.iter().map(value).collect();
+        if let Err(limit) = self.runner.add_answer(values, result) {
+            self.stop = Some(Stop::Limit(limit));
+        }
+    }
+
+    /// A round has come to its end, and to these errors.
+    pub(super) fn end_round(&mut self, errors: Vec<Collected>) -> Option<Work> {
+        for Collected { solution, atom, .. } in errors {
+            self.add_answer(&solution, atom);
+        }
+        match self.runner.end_round() {
+            Ended::Again => self.begin_round(),
+            Ended::Done(table) => {
+                let filling = self.filling.pop().expect("a call is being evaluated");
+                self.give_answers(table, &filling.variables)
+            }
+        }
+    }
+
+    /// Each answer is a result.
+    fn give_answers(&mut self, table: usize, variables: &[Variable]) -> Option<Work> {
+        let answers = self.runner.answers(table, variables);
+        let alternative = |(solution, atom)| Alternative::new(solution, Work::Return(atom));
+        self.fork(answers.into_iter().map(alternative).collect())
+    }
+}

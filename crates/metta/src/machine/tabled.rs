@@ -1,0 +1,242 @@
+//! Calls of tabled functions: see [`crate::tables`].
+//!
+//! 1. The code of such a function is entered through here. A call whose table can be read has its answers as results.
+//! 2. If the table is not complete and no choices were made since the expression of the call began, its frame is left: the
+//!    caller goes on with each answer, those included that are found meanwhile.
+//! 3. Any other call has a collector of its own, and a second frame above its arguments, in which the code runs. A result of
+//!    that becomes an answer; only errors are collected.
+//! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
+
+use super::choices::{Choice, ChoiceKind, Collector, Gathered, Purpose, To};
+use super::code::{CHANGED, Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot, WRAPPER};
+use super::run::raw;
+use super::values::Scope;
+use super::{Halt, Reason, Running};
+use crate::tables::{Asked, Asking, Ended};
+use region::Ref;
+use space::Variable;
+
+/// A reader of a table that is not complete: a choice whose alternatives are the answers from a place on.
+pub(super) struct Followed {
+    table: usize,
+    next: usize,
+    pub(super) caller: Caller,
+    pub(super) site: u32,
+}
+
+/// The variables of a call, and where they are.
+pub(super) struct Caller {
+    variables: Vec<Variable>,
+    pub(super) cells: Vec<Ref>,
+}
+
+impl Caller {
+    /// Those of the variables that the call has.
+    fn new(variables: Vec<Variable>, scope: &Scope) -> Self {
+        let cells: Vec<Ref> = variables.iter().map_while(|variable| scope.get(variable).copied()).collect();
+        Self { variables, cells }
+    }
+
+    fn scope(&self) -> Scope {
+        self.variables.iter().cloned().zip(self.cells.iter().copied()).collect()
+    }
+}
+
+/// What stands beside the code of a tabled function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tabled {
+    /// Its code.
+    pub(super) body: Kind,
+    /// Where a result of the code goes, and the slot that says which collector is for it.
+    pub(super) site: u32,
+    begun: Slot,
+}
+
+impl Code {
+    /// Makes the entry of a tabled function, whose code this is.
+    fn table(&mut self, function: u32, arguments: Slot, body: Kind) {
+        let known = self.tabled.get(&function).copied();
+        let (site, begun) = known.map_or_else(|| self.table_site(arguments), |known| (known.site, known.begun));
+        self.tabled.insert(function, Tabled { body, site, begun });
+    }
+
+    fn table_site(&mut self, arguments: Slot) -> (u32, Slot) {
+        let (begun, slot) = (arguments, arguments + 1);
+        let pc = self.instructions.len() as Pc;
+        let collected = Instruction::Collected { begun, slot };
+        self.instructions.extend([collected, Instruction::Take { dst: slot }, collected]);
+        let live = (0..arguments).collect();
+        self.sites.push(Site { pc, dst: slot, at: arguments + 2, error: pc + 1, live });
+        ((self.sites.len() - 1) as u32, begun)
+    }
+}
+
+impl Running<'_> {
+    /// How a function is entered that has this code: through its tables, if the program wants that.
+    pub(super) fn entry_of(&mut self, function: u32, kind: Kind) -> Kind {
+        let found = &self.m.code.functions[function as usize];
+        let (arguments, is_reduction) = (found.arguments, found.type_id == REDUCE);
+        let is_tabled = !is_reduction && self.runner.tables.is_tabled(self.m.values.symbol_of(found.head));
+        if !is_tabled {
+            return kind;
+        }
+        self.m.code.table(function, arguments, kind);
+        Kind::Tabled
+    }
+
+    /// Enters a tabled function, its frame made.
+    pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
+        let mut scope = Scope::default();
+        let call = self.call_of(function)?;
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        let type_id = self.m.code.functions[function as usize].type_id;
+        let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
+        let Some(asking) = asking else { return self.enter_body(function) };
+        match self.runner.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
+            Asked::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
+            Asked::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
+            Asked::Fill => {
+                self.m.filling.push(Caller::new(asking.variables, &scope));
+                self.begin_round(function)?;
+                self.enter_body(function)
+            }
+        }
+    }
+
+    /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
+    fn begin_round(&mut self, function: u32) -> Result<(), Halt> {
+        let Tabled { site, begun, .. } = self.m.code.tabled[&function];
+        let count = usize::from(self.m.code.functions[function as usize].arguments);
+        let at = usize::from(self.m.site(site).at);
+        self.m.ensure(at + HEADER + count)?;
+        let (base, place) = (self.m.base, self.m.base + HEADER + at);
+        self.m.set_slot(begun, raw(self.m.choices.len()));
+        let collector = Collector { purpose: Purpose::Table(function), site, results: Vec::new(), floor: self.m.floor };
+        self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
+        self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
+        (self.m.stack[place], self.m.stack[place + 1], self.m.stack[place + 2]) = (site, base as u32, OPEN);
+        self.m.stack[place + WRAPPER] = 0;
+        self.m.base = place;
+        Ok(())
+    }
+
+    /// Goes on with the code of a tabled function.
+    fn enter_body(&mut self, function: u32) -> Result<(), Halt> {
+        if self.m.code.functions[function as usize].version != self.m.version {
+            self.compile(function)?;
+        }
+        let found = &self.m.code.functions[function as usize];
+        let (kind, slots) = (found.kind, found.slots);
+        self.m.ensure(slots)?;
+        match if matches!(kind, Kind::Tabled) { self.m.code.tabled[&function].body } else { kind } {
+            Kind::Rule(pc) => {
+                self.m.pc = pc;
+                Ok(())
+            }
+            Kind::Group(group) => self.enter_group(group),
+            Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
+            Kind::Constructor => self.give_unreduced(function, CHANGED),
+            Kind::Stale | Kind::Interpreted | Kind::Tabled => self.interpret_call(function, CHANGED),
+        }
+    }
+
+    /// Goes on with the answers of a table that is not complete.
+    fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
+        let base = self.m.base;
+        let (site, below, level) = (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
+        if level != self.m.choices.len() as u32 || self.m.stack[base + WRAPPER] != 0 {
+            self.runner.tables.leave(table);
+            return self.give_answers(table, &caller);
+        }
+        self.m.base = below;
+        let top = self.m.frame_end(below, site);
+        let followed = Followed { table, next: 0, caller, site };
+        self.m.push_choice(below, top, ChoiceKind::Answers(Box::new(followed)));
+        self.fail()
+    }
+
+    /// The next answer for the choice on top, which waits for them; says whether there was one.
+    pub(super) fn next_answer(&mut self) -> Result<bool, Halt> {
+        self.count_step()?;
+        let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.last_mut() else {
+            unreachable!("the choice on top waits for answers")
+        };
+        let Followed { table, next, caller, site } = &mut **followed;
+        let Some((behind, solution, atom)) = self.runner.follow(*table, *next, &caller.variables) else {
+            self.m.pop_choice();
+            return Ok(false);
+        };
+        *next = behind;
+        let site = *site;
+        let mut scope = caller.scope();
+        let Gathered { value, bound } = self.load_result(solution, &atom, &mut scope)?;
+        for (variable, value) in bound {
+            self.bind_or_unify(variable, value)?;
+        }
+        self.resume(site, value)?;
+        Ok(true)
+    }
+
+    /// A result of the call of the frame at hand.
+    pub(super) fn found_answer(&mut self, value: Ref) -> Result<(), Halt> {
+        self.add_answer(value)?;
+        self.limit_heap();
+        self.fail()
+    }
+
+    /// A round of the call of the frame at hand has come to its end, and to these errors.
+    pub(super) fn end_round(&mut self, function: u32, errors: Vec<Gathered>) -> Result<(), Halt> {
+        for Gathered { value, bound } in errors {
+            let mark = self.m.trail.len();
+            for (variable, value) in bound {
+                self.bind_or_unify(variable, value)?;
+            }
+            self.add_answer(value)?;
+            self.m.undo_to(mark);
+        }
+        match self.runner.end_round() {
+            Ended::Done(table) => {
+                let caller = self.m.filling.pop().expect("a call is being evaluated");
+                self.give_answers(table, &caller)
+            }
+            Ended::Again => {
+                self.begin_round(function)?;
+                self.count_call(function)?;
+                self.enter_body(function)
+            }
+        }
+    }
+
+    /// A result, and what the variables of the call are with it, become an answer.
+    fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
+        let mut scope = Scope::default();
+        let cells = &self.m.filling.last().expect("a call is being evaluated").cells;
+        let (values, source) = (&mut self.m.values, &mut self.runner.variables);
+        let bound = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
+        let result = values.store(value, &mut scope, source);
+        self.runner.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))
+    }
+
+    /// Leaves the heap what its limit and the tables leave of it.
+    pub(super) fn limit_heap(&mut self) {
+        let most = self.heap_bytes_max();
+        self.m.values.heap.set_limit(most);
+    }
+
+    /// The bytes that the heap may take beside the tables.
+    pub(super) fn heap_bytes_max(&self) -> Option<usize> {
+        let most = self.runner.limits.heap_bytes_max;
+        most.map(|most| most.saturating_sub(self.runner.tables.bytes()))
+    }
+
+    /// The answers of a table are the results of the frame at hand.
+    fn give_answers(&mut self, table: usize, caller: &Caller) -> Result<(), Halt> {
+        let answers = self.runner.answers(table, &caller.variables);
+        let mut scope = caller.scope();
+        let mut results = Vec::with_capacity(answers.len());
+        for (solution, atom) in answers {
+            results.push(self.load_result(solution, &atom, &mut scope)?);
+        }
+        self.deliver_all(results, To::Frame)
+    }
+}

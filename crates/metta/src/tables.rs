@@ -1,0 +1,508 @@
+//! Tables: what calls of tabled functions have come to.
+//!
+//! A program asks for it with `(pragma! table name)`. Both evaluators fill the same tables, by the same steps
+//! (`docs/tabling.md` says what they mean):
+//!
+//! 1. A call whose arguments are evaluated is *asked* for by its key: the space, the expected type and the call itself up to
+//!    the names of variables.
+//! 2. If its table is complete and nothing has changed since, its answers are the results. If it is being filled, the
+//!    answers found so far are; where the call is the only alternative of its expression, the reader stays on: it goes on
+//!    with each answer as it is found.
+//! 3. Otherwise the evaluator *begins* to fill it: it evaluates the call as it would without tables, adds each result as an
+//!    answer when it is found, errors at the end, and *ends the round*.
+//! 4. A call that has read a table below it in the stack of calls in progress depends on it: it is part of the *component*
+//!    of the lowest such call, its *leader*, and ends with the answers that it has. The leader goes through another
+//!    round, in which the members are evaluated anew, each at most once, until no reader has missed an answer. Then the whole
+//!    component is complete.
+//! 5. A complete table notes the *stamp* of its last round: how often spaces, states and settings had changed. With
+//!    another stamp it is filled anew.
+//!
+//! Tables in progress lie on two stacks, as in Tarjan's algorithm for strongly connected components: the calls in
+//! progress, and the members of components that are not complete.
+
+use crate::limits::LimitReached;
+use crate::names;
+use crate::runner::Runner;
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{Atom, Grounded, Rewrite, Solution, SpaceRef, Symbol, Variable, VariableSource, canonical, rewrite};
+
+/// The setting that names the tabled functions.
+pub(crate) const SETTING: &str = "table";
+
+/// What an answer, and what a table, takes beside its bytes.
+const BYTES_EACH: usize = 128;
+
+/// All tables of a run.
+#[derive(Default)]
+pub(crate) struct Tables {
+    names: FxHashSet<Symbol>,
+    /// How often `names` has changed.
+    version: u32,
+    /// How often something has changed that the log of changes does not count.
+    resets: u64,
+    index: FxHashMap<Box<[u8]>, usize>,
+    tables: Vec<Table>,
+    active: Vec<Active>,
+    members: Vec<usize>,
+    stamp: Stamp,
+    bytes: usize,
+    rounds: u64,
+    found: u64,
+}
+
+/// How much had changed when a table was filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    changes: u64,
+    resets: u64,
+}
+
+/// The table of a call.
+struct Table {
+    answers: Vec<Answer>,
+    known: FxHashSet<Box<[u8]>>,
+    /// Whether an answer is no error.
+    has_result: bool,
+    state: State,
+    /// The fewest answers that a reader had seen in this round when it left.
+    least_read: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// To be evaluated when it is asked for; it may have answers of an earlier round.
+    Open,
+    /// Being evaluated, at this place among the calls in progress.
+    Active(usize),
+    /// Evaluated in this round of its leader, at this place among the members.
+    Waiting(usize),
+    Complete(Stamp),
+}
+
+/// What a call came to, and what it has bound: the values of its variables.
+#[derive(Clone)]
+struct Answer {
+    result: Atom,
+    values: Box<[Atom]>,
+    is_ground: bool,
+}
+
+/// A call in progress.
+struct Active {
+    table: usize,
+    /// Its place among the members.
+    member: usize,
+    /// The lowest call in progress that it depends on.
+    lowest: usize,
+    /// How much had changed when this round began.
+    stamp: Stamp,
+    /// What was evaluated in an earlier round and not yet in this one.
+    open: Vec<usize>,
+}
+
+/// What is known of a call.
+pub(crate) enum Asked {
+    /// These are its answers.
+    Read(usize),
+    /// These are its answers so far.
+    Follow(usize),
+    /// It is to be evaluated.
+    Fill,
+}
+
+/// How a round ends.
+pub(crate) enum Ended {
+    /// Somebody may have missed an answer.
+    Again,
+    /// The answers are in this table.
+    Done(usize),
+}
+
+/// A call, as it is looked up.
+pub(crate) struct Asking {
+    key: Vec<u8>,
+    /// The variables of the call.
+    pub(crate) variables: Vec<Variable>,
+}
+
+impl Asking {
+    /// How a call of a type in a space is looked up. `None` if it holds something of the past, which is not told apart by
+    /// its number: it is evaluated without a table.
+    pub(crate) fn new(call: &Atom, type_atom: &Atom, space: &SpaceRef) -> Option<Self> {
+        if space.is_frozen() || holds_past(call) {
+            return None;
+        }
+        let mut key = space.serial().to_le_bytes().to_vec();
+        let mut variables = Vec::new();
+        if type_atom.is_ground() {
+            canonical::encode_into(type_atom, &mut key);
+            canonical::encode_naming(call, &mut key, |variable| variables.push(variable.clone()));
+        } else {
+            let both = Atom::expression([call.clone(), type_atom.clone()]);
+            canonical::encode_naming(&both, &mut key, |variable| variables.push(variable.clone()));
+        }
+        Some(Self { key, variables })
+    }
+}
+
+/// Whether an atom holds a space or state as it was once.
+fn holds_past(atom: &Atom) -> bool {
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Grounded(Grounded::Space(space)) if space.is_frozen() => return true,
+            Atom::Grounded(Grounded::State(state)) if state.is_frozen() => return true,
+            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
+            Atom::Expression(expression) => work.extend(expression.children()),
+            _ => {}
+        }
+    }
+    false
+}
+
+impl Tables {
+    /// The functions that are tabled from now on.
+    pub(crate) fn set_names(&mut self, names: impl Iterator<Item = Symbol>) {
+        self.names = names.collect();
+        self.version += 1;
+        self.reset();
+    }
+
+    /// Whether calls of a function are tabled.
+    pub(crate) fn is_tabled(&self, name: &Symbol) -> bool {
+        !self.names.is_empty() && self.names.contains(name)
+    }
+
+    /// Another number whenever other functions are tabled.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// What was found so far holds no more.
+    pub(crate) fn reset(&mut self) {
+        self.resets += 1;
+    }
+
+    /// How many evaluations of calls have filled tables, and how many answers they found.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.rounds, self.found)
+    }
+
+    /// The bytes that tables take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many calls are in progress.
+    pub(crate) fn depth(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Says what is known of a call, after so many changes of spaces and states; `bytes_max` is what tables may take.
+    ///
+    /// # Errors
+    /// They take more.
+    pub(crate) fn ask(
+        &mut self,
+        asking: &Asking,
+        changes: u64,
+        bytes_max: Option<usize>,
+    ) -> Result<Asked, LimitReached> {
+        let stamp = Stamp { changes, resets: self.resets };
+        if self.active.is_empty() && (stamp != self.stamp || bytes_max.is_some_and(|most| self.bytes > most / 2)) {
+            self.clear();
+            self.stamp = stamp;
+        }
+        let table = match self.index.get(asking.key.as_slice()) {
+            Some(&known) => known,
+            None => self.make(&asking.key),
+        };
+        match self.tables[table].state {
+            State::Complete(filled) if filled == stamp => return Ok(Asked::Read(table)),
+            State::Complete(_) => self.empty(table),
+            State::Open => {}
+            State::Active(lowest) => {
+                self.depend(lowest);
+                return Ok(Asked::Follow(table));
+            }
+            State::Waiting(member) => {
+                let lowest = self.active.partition_point(|active| active.member <= member) - 1;
+                self.depend(lowest);
+                return Ok(Asked::Follow(table));
+            }
+        }
+        self.check_bytes(bytes_max)?;
+        self.begin(table, stamp);
+        Ok(Asked::Fill)
+    }
+
+    fn check_bytes(&self, bytes_max: Option<usize>) -> Result<(), LimitReached> {
+        match bytes_max {
+            Some(most) if self.bytes > most => Err(LimitReached::Heap(most as u64)),
+            _ => Ok(()),
+        }
+    }
+
+    fn make(&mut self, key: &[u8]) -> usize {
+        self.bytes += key.len() + BYTES_EACH;
+        self.index.insert(key.into(), self.tables.len());
+        self.tables.push(Table {
+            answers: Vec::new(),
+            known: FxHashSet::default(),
+            has_result: false,
+            state: State::Open,
+            least_read: usize::MAX,
+        });
+        self.tables.len() - 1
+    }
+
+    /// A reader has seen the answers that a table has now, and will see no more of them.
+    pub(crate) fn leave(&mut self, table: usize) {
+        let table = &mut self.tables[table];
+        table.least_read = table.least_read.min(table.answers.len());
+    }
+
+    /// The call in progress reads a table that is not complete.
+    fn depend(&mut self, lowest: usize) {
+        let reader = self.active.last_mut().expect("what is not complete has a call in progress");
+        reader.lowest = reader.lowest.min(lowest);
+    }
+
+    fn begin(&mut self, table: usize, stamp: Stamp) {
+        let lowest = self.active.len();
+        self.active.push(Active { table, member: self.members.len(), lowest, stamp, open: Vec::new() });
+        self.members.push(table);
+        self.tables[table].state = State::Active(lowest);
+        self.tables[table].least_read = usize::MAX;
+        self.rounds += 1;
+    }
+
+    /// Adds an answer to the table of the call in progress: a result and what the variables of the call are with it.
+    ///
+    /// # Errors
+    /// Tables take more bytes than they may.
+    pub(crate) fn add(
+        &mut self,
+        values: Vec<Atom>,
+        result: Atom,
+        bytes_max: Option<usize>,
+    ) -> Result<(), LimitReached> {
+        let key = key_of_answer(&values, &result);
+        let active = self.active.last().expect("a call is in progress");
+        let table = &mut self.tables[active.table];
+        let bytes = key.len();
+        if !table.known.insert(key.into()) {
+            return Ok(());
+        }
+        let is_ground = result.is_ground() && values.iter().all(Atom::is_ground);
+        table.has_result |= !names::is_error(&result);
+        table.answers.push(Answer { result, values: values.into(), is_ground });
+        self.found += 1;
+        self.bytes += 2 * bytes + BYTES_EACH;
+        self.check_bytes(bytes_max)
+    }
+
+    /// Ends a round of the call in progress, after so many changes of spaces and states.
+    pub(crate) fn end_round(&mut self, changes: u64) -> Ended {
+        let place = self.active.len() - 1;
+        let active = &self.active[place];
+        let (table, member) = (active.table, active.member);
+        if active.lowest < place {
+            self.tables[table].state = State::Waiting(member);
+            let done = self.active.pop().expect("a call is in progress");
+            let around = self.active.last_mut().expect("it depends on a call below");
+            around.lowest = around.lowest.min(done.lowest);
+            around.open.extend(done.open);
+            return Ended::Done(table);
+        }
+        let missed = |&table: &usize| self.tables[table].least_read < self.tables[table].answers.len();
+        if self.members[member..].iter().any(missed) {
+            self.begin_again(changes);
+            return Ended::Again;
+        }
+        self.complete();
+        Ended::Done(table)
+    }
+
+    /// Begins another round of a leader: the members of its component are evaluated anew when they are asked for.
+    fn begin_again(&mut self, changes: u64) {
+        let stamp = Stamp { changes, resets: self.resets };
+        let active = self.active.last_mut().expect("a call is in progress");
+        for table in self.members.drain(active.member + 1..) {
+            self.tables[table].state = State::Open;
+            active.open.push(table);
+        }
+        self.tables[active.table].least_read = usize::MAX;
+        active.stamp = stamp;
+        self.rounds += 1;
+    }
+
+    /// A leader and its component have all their answers. What was left out of the last round is forgotten.
+    fn complete(&mut self) {
+        let active = self.active.pop().expect("a call is in progress");
+        for table in self.members.drain(active.member..) {
+            self.tables[table].state = State::Complete(active.stamp);
+        }
+        for table in active.open {
+            if self.tables[table].state == State::Open {
+                self.empty(table);
+            }
+        }
+    }
+
+    /// How many answers a table has.
+    pub(crate) fn len(&self, table: usize) -> usize {
+        self.tables[table].answers.len()
+    }
+
+    /// An answer, for a call with these variables: what it binds, and the result. `None` for an error that does not count
+    /// because there is something else.
+    pub(crate) fn answer(
+        &self,
+        (table, number): (usize, usize),
+        variables: &[Variable],
+        source: &mut VariableSource,
+    ) -> Option<(Solution, Atom)> {
+        let table = &self.tables[table];
+        let answer = &table.answers[number];
+        if table.has_result && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
+            return None;
+        }
+        if answer.is_ground {
+            let bound = variables.iter().cloned().zip(answer.values.iter().cloned());
+            return Some((bound.collect(), answer.result.clone()));
+        }
+        Some(renamed(answer, variables, source))
+    }
+
+    /// Forgets the calls in progress above these, with their components: what was to evaluate them has ended.
+    pub(crate) fn abandon(&mut self, depth: usize) {
+        let Some(first) = self.active.get(depth) else { return };
+        let left: Vec<usize> = self.members.drain(first.member..).collect();
+        let open: Vec<usize> = self.active.drain(depth..).flat_map(|active| active.open).collect();
+        for table in left.into_iter().chain(open) {
+            if !matches!(self.tables[table].state, State::Complete(_)) {
+                self.empty(table);
+            }
+        }
+    }
+
+    fn empty(&mut self, table: usize) {
+        let table = &mut self.tables[table];
+        let bytes: usize = table.known.iter().map(|key| 2 * key.len() + BYTES_EACH).sum();
+        self.bytes -= bytes;
+        table.answers.clear();
+        table.known.clear();
+        table.has_result = false;
+        table.state = State::Open;
+    }
+
+    fn clear(&mut self) {
+        self.index.clear();
+        self.tables.clear();
+        self.members.clear();
+        self.bytes = 0;
+    }
+}
+
+impl Runner {
+    /// Says what is known of a call of a tabled function.
+    ///
+    /// # Errors
+    /// Tables take more bytes than the heap may.
+    pub(crate) fn ask_table(&mut self, asking: &Asking) -> Result<Asked, LimitReached> {
+        self.tables.ask(asking, self.log.stamp(), self.limits.heap_bytes_max)
+    }
+
+    /// Adds an answer to the table of the call in progress: a result and what the variables of the call are with it.
+    ///
+    /// # Errors
+    /// Tables take more bytes than the heap may.
+    pub(crate) fn add_answer(&mut self, values: Vec<Atom>, result: Atom) -> Result<(), LimitReached> {
+        self.tables.add(values, result, self.limits.heap_bytes_max)
+    }
+
+    /// Ends a round of the call in progress.
+    pub(crate) fn end_round(&mut self) -> Ended {
+        self.tables.end_round(self.log.stamp())
+    }
+
+    /// The next answer for a reader who stays on, and the place behind it. `None` if there is none now: the reader leaves.
+    pub(crate) fn follow(
+        &mut self,
+        table: usize,
+        from: usize,
+        variables: &[Variable],
+    ) -> Option<(usize, Solution, Atom)> {
+        for number in from..self.tables.len(table) {
+            if let Some((solution, atom)) = self.tables.answer((table, number), variables, &mut self.variables) {
+                return Some((number + 1, solution, atom));
+            }
+        }
+        self.tables.leave(table);
+        None
+    }
+
+    /// What a table says of a call with these variables: each result with what it binds.
+    pub(crate) fn answers(&mut self, table: usize, variables: &[Variable]) -> Vec<(Solution, Atom)> {
+        let answers = 0..self.tables.len(table);
+        answers.filter_map(|number| self.tables.answer((table, number), variables, &mut self.variables)).collect()
+    }
+
+    /// Tables or stops tabling a function, for the setting `table`.
+    pub(crate) fn set_tabled(&mut self, name: &Symbol, is_tabled: bool) {
+        let before = self.setting(SETTING).and_then(Atom::children).unwrap_or_default();
+        let others = before.iter().filter(|other| !other.is_symbol(name.as_str())).cloned();
+        let own = is_tabled.then(|| Atom::Symbol(name.clone()));
+        let names = Atom::expression(others.chain(own).collect::<Vec<_>>());
+        self.set_setting(SETTING.to_owned(), names);
+    }
+
+    /// Tables the functions that the setting names.
+    pub(crate) fn table_named(&mut self, value: Option<&Atom>) {
+        let named = value.and_then(Atom::children).unwrap_or_default();
+        self.tables.set_names(named.iter().filter_map(|name| match name {
+            Atom::Symbol(name) => Some(name.clone()),
+            _ => None,
+        }));
+    }
+}
+
+/// What tells an answer from others: its canonical bytes, and the names of things of the past, whose numbers do not.
+fn key_of_answer(values: &[Atom], result: &Atom) -> Vec<u8> {
+    let mut key = Vec::new();
+    let whole = match values {
+        [] => result.clone(),
+        _ => Atom::expression(values.iter().chain([result]).cloned().collect::<Vec<_>>()),
+    };
+    canonical::encode_into(&whole, &mut key);
+    if holds_past(&whole) {
+        key.extend(whole.to_string().bytes());
+    }
+    key
+}
+
+/// An answer for a call with these variables. What the answer leaves unbound is the call's own; other variables are new.
+fn renamed(answer: &Answer, variables: &[Variable], source: &mut VariableSource) -> (Solution, Atom) {
+    let mut names: FxHashMap<&Variable, Variable> = FxHashMap::default();
+    let mut bound = Vec::new();
+    for (variable, value) in variables.iter().zip(&answer.values) {
+        match value {
+            Atom::Variable(kept) if !names.contains_key(kept) => _ = names.insert(kept, variable.clone()),
+            value => bound.push((variable, value)),
+        }
+    }
+    let mut others: FxHashMap<Variable, Variable> = FxHashMap::default();
+    let mut rename = |atom: &Atom| {
+        let made = rewrite(atom, |variable| {
+            let known = names.get(variable).cloned();
+            let name = known.unwrap_or_else(|| {
+                others.entry(variable.clone()).or_insert_with(|| source.fresh(variable.name())).clone()
+            });
+            Rewrite::Replace(Atom::Variable(name))
+        });
+        made.unwrap_or_else(|| atom.clone())
+    };
+    let solution = bound.into_iter().map(|(variable, value)| (variable.clone(), rename(value))).collect();
+    (solution, rename(&answer.result))
+}
