@@ -367,7 +367,7 @@ impl Running<'_> {
 
     /// Puts arguments in place of the frame at hand. They are laid out above it first if one is read from where another
     /// goes. `false` if one needs to be evaluated.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lay_over(&mut self, arguments: u32) -> Result<bool, Halt> {
         let base = self.m.base;
         let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
@@ -561,7 +561,7 @@ impl Running<'_> {
     }
 
     /// What a value evaluates to, if that is plain to see.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settled(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
         match value.tag() {
             tag::VARIABLE | tag::MARKED => Some(value),
@@ -569,12 +569,18 @@ impl Running<'_> {
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
             tag::EXPRESSION => match self.m.values.heap.note(value) {
                 note if note == self.m.note && type_id == 0 => Some(value.marked()),
-                EVALUATED_OPEN if !self.m.mentions_bound_now(value) => Some(value),
+                EVALUATED_OPEN => self.settled_open(value),
                 _ => None,
             },
             _ if value == EMPTY => Some(value),
             _ => None,
         }
+    }
+
+    /// The same for what counts as evaluated as long as none of its variables is bound.
+    #[cold]
+    fn settled_open(&self, value: Ref) -> Option<Ref> {
+        (!self.m.mentions_bound_now(value)).then_some(value)
     }
 }
 

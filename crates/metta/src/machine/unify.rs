@@ -31,6 +31,14 @@ pub(super) struct Pair {
     next: usize,
 }
 
+/// How two expressions compare as far as words and variables go.
+enum Words {
+    Same,
+    Different,
+    /// Up to these two.
+    Others(Ref, Ref),
+}
+
 /// What comes after two values were looked at.
 enum Step {
     /// The ones behind them.
@@ -184,12 +192,16 @@ impl Running<'_> {
             Step::Out(unified) => return Ok(unified),
         };
         loop {
-            let Some((left, right)) = self.m.values.next_difference(&mut inside) else {
-                match open.pop() {
-                    Some(around) => inside = around,
+            let (left, right) = match self.m.unify_words(&mut inside) {
+                Words::Same => match open.pop() {
+                    Some(around) => {
+                        inside = around;
+                        continue;
+                    }
                     None => return Ok(Unified::Yes),
-                }
-                continue;
+                },
+                Words::Different => return Ok(Unified::No),
+                Words::Others(left, right) => (left, right),
             };
             match self.unify_different(left, right)? {
                 Step::Over => {}
@@ -214,23 +226,12 @@ impl Running<'_> {
     /// The same for two that are not the same word, bindings followed.
     fn unify_different(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
-            (true, true) => self.unify_variables(left, right),
+            (true, true) => self.m.unify_variables(left, right),
             (true, false) => return Ok(self.unify_variable(left, right)),
             (false, true) => return Ok(self.unify_variable(right, left)),
             (false, false) => return self.unify_values(left, right),
         }
         Ok(Step::Over)
-    }
-
-    /// The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the
-    /// second to the first.
-    fn unify_variables(&mut self, left: Ref, right: Ref) {
-        let left_stays = match [left, right].map(|variable| self.m.values.is_written(variable)) {
-            [true, _] => true,
-            [false, true] => false,
-            [false, false] => left.payload() < right.payload(),
-        };
-        if left_stays { self.m.bind(right, left) } else { self.m.bind(left, right) }
     }
 
     fn unify_variable(&mut self, variable: Ref, value: Ref) -> Step {
@@ -388,6 +389,43 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Goes through two expressions side by side as long as that takes nothing but comparing words and binding variables.
+    #[inline]
+    fn unify_words(&mut self, pair: &mut Pair) -> Words {
+        while pair.next < pair.length {
+            let heap = &self.values.heap;
+            let (left, right) = (heap.child(pair.left, pair.next), heap.child(pair.right, pair.next));
+            pair.next += 1;
+            if left == right {
+                continue;
+            }
+            let (left, right) = (heap.walk(left), heap.walk(right));
+            if left.unmarked() == right.unmarked() {
+                continue;
+            }
+            match (left.is_variable(), right.is_variable()) {
+                (true, true) => self.unify_variables(left, right),
+                (true, false) if !right.is_expression() => self.bind(left, right),
+                (false, true) if !left.is_expression() => self.bind(right, left),
+                (false, false) if left.tag() == SYMBOL && right.tag() == SYMBOL => return Words::Different,
+                _ => return Words::Others(left, right),
+            }
+        }
+        Words::Same
+    }
+
+    /// The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the
+    /// second to the first.
+    #[inline]
+    fn unify_variables(&mut self, left: Ref, right: Ref) {
+        let left_stays = match [left, right].map(|variable| self.values.is_written(variable)) {
+            [true, _] => true,
+            [false, true] => false,
+            [false, false] => left.payload() < right.payload(),
+        };
+        if left_stays { self.bind(right, left) } else { self.bind(left, right) }
+    }
+
     /// Notes an expression as settled if all its children are; gives it marked as evaluated then.
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
@@ -461,25 +499,6 @@ impl Machine {
 }
 
 impl super::values::Values {
-    /// The next children of two expressions that are not the same word, bindings followed.
-    #[inline]
-    fn next_difference(&self, pair: &mut Pair) -> Option<(Ref, Ref)> {
-        let rest = pair.length - pair.next;
-        let left = self.heap.children_from(pair.left, pair.next, rest);
-        let right = self.heap.children_from(pair.right, pair.next, rest);
-        for (&left, &right) in left.iter().zip(right) {
-            pair.next += 1;
-            if left == right {
-                continue;
-            }
-            let (left, right) = (self.heap.walk(left), self.heap.walk(right));
-            if left.unmarked() != right.unmarked() {
-                return Some((left, right));
-            }
-        }
-        None
-    }
-
     /// Whether two leaves are equal: numbers by value, states by content.
     pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
         if left == right {
