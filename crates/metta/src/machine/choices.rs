@@ -479,12 +479,17 @@ impl Running<'_> {
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { next, trail, .. } = self.m.trying;
+        let Trying { group, rule, next, trail, .. } = self.m.trying;
         self.m.undo_to(trail);
         if next == NONE {
             return self.no_rule();
         }
         self.m.go_to_rule(next);
+        // What the rule before it has taken apart is still in its slots.
+        let goes_on = self.m.code.groups[group as usize].rules[self.m.trying.rule as usize].goes_on;
+        if goes_on.is_some_and(|slot| self.m.trying.rule == rule + 1 && self.m.read(slot).is_expression()) {
+            self.m.pc += 1;
+        }
         Ok(())
     }
 

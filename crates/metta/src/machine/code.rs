@@ -405,6 +405,8 @@ pub(super) struct RuleCode {
     pub(super) keys: Box<[Key]>,
     /// The same for rules with the same keys: one may match if the other may.
     pub(super) class: u32,
+    /// Whether it begins by taking an argument apart as the rule before it does, and where the children are then.
+    pub(super) goes_on: Option<Slot>,
 }
 
 /// How a function answers.
@@ -600,6 +602,19 @@ impl Code {
             self.origins.resize(place as usize + 1, Origin::Changed);
         }
         self.origins[place as usize] = origin;
+    }
+
+    /// The argument that two rules take apart first, if they do it in the same way and whatever its head is.
+    pub(super) fn taken_apart_alike(&self, one: Pc, other: Pc) -> Option<Slot> {
+        let first = |pc: Pc| match self.instructions[pc as usize] {
+            Instruction::MatchShape { slot, dst, shape, or: NEXT_RULE } => {
+                Some((slot, dst, &self.shapes[shape as usize]))
+            }
+            _ => None,
+        };
+        let ((slot, dst, shape), (other_slot, other_dst, other)) = (first(one)?, first(other)?);
+        let are_alike = (slot, dst, shape.length) == (other_slot, other_dst, other.length);
+        (are_alike && shape.head.is_none() && other.head.is_none()).then_some(slot)
     }
 
     /// The function of a head, so many arguments and an expected type.

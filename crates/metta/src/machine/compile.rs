@@ -280,7 +280,8 @@ impl Running<'_> {
             let keys: Box<[Key]> = arguments.iter().map(|argument| self.key_of(argument)).collect();
             let known = compiled.iter().find(|rule: &&RuleCode| rule.keys == keys);
             let class = known.map_or(compiled.len() as u32, |rule| rule.class);
-            compiled.push(RuleCode { pc, keys, class });
+            let goes_on = compiled.last().and_then(|before: &RuleCode| self.m.code.taken_apart_alike(before.pc, pc));
+            compiled.push(RuleCode { pc, keys, class, goes_on });
         }
         if is_single && is_plain {
             return (Kind::Rule(compiled[0].pc), slots);

@@ -177,32 +177,41 @@ impl Running<'_> {
 
     /// Makes two values equal, if that can be.
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
-        let mut open = std::mem::take(&mut self.m.pairs);
-        open.clear();
-        let unified = self.unify_from(left, right, &mut open);
-        self.m.pairs = open;
-        unified
+        let heap = &self.m.values.heap;
+        let (left, right) = (heap.walk(left), heap.walk(right));
+        if left.unmarked() == right.unmarked() {
+            return Ok(Unified::Yes);
+        }
+        let mut inside = match self.m.values.pair(left, right) {
+            Some(pair) => pair,
+            None => match self.unify_different(left, right)? {
+                Step::Into(pair) => pair,
+                Step::Over => return Ok(Unified::Yes),
+                Step::Out(unified) => return Ok(unified),
+            },
+        };
+        match self.m.unify_words(&mut inside) {
+            Words::Same => Ok(Unified::Yes),
+            Words::Different => Ok(Unified::No),
+            Words::Others(left, right) => {
+                let mut open = std::mem::take(&mut self.m.pairs);
+                open.clear();
+                let unified = self.unify_inside(inside, (left, right), &mut open);
+                self.m.pairs = open;
+                unified
+            }
+        }
     }
 
-    /// Goes through two values side by side, depth first; `open` has the expressions that it is inside of.
-    fn unify_from(&mut self, left: Ref, right: Ref, open: &mut Vec<Pair>) -> Result<Unified, Halt> {
-        let mut inside = match self.unify_one(left, right)? {
-            Step::Into(pair) => pair,
-            Step::Over => return Ok(Unified::Yes),
-            Step::Out(unified) => return Ok(unified),
-        };
+    /// Goes through two expressions side by side from these two children on, depth first; `open` has the expressions that
+    /// it is inside of.
+    fn unify_inside(
+        &mut self,
+        mut inside: Pair,
+        (mut left, mut right): (Ref, Ref),
+        open: &mut Vec<Pair>,
+    ) -> Result<Unified, Halt> {
         loop {
-            let (left, right) = match self.m.unify_words(&mut inside) {
-                Words::Same => match open.pop() {
-                    Some(around) => {
-                        inside = around;
-                        continue;
-                    }
-                    None => return Ok(Unified::Yes),
-                },
-                Words::Different => return Ok(Unified::No),
-                Words::Others(left, right) => (left, right),
-            };
             match self.unify_different(left, right)? {
                 Step::Over => {}
                 Step::Into(pair) => {
@@ -214,16 +223,20 @@ impl Running<'_> {
                 }
                 Step::Out(unified) => return Ok(unified),
             }
+            (left, right) = loop {
+                match self.m.unify_words(&mut inside) {
+                    Words::Others(left, right) => break (left, right),
+                    Words::Different => return Ok(Unified::No),
+                    Words::Same => match open.pop() {
+                        Some(around) => inside = around,
+                        None => return Ok(Unified::Yes),
+                    },
+                }
+            };
         }
     }
 
-    #[inline]
-    fn unify_one(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
-        let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-        if left.unmarked() == right.unmarked() { Ok(Step::Over) } else { self.unify_different(left, right) }
-    }
-
-    /// The same for two that are not the same word, bindings followed.
+    /// Makes two values equal that are not the same word, bindings followed.
     fn unify_different(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
             (true, true) => self.m.unify_variables(left, right),
@@ -499,6 +512,16 @@ impl Machine {
 }
 
 impl super::values::Values {
+    /// Two expressions of the same length.
+    #[inline]
+    fn pair(&self, left: Ref, right: Ref) -> Option<Pair> {
+        if !left.is_expression() || !right.is_expression() {
+            return None;
+        }
+        let length = self.heap.length(left);
+        (length == self.heap.length(right)).then_some(Pair { left, right, length, next: 0 })
+    }
+
     /// Whether two leaves are equal: numbers by value, states by content.
     pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
         if left == right {
