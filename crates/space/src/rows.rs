@@ -162,8 +162,8 @@ impl Plan {
             Known::Key(key) => key != NO_TERM && relation.has(path, key, terms),
             Known::Variable(_) => true,
         };
-        // The last is the head, which most often rules a relation out.
-        !relation.is_empty() && known[self.known[0]..self.known[1]].last().is_none_or(has)
+        // The last is the head, which most often rules a relation out. A row that is known whole is found without an index.
+        !relation.is_empty() && (self.is_known || known[self.known[0]..self.known[1]].last().is_none_or(has))
     }
 }
 
