@@ -151,7 +151,7 @@ impl Heap {
     }
 
     /// Makes an expression from a stamp, with the owner's note.
-    #[inline]
+    #[inline(always)]
     pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
         let Some(at) = region.expressions.bump(stamp.words.len() / 2) else {
             return self.stamp_elsewhere(region, stamp, note);
@@ -471,6 +471,12 @@ impl Stamp {
     /// The children.
     pub fn children(&self) -> &[Ref] {
         &self.words[1..1 + self.length]
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.length
     }
 }
 

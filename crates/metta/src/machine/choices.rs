@@ -436,7 +436,7 @@ impl Running<'_> {
     }
 
     /// Goes on with the one rule that an argument leaves, its children laid out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter_exclusive(&mut self, exclusive: u32) -> Result<(), Halt> {
         let m = &mut self.m;
         let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];

@@ -154,6 +154,8 @@ pub(super) enum Instruction {
     ReturnConstruct { data: u32 },
     /// The same, and what this frame comes to will be its last child; `at` is the end of the slots that matter.
     Wrap { data: u32, at: Slot },
+    /// The same together with the next instruction, a call on such arguments in place of this frame.
+    WrapCall { data: u32, at: Slot, function: u32, arguments: u32 },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.

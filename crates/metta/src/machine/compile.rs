@@ -395,7 +395,9 @@ fn exclusive(group: u32, rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entrie
         };
         Case { key, body, children, dst }
     };
-    let cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
+    let mut cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
+    // Data is taken apart more often than an end of it is met.
+    cases.sort_by_key(|case| case.children == 0);
     let are_distinct = (1..cases.len()).all(|place| cases[..place].iter().all(|other| other.key != cases[place].key));
     are_distinct.then_some(Exclusive { group, argument: argument as Slot, cases })
 }

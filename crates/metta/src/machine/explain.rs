@@ -265,7 +265,8 @@ impl<'a> Listing<'a> {
             }
             Instruction::Construct { data }
             | Instruction::ReturnConstruct { data }
-            | Instruction::Wrap { data, .. } => {
+            | Instruction::Wrap { data, .. }
+            | Instruction::WrapCall { data, .. } => {
                 Some(self.m.code.data[data as usize].or).filter(|&or| or != Pc::MAX).into_iter().collect()
             }
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
@@ -427,7 +428,9 @@ impl<'a> Listing<'a> {
             }
             Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
             Instruction::Construct { data } => format!("construct {}", self.data(data)),
-            Instruction::Wrap { data, .. } => format!("wrap {}", self.wrapper(data)),
+            Instruction::Wrap { data, .. } | Instruction::WrapCall { data, .. } => {
+                format!("wrap {}", self.wrapper(data))
+            }
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),

@@ -22,7 +22,7 @@ use region::{Bound, Copying, Full, Mark, Ref};
 use space::{Atom, Grounded, Number, Variable};
 
 /// Heap bytes below which nothing is collected.
-const COLLECT_FROM: usize = 16 << 20;
+const COLLECT_FROM: usize = 1 << 20;
 
 /// What a grounded value takes, without its text or digits: itself, and what it refers to.
 const FOREIGN_BYTES: usize = 64;

@@ -196,7 +196,9 @@ impl Running<'_> {
                 Instruction::Commit => self.commit(),
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
-                Instruction::Wrap { data, at } => self.wrap(data, at),
+                Instruction::WrapCall { data, at, function, arguments } => {
+                    self.wrap_call(data, at, (function, arguments))
+                }
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
@@ -294,6 +296,7 @@ impl Running<'_> {
                 self.logic(operation, left, right, site)
             }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
+            Instruction::Wrap { data, at } => self.wrap(data, at),
             Instruction::AddAtom { space, value, site } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, site)
@@ -360,8 +363,8 @@ impl Running<'_> {
     }
 
     /// A call in place of the frame at hand.
-    #[inline]
-    fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
+    #[inline(always)]
+    pub(super) fn tail_call_with(&mut self, function: u32, arguments: u32) -> Result<(), Halt> {
         if self.lay_over(arguments)? { self.enter(function) } else { Ok(()) }
     }
 

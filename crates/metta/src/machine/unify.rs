@@ -329,7 +329,7 @@ impl Running<'_> {
 
     /// Builds data, noted as settled if all its children are; `None` if a child needs to be evaluated, the code goes on
     /// elsewhere then.
-    #[inline]
+    #[inline(always)]
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
         let Data { stamp, slots, is_settled, is_same, or, .. } = &m.code.data[data as usize];

@@ -21,15 +21,27 @@ use region::Ref;
 
 impl Running<'_> {
     /// Wraps what the frame at hand will come to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn wrap(&mut self, data: u32, at: Slot) -> Result<(), Halt> {
         self.own_header(usize::from(at))?;
         let Some(wrapper) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
         let around = std::mem::replace(&mut m.stack[m.base + WRAPPER], wrapper.bits());
-        let last = m.values.heap.length(wrapper) - 1;
+        let last = m.code.data[data as usize].stamp.length() - 1;
         m.values.heap.set_child(wrapper, last, Ref::from_bits(around));
         Ok(())
+    }
+
+    /// Wraps what the frame at hand will come to, which is that of the call that comes next.
+    #[inline(always)]
+    pub(super) fn wrap_call(&mut self, data: u32, at: Slot, (function, arguments): (u32, u32)) -> Result<(), Halt> {
+        let next = self.m.pc;
+        self.wrap(data, at)?;
+        if self.m.pc != next {
+            return Ok(());
+        }
+        self.m.pc += 1;
+        self.tail_call_with(function, arguments)
     }
 
     /// Makes the header of the frame at hand free to be changed: the frame moves up if a choice needs it.
@@ -60,9 +72,10 @@ impl Running<'_> {
                 }
                 shape_of_data = Some(shape);
             }
-            let around = self.m.values.heap.child(wrapper, shape.0 - 1);
+            let last = shape.0 - 1;
+            let around = self.m.values.heap.child(wrapper, last);
             let whole = if is_only { wrapper } else { self.m.values.copy_of(wrapper)? };
-            self.m.close_wrapper(whole, value);
+            self.m.close_wrapper(whole, last, value);
             (value, wrapper) = (whole, around);
         }
         self.give_whole(value)
@@ -90,10 +103,8 @@ impl Running<'_> {
 impl super::Machine {
     /// Puts a value into a wrapper as its last child. It is noted as settled already if its other children are.
     #[inline]
-    fn close_wrapper(&mut self, wrapper: Ref, value: Ref) {
-        let heap = &mut self.values.heap;
-        let last = heap.length(wrapper) - 1;
-        heap.set_child(wrapper, last, value);
+    fn close_wrapper(&mut self, wrapper: Ref, last: usize, value: Ref) {
+        self.values.heap.set_child(wrapper, last, value);
         if !self.values.is_settled(value, self.note) {
             self.values.heap.set_note(wrapper, 0);
         }

@@ -95,7 +95,14 @@ impl Compiler<'_, '_> {
         let behind = self.label();
         self.build(parts, Made::Wrapper(last.clone(), behind));
         self.place(behind);
+        let call = self.here() as usize;
         self.expression(last, 0, Dest::Tail);
+        let code = &mut self.run.m.code.instructions;
+        if let (Instruction::Wrap { data, at }, Instruction::TailCallWith { function, arguments }) =
+            (code[call - 1], code[call])
+        {
+            code[call - 1] = Instruction::WrapCall { data, at, function, arguments };
+        }
     }
 
     /// Whether an atom calls a function with rules.
