@@ -263,6 +263,18 @@ impl Heap {
         (if length == LONG { self.prefix(expression.payload()) } else { length }, words[1])
     }
 
+    /// Whether two expressions have the same length, the same note and the same first child.
+    #[inline]
+    pub fn alike(&self, one: Ref, other: Ref) -> bool {
+        debug_assert!(one.is_expression() && other.is_expression());
+        let [one, other] = [one, other].map(|expression| {
+            let header = expression.payload() as usize * 2;
+            let words = &self.chunks.words[header..header + 2];
+            (words[0], words[1])
+        });
+        one == other && (one.0.payload() >> NOTE_BITS) as usize != LONG
+    }
+
     /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
     #[inline]
     pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {

@@ -12,6 +12,7 @@
 mod body;
 mod data;
 mod forms;
+mod groups;
 mod head;
 mod lists;
 mod made;
@@ -20,26 +21,20 @@ mod origins;
 mod parametric;
 mod spaces;
 
-use super::choices::shape_key;
-use super::code::{
-    Case, ESCAPE, Exclusive, Group, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, Switch,
-    TypeId,
-};
-use super::values::is_small;
+use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId};
 use super::{Halt, Running};
 use crate::names;
+use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
+
+pub(super) use groups::{is_plain_word, list_of};
 
 /// Expressions nested deeper than this are not compiled.
 const DEPTH_MAX: usize = 100;
 /// Nor are functions that need more slots than this, or have more rules with bodies.
 const SLOTS_MAX: usize = 4_000;
-/// Rules of a group beyond which the switch is used.
-const SWITCH_FROM: usize = 4;
-/// Up to here the cases of a group are looked through one by one.
-const CASES_MAX: usize = 6;
 
 /// A place in code that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -298,65 +293,6 @@ impl Running<'_> {
         (Kind::Exclusive((self.m.code.exclusives.len() - 1) as u32), slots)
     }
 
-    fn key_of(&mut self, pattern: &Atom) -> Key {
-        match pattern {
-            Atom::Variable(_) => Key::Any,
-            Atom::Expression(expression) => {
-                let head = expression.children().first().and_then(|head| self.m.values.constant_leaf(head));
-                Key::Shape(expression.len() as u32, head)
-            }
-            leaf => self.m.values.constant_leaf(leaf).map_or(Key::Any, Key::Leaf),
-        }
-    }
-
-    /// The rules as a group, with a switch if that pays.
-    fn group(&self, function: u32, rules: Vec<RuleCode>, count: usize) -> Group {
-        let all: Box<[u32]> = (0..rules.len() as u32).collect();
-        let known = |argument: usize| rules.iter().filter(|rule| rule.keys[argument] != Key::Any).count();
-        let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
-        let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
-        let Some(argument) = best else {
-            return Group {
-                function,
-                rules: rules.into(),
-                sources: Box::default(),
-                lists: Box::new([all]),
-                switch: None,
-                are_facts: false,
-                slots: 0,
-            };
-        };
-        let mut lists = vec![all];
-        let mut cases = FxHashMap::default();
-        let key_of = |rule: &RuleCode| switch_key(rule.keys[argument]);
-        let list_for = |key: Option<u64>| -> Box<[u32]> {
-            let fits = |rule: &RuleCode| match key_of(rule) {
-                Looked::Up(own) => Some(own) == key,
-                Looked::Anything => true,
-            };
-            (0..rules.len() as u32).filter(|&rule| fits(&rules[rule as usize])).collect()
-        };
-        for rule in &rules {
-            if let Looked::Up(key) = key_of(rule) {
-                cases.entry(key).or_insert_with(|| {
-                    lists.push(list_for(Some(key)));
-                    (lists.len() - 1) as u32
-                });
-            }
-        }
-        lists.push(list_for(None));
-        let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
-        Group {
-            function,
-            rules: rules.into(),
-            sources: Box::default(),
-            lists: lists.into(),
-            switch: Some(switch),
-            are_facts: false,
-            slots: 0,
-        }
-    }
-
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
     pub(super) fn compile_form(&mut self, atom: &Atom) -> Result<Option<Pc>, Halt> {
         if !matches!(atom, Atom::Expression(_)) {
@@ -374,78 +310,6 @@ impl Running<'_> {
             }
             Err(TooLarge) => Ok(None),
         }
-    }
-}
-
-/// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.
-fn exclusive(group: u32, rules: &[RuleCode], heads: &[(Vec<Atom>, Atom)], entries: &[(Pc, Slot)]) -> Option<Exclusive> {
-    if rules.len() > CASES_MAX {
-        return None;
-    }
-    let count = rules.first()?.keys.len();
-    let argument = (0..count).find(|&argument| {
-        heads.iter().all(|(patterns, _)| is_plain_but_for(patterns, argument))
-            && rules.iter().all(|rule| matches!(switch_key(rule.keys[argument]), Looked::Up(_)))
-    })?;
-    let case = |(rule, &(body, dst)): (&RuleCode, &(Pc, Slot))| {
-        let Looked::Up(key) = switch_key(rule.keys[argument]) else { unreachable!("it was looked at") };
-        let children = match rule.keys[argument] {
-            Key::Shape(length, _) => length as Slot - 1,
-            _ => 0,
-        };
-        Case { key, body, children, dst }
-    };
-    let mut cases: Box<[Case]> = rules.iter().zip(entries).map(case).collect();
-    // Data is taken apart more often than an end of it is met.
-    cases.sort_by_key(|case| case.children == 0);
-    let are_distinct = (1..cases.len()).all(|place| cases[..place].iter().all(|other| other.key != cases[place].key));
-    are_distinct.then_some(Exclusive { group, argument: argument as Slot, cases })
-}
-
-/// Whether the patterns of a rule are variables, each once, but for one that is a leaf or takes an expression apart into
-/// variables.
-fn is_plain_but_for(patterns: &[Atom], argument: usize) -> bool {
-    let children = patterns[argument].children().unwrap_or_default();
-    let inner = children.iter().skip(1);
-    let others = patterns.iter().enumerate().filter(|&(place, _)| place != argument).map(|(_, pattern)| pattern);
-    let mut seen = Vec::new();
-    inner.chain(others).all(|pattern| match pattern {
-        Atom::Variable(variable) if !seen.contains(&variable) => {
-            seen.push(variable);
-            true
-        }
-        _ => false,
-    })
-}
-
-/// How the switch sees a rule.
-enum Looked {
-    Up(u64),
-    Anything,
-}
-
-fn switch_key(key: Key) -> Looked {
-    match key {
-        Key::Leaf(leaf) if is_small(leaf) || leaf.tag() != super::values::FOREIGN => Looked::Up(u64::from(leaf.bits())),
-        Key::Leaf(super::values::TRUE) => Looked::Up(u64::from(super::values::TRUE.bits())),
-        Key::Leaf(super::values::FALSE) => Looked::Up(u64::from(super::values::FALSE.bits())),
-        // A number as the head may equal one of another kind.
-        Key::Shape(length, Some(head)) if is_plain_word(head) => Looked::Up(shape_key(length, head)),
-        _ => Looked::Anything,
-    }
-}
-
-/// Whether nothing equals a leaf but the same word.
-pub(super) fn is_plain_word(leaf: Ref) -> bool {
-    use super::values::{FALSE, SYMBOL, TRUE};
-    leaf.tag() == SYMBOL || leaf == TRUE || leaf == FALSE
-}
-
-/// The list of rules for arguments of this kind, if the switch knows it.
-pub(super) fn list_of(switch: &Switch, key: Key) -> Option<u32> {
-    match switch_key(key) {
-        Looked::Up(key) => switch.cases.get(&key).copied(),
-        Looked::Anything => None,
     }
 }
 

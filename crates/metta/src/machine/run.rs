@@ -435,7 +435,16 @@ impl Running<'_> {
             found = self.m.code.functions[function as usize];
         }
         self.m.ensure(found.slots)?;
-        match found.kind {
+        if let Kind::Exclusive(exclusive) = found.kind {
+            return self.enter_exclusive(exclusive);
+        }
+        self.enter_other(function, found.kind)
+    }
+
+    /// The same where several rules may match, or none has to.
+    #[inline]
+    fn enter_other(&mut self, function: u32, kind: Kind) -> Result<(), Halt> {
+        match kind {
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Rule(pc) => {
                 self.m.pc = pc;

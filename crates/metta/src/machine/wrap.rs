@@ -17,7 +17,7 @@ use super::values::Values;
 use super::{Halt, Running};
 use crate::interpreter::Task;
 use crate::names;
-use region::Ref;
+use region::{Full, Ref};
 
 impl Running<'_> {
     /// Wraps what the frame at hand will come to.
@@ -63,26 +63,21 @@ impl Running<'_> {
         }
         let is_only = self.m.choices.len() as u32 == self.m.stack[self.m.base + 2];
         let mut wrapper = Ref::from_bits(self.m.stack[self.m.base + WRAPPER]);
-        let mut shape_of_data = None;
         while wrapper.is_expression() {
-            let shape = self.m.values.heap.shape(wrapper);
-            if shape_of_data != Some(shape) {
-                if !self.is_data(shape)? {
-                    return self.call_wrapper(wrapper, value);
-                }
-                shape_of_data = Some(shape);
+            let (length, head) = self.m.values.heap.shape(wrapper);
+            if !self.is_data(length, head)? {
+                return self.call_wrapper(wrapper, value);
             }
-            let last = shape.0 - 1;
-            let around = self.m.values.heap.child(wrapper, last);
-            let whole = if is_only { wrapper } else { self.m.values.copy_of(wrapper)? };
-            self.m.close_wrapper(whole, last, value);
-            (value, wrapper) = (whole, around);
+            (value, wrapper) = self.m.close_wrapper(wrapper, value, is_only)?;
+            if is_only {
+                (value, wrapper) = self.m.close_alike(wrapper, value, length - 1);
+            }
         }
         self.give_whole(value)
     }
 
     /// Whether expressions of this length and head are data, as things stand.
-    fn is_data(&mut self, (length, head): (usize, Ref)) -> Result<bool, Halt> {
+    fn is_data(&mut self, length: usize, head: Ref) -> Result<bool, Halt> {
         let function = self.m.code.function(head, (length - 1) as Slot, 0);
         self.is_constructor(function)
     }
@@ -101,18 +96,34 @@ impl Running<'_> {
 }
 
 impl super::Machine {
-    /// Puts a value into a wrapper as its last child. It is noted as settled already if its other children are.
-    #[inline]
-    fn close_wrapper(&mut self, wrapper: Ref, last: usize, value: Ref) {
-        self.values.heap.set_child(wrapper, last, value);
+    /// Puts a value into a wrapper, or a copy of it, as its last child; gives that and the wrapper around it. The note that it
+    /// is settled stays if the value is, too.
+    fn close_wrapper(&mut self, wrapper: Ref, value: Ref, is_only: bool) -> Result<(Ref, Ref), Full> {
+        let last = self.values.heap.length(wrapper) - 1;
+        let around = self.values.heap.child(wrapper, last);
+        let whole = if is_only { wrapper } else { self.values.copy_of(wrapper)? };
+        self.values.heap.set_child(whole, last, value);
         if !self.values.is_settled(value, self.note) {
-            self.values.heap.set_note(wrapper, 0);
+            self.values.heap.set_note(whole, 0);
         }
+        Ok((whole, around))
+    }
+
+    /// Goes on with wrappers that are like the one that was closed last, note and all: what is true of that is true of them.
+    #[inline]
+    fn close_alike(&mut self, mut wrapper: Ref, mut value: Ref, last: usize) -> (Ref, Ref) {
+        let heap = &mut self.values.heap;
+        while wrapper.is_expression() && heap.alike(wrapper, value) {
+            let around = heap.child(wrapper, last);
+            heap.set_child(wrapper, last, value);
+            (value, wrapper) = (wrapper, around);
+        }
+        (value, wrapper)
     }
 }
 
 impl Values {
-    fn copy_of(&mut self, expression: Ref) -> Result<Ref, region::Full> {
+    fn copy_of(&mut self, expression: Ref) -> Result<Ref, Full> {
         let (children, note) = (self.heap.children(expression).to_vec(), self.heap.note(expression));
         let copy = self.heap.expression(&mut self.region, &children)?;
         self.heap.set_note(copy, note);

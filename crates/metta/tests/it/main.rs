@@ -16,6 +16,7 @@ mod limits;
 mod loops;
 mod measure;
 mod modules;
+mod places;
 mod printing;
 mod regressions;
 mod robustness;

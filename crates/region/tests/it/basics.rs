@@ -1,6 +1,6 @@
 //! What each operation does, by example.
 
-use region::{Bound, Full, Heap, Limit, Mark, Ref, tag};
+use region::{Bound, Full, Heap, Limit, Mark, Ref, Stamp, tag};
 
 pub(crate) fn small(value: u32) -> Ref {
     Ref::new(tag::IMMEDIATE_0, value)
@@ -139,4 +139,107 @@ fn the_limit_is_exact_to_a_chunk() {
         assert_eq!((full.limit(), full.bytes(), cells), (Limit::Bytes, chunks as u64 * 512, chunks * 64));
         heap.close(region);
     }
+}
+
+#[test]
+fn stamps_are_copied_with_a_note_into_any_place() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let mut made = Vec::new();
+    // Enough of each to begin at every place of a chunk, and to meet its end.
+    for length in [0, 1, 2, 3, 4, 5, 7, 62, 125, 126, 127, 500] {
+        let children: Vec<Ref> = (0..length).map(small).collect();
+        let stamp = Stamp::new(&children).expect("it is short");
+        assert_eq!((stamp.children(), stamp.length()), (&children[..], children.len()));
+        for note in 0..130 {
+            made.push((heap.stamp(&mut region, &stamp, note)?, children.clone(), note));
+        }
+    }
+    for (expression, children, note) in &made {
+        assert_eq!((heap.children(*expression), heap.note(*expression)), (&children[..], *note));
+        if let Some(&first) = children.first() {
+            assert_eq!(heap.shape(*expression), (children.len(), first));
+            assert_eq!(heap.children_from(*expression, 1, children.len() - 1), &children[1..]);
+        }
+    }
+    heap.set_child(made[300].0, 1, small(77));
+    assert_eq!(heap.child(made[300].0, 1), small(77));
+    assert_eq!(heap.children(made[301].0), &made[301].1, "a stamp is not what was made from it");
+    heap.close(region);
+    Ok(())
+}
+
+#[test]
+fn a_stamp_has_no_prefix() {
+    assert_eq!(Stamp::new(&vec![small(1); 8190]).map(|stamp| stamp.length()), Some(8190));
+    assert!(Stamp::new(&vec![small(1); 8191]).is_none());
+}
+
+#[test]
+fn a_stamp_that_finds_no_room_is_refused_and_leaves_nothing() -> Result<(), Full> {
+    let mut heap = Heap::with_limit(1024);
+    let mut region = heap.open();
+    let stamp = Stamp::new(&[small(1), small(2), small(3)]).expect("it is short");
+    for _ in 0..64 {
+        heap.stamp(&mut region, &stamp, 1)?;
+    }
+    let mark = heap.mark(&region);
+    let full = heap.stamp(&mut region, &stamp, 1).expect_err("1,024 bytes hold 64 of 16");
+    assert_eq!((full.limit(), heap.mark(&region)), (Limit::Bytes, mark));
+    heap.close(region);
+    Ok(())
+}
+
+#[test]
+fn variables_are_relabelled_one_region_at_a_time() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut one, mut other) = (heap.open(), heap.open());
+    let mut variables = Vec::new();
+    for label in 0..200 {
+        variables.push((heap.variable(&mut one, label)?, heap.variable(&mut other, label)?));
+    }
+    let mut met = Vec::new();
+    heap.relabel(&one, |label| {
+        met.push(label);
+        label + 1000
+    });
+    assert_eq!(met, (0..200).collect::<Vec<u32>>());
+    for (label, (changed, same)) in (0..).zip(variables) {
+        assert_eq!((heap.label(changed), heap.label(same)), (label + 1000, label));
+        assert_eq!(heap.binding(changed), None);
+    }
+    heap.close(one);
+    heap.close(other);
+    Ok(())
+}
+
+/// What was bound since a mark is copied behind what was made before: going back to the mark of the copy gives it back.
+#[test]
+fn a_copy_takes_bindings_in_the_order_that_its_owner_wants() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut old = heap.open();
+    let x = heap.variable(&mut old, 5)?;
+    let outer = heap.expression(&mut old, &[x])?;
+    let inner = heap.expression(&mut old, &[small(1), small(2)])?;
+    heap.bind(x, inner);
+    let mut fresh = heap.open();
+    let mut copying = heap.copy(&old, Mark::START, Bound::Kept, &mut fresh, |foreign| foreign)?;
+    assert_eq!(copying.unbind(x), Some(inner));
+    assert_eq!(copying.unbind(x), None);
+    let outer_copy = copying.root(outer)?;
+    copying.scan()?;
+    let mark = copying.mark();
+    copying.bind(x, inner)?;
+    copying.scan()?;
+    let x_copy = copying.moved(x).expect("the expression refers to it");
+    heap.close(old);
+    let inner_copy = heap.binding(x_copy).expect("it is bound again");
+    assert_eq!(heap.children(inner_copy), [small(1), small(2)]);
+    assert!(heap.precedes(outer_copy, &fresh, mark) && heap.precedes(x_copy, &fresh, mark));
+    assert!(!heap.precedes(inner_copy, &fresh, mark));
+    heap.unbind(x_copy);
+    heap.rewind(&mut fresh, mark);
+    assert_eq!(heap.children(outer_copy), [x_copy]);
+    heap.close(fresh);
+    Ok(())
 }
