@@ -435,25 +435,25 @@ impl Running<'_> {
             found = self.m.code.functions[function as usize];
         }
         self.m.ensure(found.slots)?;
-        if let Kind::Exclusive(exclusive) = found.kind {
-            return self.enter_exclusive(exclusive);
-        }
-        self.enter_other(function, found.kind)
-    }
-
-    /// The same where several rules may match, or none has to.
-    #[inline]
-    fn enter_other(&mut self, function: u32, kind: Kind) -> Result<(), Halt> {
-        match kind {
+        match found.kind {
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Rule(pc) => {
                 self.m.pc = pc;
                 Ok(())
             }
+            kind => self.enter_other(function, kind),
+        }
+    }
+
+    /// The same where several rules may match, or none has to.
+    #[inline(never)]
+    fn enter_other(&mut self, function: u32, kind: Kind) -> Result<(), Halt> {
+        match kind {
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.pc),
             Kind::Tabled => self.enter_tabled(function),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
+            Kind::Rule(_) | Kind::Exclusive(_) => unreachable!("these are entered in place"),
         }
     }
 
