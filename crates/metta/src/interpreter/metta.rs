@@ -180,7 +180,8 @@ impl Evaluation<'_> {
             return self.next_argument(Arguments { progress, types: types.clone(), target: target.clone() });
         }
         let argument = progress.next().expect("an argument was evaluated");
-        if is_final && !alpha_equivalent(&result, &self.store.resolve(argument)) {
+        // An argument that is an error as it stands is passed on, whatever has been bound in it since.
+        if is_final && !alpha_equivalent(&self.store.resolve(&result), &self.store.resolve(argument)) {
             return Some(Work::Return(result));
         }
         let progress = progress.with(result, itself);

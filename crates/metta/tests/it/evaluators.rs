@@ -158,3 +158,11 @@ fn a_pattern_meets_a_space_after_another_rule_has_matched() {
         ("(= (f $n) (P (let $s (new-space) (match $s $x 1)) (let $s (new-space) 2))) !(collapse (f 1))", "[()]"),
     ]);
 }
+
+#[test]
+fn an_error_that_is_written_is_passed_on_whatever_is_bound_in_it() {
+    check_both(&[
+        ("(= (f $x Box) green) !(let $d (f $c $x) (Error $x $d))", "[(Error Box green)]"),
+        ("(= (f $x Box) green) !(let $d (f $c $x) (Error ($x $d)))", "[(Error (Box green))]"),
+    ]);
+}
