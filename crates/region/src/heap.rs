@@ -158,7 +158,7 @@ impl Heap {
         };
         let first = at as usize * 2;
         let words = &mut self.chunks.words[first..first + stamp.words.len()];
-        copy_cells(words, &stamp.words);
+        copy_words(words, &stamp.words);
         words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
         Ok(Ref::new(tag::EXPRESSION, at))
     }
@@ -515,16 +515,6 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
         4 => some::<4>(to, from),
         5 => some::<5>(to, from),
         _ => to.copy_from_slice(from),
-    }
-}
-
-/// Copies whole cells, few of them mostly.
-#[inline]
-fn copy_cells(to: &mut [Ref], from: &[Ref]) {
-    match (to, from) {
-        (&mut [ref mut a, ref mut b, ref mut c, ref mut d], &[w, x, y, z]) => (*a, *b, *c, *d) = (w, x, y, z),
-        (&mut [ref mut a, ref mut b], &[w, x]) => (*a, *b) = (w, x),
-        (to, from) => to.copy_from_slice(from),
     }
 }
 

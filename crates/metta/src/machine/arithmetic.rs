@@ -2,7 +2,7 @@
 
 use super::code::{Arithmetic, Comparison, Logic};
 use super::run::compare_words;
-use super::values::{FALSE, TERM, TRUE, is_small, truth, word};
+use super::values::{FALSE, TRUE, is_small, truth, word};
 use super::{Halt, Running};
 use region::{Ref, tag};
 use space::Number;
@@ -64,28 +64,7 @@ impl Running<'_> {
         if left.tag() == tag::NUMBER && is_nan(self.m.values.number_of(left)) {
             return Ok(false);
         }
-        let mut pairs = vec![(left, right)];
-        while let Some((left, right)) = pairs.pop() {
-            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-            if left.unmarked() == right.unmarked() {
-                continue;
-            }
-            let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-            if !compound(left) || !compound(right) {
-                let is_variable = left.tag() == tag::VARIABLE || right.tag() == tag::VARIABLE;
-                if is_variable || !self.m.values.equal_leaves(left, right) {
-                    return Ok(false);
-                }
-                continue;
-            }
-            let (left, right) = (self.opened(left)?, self.opened(right)?);
-            let heap = &self.m.values.heap;
-            if heap.length(left) != heap.length(right) {
-                return Ok(false);
-            }
-            pairs.extend(heap.children(left).iter().copied().zip(heap.children(right).iter().copied()).rev());
-        }
-        Ok(true)
+        self.are_same(left, right, &mut { usize::MAX })
     }
 
     /// Logic on two values.

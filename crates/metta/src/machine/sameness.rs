@@ -24,15 +24,17 @@ impl Running<'_> {
         let mut budget = LOOKED_AT_MAX;
         for index in 0..length {
             let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
-            if !self.is_what_it_was(result, child, &mut budget)? {
+            if !self.are_same(result, child, &mut budget)? {
                 return Ok(CHANGED);
             }
         }
         Ok(UNCHANGED)
     }
 
-    fn is_what_it_was(&mut self, result: Ref, child: Ref, budget: &mut usize) -> Result<bool, Halt> {
-        let mut pairs = vec![(result, child)];
+    /// Whether two values are equal, variables being equal to themselves only; `false` where so many children are not enough
+    /// to tell.
+    pub(super) fn are_same(&mut self, left: Ref, right: Ref, budget: &mut usize) -> Result<bool, Halt> {
+        let mut pairs = vec![(left, right)];
         while let Some((left, right)) = pairs.pop() {
             let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
             if left.unmarked() == right.unmarked() {
@@ -72,7 +74,7 @@ impl Running<'_> {
         self.m.base = self.m.stack[callee + 1] as usize;
         let written = self.build(template);
         self.m.base = callee;
-        self.is_what_it_was(call, written?, &mut { LOOKED_AT_MAX })
+        self.are_same(call, written?, &mut { LOOKED_AT_MAX })
     }
 
     /// Whether a function is left whose call has the arguments that were written.

@@ -5,7 +5,7 @@
 //! 3. An expression whose children are settled is noted as settled too, under the number that rules stand at: as long as no
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
-use super::choices::To;
+use super::choices::{To, lay_out};
 use super::code::{Data, DataSlot, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
 use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
 use super::{Halt, Machine, Running};
@@ -123,9 +123,7 @@ impl Running<'_> {
         }
         let skipped = usize::from(head.is_some());
         let found = children.first().copied();
-        for (place, child) in self.m.stack[to..].iter_mut().zip(&children[skipped..]) {
-            *place = child.bits();
-        }
+        lay_out(&mut self.m.stack[to..to + length - skipped], &children[skipped..]);
         match (head, found) {
             (Some(head), Some(found)) if head != found => self.match_head(found, head, or),
             _ => Ok(()),
@@ -505,9 +503,7 @@ impl Machine {
     pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
         let mut scope = Scope::default();
         let atom = self.values.store(error, &mut scope, &mut space::VariableSource::default());
-        atom.children()
-            .and_then(|children| children.get(2))
-            .is_some_and(|message| message.is_symbol(crate::names::STACK_OVERFLOW))
+        crate::names::is_overflow(&atom)
     }
 }
 
