@@ -92,9 +92,6 @@ pub(super) struct Floor {
     pub(super) foreign: usize,
 }
 
-/// Slots that any frame may have.
-const SLOTS_OF_ANY: usize = 1 << 13;
-
 impl Machine {
     /// Undoes bindings.
     #[inline]
@@ -110,6 +107,14 @@ impl Machine {
     pub(super) fn bind(&mut self, variable: Ref, value: Ref) {
         self.trail.push(variable);
         self.values.heap.bind(variable, value);
+    }
+
+    /// Binds a variable that an alternative has bound, again.
+    pub(super) fn bind_again(&mut self, variable: Ref, value: Ref) {
+        let variable = self.values.heap.walk(variable);
+        if variable.is_variable() && variable != self.values.heap.walk(value) {
+            self.bind(variable, value);
+        }
     }
 
     pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
@@ -146,19 +151,43 @@ impl Machine {
         self.base = base;
         let end = self.choices[last].end;
         if last.checked_sub(1).is_some_and(|below| self.choices[below].top > end) {
-            self.move_up(end)?;
+            self.move_up(end, self.slots_of(&self.choices[last].kind))?;
         }
         Ok(())
     }
 
-    /// Moves the frame at hand above what choices need.
+    /// How many slots a frame has that a choice goes on in, beside those that it is made with.
+    fn slots_of(&self, kind: &ChoiceKind) -> usize {
+        let site = match kind {
+            ChoiceKind::Rules { group, .. } => return self.code.groups[*group as usize].slots,
+            ChoiceKind::Results { to: To::Frame, .. } => return 0,
+            ChoiceKind::Results { to: To::Site(site) | To::Slot(site), .. } | ChoiceKind::Children { site, .. } => {
+                *site
+            }
+            ChoiceKind::Rows(rows) => rows.site,
+            ChoiceKind::Answers(followed) => followed.site,
+            ChoiceKind::Collector(collector) => collector.site,
+        };
+        usize::from(self.site(site).slots)
+    }
+
+    /// Moves the frame at hand, which is needed up to this end, above what choices need; it has so many slots there.
     #[cold]
-    pub(super) fn move_up(&mut self, end: usize) -> Result<(), Halt> {
+    pub(super) fn move_up(&mut self, end: usize, slots: usize) -> Result<(), Halt> {
         let (from, to) = (self.base, self.protected);
-        self.ensure(to - from + end - from + SLOTS_OF_ANY)?;
+        self.ensure(to - from + slots.max(end - from))?;
         self.stack.copy_within(from..end, to);
         self.base = to;
         Ok(())
+    }
+
+    /// The same for a frame that goes on at a site, if a choice needs what it would write over.
+    #[inline]
+    pub(super) fn own_at(&mut self, site: u32) -> Result<(), Halt> {
+        if self.base >= self.protected {
+            return Ok(());
+        }
+        self.move_up(self.frame_end(self.base, site), usize::from(self.site(site).slots))
     }
 
     /// The end of the frame at hand as far as a site needs it.
@@ -207,7 +236,8 @@ impl Running<'_> {
                         self.m.pop_choice();
                     }
                     let child = self.m.values.heap.child(list, index);
-                    return self.deliver_child(site, child);
+                    self.resume_raw(site, child);
+                    return Ok(());
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
                 ChoiceKind::Answers(_) => {
@@ -226,7 +256,7 @@ impl Running<'_> {
 
     fn deliver(&mut self, to: To, gathered: Gathered) -> Result<(), Halt> {
         for (variable, value) in gathered.bound {
-            self.bind_or_unify(variable, value)?;
+            self.m.bind_again(variable, value);
         }
         match to {
             To::Frame => {
@@ -240,15 +270,6 @@ impl Running<'_> {
                 Ok(())
             }
         }
-    }
-
-    /// Binds a variable that an alternative has bound, again.
-    pub(super) fn bind_or_unify(&mut self, variable: Ref, value: Ref) -> Result<(), Halt> {
-        let variable = self.m.values.heap.walk(variable);
-        if variable.tag() == tag::VARIABLE && variable != self.m.values.heap.walk(value) {
-            self.m.bind(variable, value);
-        }
-        Ok(())
     }
 
     /// Goes on with each of these results in turn.
@@ -379,11 +400,7 @@ impl Running<'_> {
             self.m.push_choice(base, top, ChoiceKind::Children { list, next: 1, site });
         }
         let first = self.m.values.heap.child(list, 0);
-        self.deliver_child(site, first)
-    }
-
-    fn deliver_child(&mut self, site: u32, child: Ref) -> Result<(), Halt> {
-        self.resume_raw(site, child);
+        self.resume_raw(site, first);
         Ok(())
     }
 

@@ -152,10 +152,10 @@ pub(super) enum Instruction {
     Construct { data: u32 },
     /// The same as the result of this frame.
     ReturnConstruct { data: u32 },
-    /// The same, and what this frame comes to will be its last child; `at` is the end of the slots that matter.
-    Wrap { data: u32, at: Slot },
+    /// The same, and what this frame comes to will be its last child.
+    Wrap { data: u32 },
     /// The same together with the next instruction, a call on such arguments in place of this frame.
-    WrapCall { data: u32, at: Slot, function: u32, arguments: u32 },
+    WrapCall { data: u32, function: u32, arguments: u32 },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
@@ -288,6 +288,8 @@ pub(super) struct Site {
     pub(super) at: Slot,
     /// With an error, here; it is in the accumulator.
     pub(super) error: Pc,
+    /// How many slots the caller's frame has.
+    pub(super) slots: Slot,
     /// The slots that hold something that is still needed.
     pub(super) live: Box<[Slot]>,
 }
@@ -329,7 +331,7 @@ pub(super) enum Part {
 /// An expression of evaluated children.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
-    /// What it is a call of, should that have got rules, and where such a call goes on; a wrapper needs neither.
+    /// What it is a call of, should that have got rules, and where such a call goes on.
     pub(super) function: u32,
     pub(super) site: u32,
     /// Its children, as far as they are leaves.
@@ -587,7 +589,7 @@ impl Code {
         let mut code = Self::default();
         code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
-        code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, live: Box::default() });
+        code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, slots: 1, live: Box::default() });
         code.types.push(crate::names::undefined());
         code.end_piece();
         code.note_origin(UNCHANGED, Origin::Unchanged);

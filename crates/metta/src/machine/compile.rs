@@ -148,6 +148,8 @@ pub(super) struct Compiler<'c, 'r> {
     barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
     is_form: bool,
+    /// The sites from here on are its own.
+    first_site: usize,
     function: u32,
     /// Where the body of the rule begins, and the first slot of what its head takes apart.
     body: Pc,
@@ -315,6 +317,7 @@ impl Running<'_> {
 
 impl<'c, 'r> Compiler<'c, 'r> {
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
+        let first_site = run.m.code.sites.len();
         Self {
             run,
             labels: Vec::new(),
@@ -330,6 +333,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             is_too_large: false,
             barrier: None,
             is_form: false,
+            first_site,
             function: 0,
             body: 0,
             unpacked: 0,
@@ -381,7 +385,15 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         self.patch();
         self.patch_owns();
+        self.patch_sites();
         if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok(()) }
+    }
+
+    /// Says at all sites how many slots a frame has.
+    fn patch_sites(&mut self) {
+        for site in &mut self.run.m.code.sites[self.first_site..] {
+            site.slots = self.most as Slot;
+        }
     }
 
     fn here(&self) -> Pc {
@@ -467,7 +479,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.most = self.most.max(usize::from(at) + HEADER);
         // What lies behind belongs to the callee.
         let live = self.state.live.iter().copied().filter(|&slot| slot < at).collect();
-        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, live };
+        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
         self.run.m.code.sites.push(site);
         let index = (self.run.m.code.sites.len() - 1) as u32;
         if let Errors::To(label) = self.errors {

@@ -47,7 +47,14 @@ impl Code {
             let child = self.child_sites.len();
             let pc = self.instructions.len() as u32;
             self.instructions.push(Instruction::Child { index: child as Slot });
-            self.sites.push(Site { pc, dst: CHILDREN + child as Slot, at: 0, error: ESCAPE, live: Box::default() });
+            self.sites.push(Site {
+                pc,
+                dst: CHILDREN + child as Slot,
+                at: 0,
+                error: ESCAPE,
+                slots: 0,
+                live: Box::default(),
+            });
             self.child_sites.push((self.sites.len() - 1) as u32);
             self.end_piece();
         }

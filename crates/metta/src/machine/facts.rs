@@ -93,10 +93,7 @@ impl Running<'_> {
     /// Goes on with the first result of a list of facts.
     pub(super) fn resume_facts(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
         self.m.base = caller as usize;
-        if self.m.base < self.m.protected {
-            let end = self.m.frame_end(self.m.base, site);
-            self.m.move_up(end)?;
-        }
+        self.m.own_at(site)?;
         self.resume(site, value)
     }
 }

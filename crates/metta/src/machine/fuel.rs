@@ -19,6 +19,7 @@ impl Running<'_> {
             self.forget_code(function);
         }
         if self.m.is_crowded() {
+            self.m.check_wrappers()?;
             self.collect_garbage(count)?;
         }
         Ok(())

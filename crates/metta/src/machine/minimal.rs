@@ -86,13 +86,7 @@ impl Running<'_> {
     fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
         let (base, slots) = (self.m.base, usize::from(slots));
         let end = base + HEADER + usize::from(at);
-        if end < self.m.protected {
-            let to = self.m.protected;
-            self.m.ensure(to - base + slots)?;
-            self.m.stack.copy_within(base..end, to);
-            self.m.base = to;
-        }
-        self.m.ensure(slots)
+        if end < self.m.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
     }
 
     fn leave(&mut self, slot: Slot, type_id: TypeId, call: u32, function: u32) -> Result<(), Halt> {

@@ -101,10 +101,7 @@ impl Machine {
     /// Makes the slots of the frame at hand free for something else: it moves up if a choice needs what is in them.
     pub(super) fn own_frame(&mut self, slots: usize) -> Result<(), Halt> {
         if self.base < self.protected {
-            let to = self.protected;
-            self.ensure(to - self.base + HEADER)?;
-            self.stack.copy_within(self.base..self.base + HEADER, to);
-            self.base = to;
+            return self.move_up(self.base + HEADER, slots + HEADER);
         }
         self.ensure(slots + HEADER)
     }
@@ -196,9 +193,7 @@ impl Running<'_> {
                 Instruction::Commit => self.commit(),
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
-                Instruction::WrapCall { data, at, function, arguments } => {
-                    self.wrap_call(data, at, (function, arguments))
-                }
+                Instruction::WrapCall { data, function, arguments } => self.wrap_call(data, function, arguments),
                 Instruction::Value { slot, dst, type_id, site, is_argument } => {
                     self.value(slot, dst, type_id, site, is_argument)
                 }
@@ -296,7 +291,7 @@ impl Running<'_> {
                 self.logic(operation, left, right, site)
             }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
-            Instruction::Wrap { data, at } => self.wrap(data, at),
+            Instruction::Wrap { data } => self.wrap(data),
             Instruction::AddAtom { space, value, site } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, site)

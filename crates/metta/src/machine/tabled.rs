@@ -66,7 +66,7 @@ impl Code {
         let collected = Instruction::Collected { begun, slot };
         self.instructions.extend([collected, Instruction::Take { dst: slot }, collected]);
         let live = (0..arguments).collect();
-        self.sites.push(Site { pc, dst: slot, at: arguments + 2, error: pc + 1, live });
+        self.sites.push(Site { pc, dst: slot, at: arguments + 2, error: pc + 1, slots: arguments + 2, live });
         ((self.sites.len() - 1) as u32, begun)
     }
 }
@@ -114,8 +114,8 @@ impl Running<'_> {
         let collector = Collector { purpose: Purpose::Table(function), site, results: Vec::new(), floor: self.m.floor };
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
         self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
-        (self.m.stack[place], self.m.stack[place + 1], self.m.stack[place + 2]) = (site, base as u32, OPEN);
-        self.m.stack[place + WRAPPER] = 0;
+        self.m.write_header(place, site);
+        self.m.stack[place + 2] = OPEN;
         self.m.base = place;
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Running<'_> {
         let mut scope = caller.scope();
         let Gathered { value, bound } = self.load_result(solution, &atom, &mut scope)?;
         for (variable, value) in bound {
-            self.bind_or_unify(variable, value)?;
+            self.m.bind_again(variable, value);
         }
         self.resume(site, value)?;
         Ok(true)
@@ -189,7 +189,7 @@ impl Running<'_> {
         for Gathered { value, bound } in errors {
             let mark = self.m.trail.len();
             for (variable, value) in bound {
-                self.bind_or_unify(variable, value)?;
+                self.m.bind_again(variable, value);
             }
             self.add_answer(value)?;
             self.m.undo_to(mark);

@@ -12,9 +12,9 @@
 //! to what is older.
 
 use super::choices::To;
-use super::code::{HEADER, Slot, WRAPPER};
+use super::code::{Slot, WRAPPER};
 use super::values::Values;
-use super::{Halt, Running};
+use super::{Halt, Running, WORDS_PER_FRAME};
 use crate::interpreter::Task;
 use crate::names;
 use region::{Full, Ref};
@@ -22,8 +22,9 @@ use region::{Full, Ref};
 impl Running<'_> {
     /// Wraps what the frame at hand will come to.
     #[inline(always)]
-    pub(super) fn wrap(&mut self, data: u32, at: Slot) -> Result<(), Halt> {
-        self.own_header(usize::from(at))?;
+    pub(super) fn wrap(&mut self, data: u32) -> Result<(), Halt> {
+        let site = self.m.code.data[data as usize].site;
+        self.m.own_at(site)?;
         let Some(wrapper) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
         let around = std::mem::replace(&mut m.stack[m.base + WRAPPER], wrapper.bits());
@@ -34,26 +35,14 @@ impl Running<'_> {
 
     /// Wraps what the frame at hand will come to, which is that of the call that comes next.
     #[inline(always)]
-    pub(super) fn wrap_call(&mut self, data: u32, at: Slot, (function, arguments): (u32, u32)) -> Result<(), Halt> {
+    pub(super) fn wrap_call(&mut self, data: u32, function: u32, arguments: u32) -> Result<(), Halt> {
         let next = self.m.pc;
-        self.wrap(data, at)?;
+        self.wrap(data)?;
         if self.m.pc != next {
             return Ok(());
         }
         self.m.pc += 1;
         self.tail_call_with(function, arguments)
-    }
-
-    /// Makes the header of the frame at hand free to be changed: the frame moves up if a choice needs it.
-    #[inline]
-    fn own_header(&mut self, slots: usize) -> Result<(), Halt> {
-        let (base, to) = (self.m.base, self.m.protected);
-        if base < to {
-            self.m.ensure(to - base + slots)?;
-            self.m.stack.copy_within(base..base + HEADER + slots, to);
-            self.m.base = to;
-        }
-        Ok(())
     }
 
     /// The result of the frame at hand inside of its wrappers. An error is the result of the whole.
@@ -85,7 +74,7 @@ impl Running<'_> {
     /// A wrapper that is a call by now: what that comes to goes into the others.
     #[cold]
     fn call_wrapper(&mut self, wrapper: Ref, value: Ref) -> Result<(), Halt> {
-        self.own_header(0)?;
+        self.m.own_frame(0)?;
         let last = self.m.values.heap.length(wrapper) - 1;
         self.m.stack[self.m.base + WRAPPER] = self.m.values.heap.child(wrapper, last).bits();
         let call = self.m.values.copy_of(wrapper)?;
@@ -96,6 +85,16 @@ impl Running<'_> {
 }
 
 impl super::Machine {
+    /// Wrappers take the place of frames, and there may be no more of them: a recursion without end is told so in time.
+    pub(super) fn check_wrappers(&self) -> Result<(), Halt> {
+        let (mut wrapper, mut count) = (Ref::from_bits(self.stack[self.base + WRAPPER]), 0);
+        while wrapper.is_expression() {
+            wrapper = self.values.heap.child(wrapper, self.values.heap.length(wrapper) - 1);
+            count += 1;
+        }
+        if count > self.stack_max / WORDS_PER_FRAME { Err(self.stack_full()) } else { Ok(()) }
+    }
+
     /// Puts a value into a wrapper, or a copy of it, as its last child; gives that and the wrapper around it. The note that it
     /// is settled stays if the value is, too.
     fn close_wrapper(&mut self, wrapper: Ref, value: Ref, is_only: bool) -> Result<(Ref, Ref), Full> {

@@ -57,14 +57,9 @@ fn line_by_line(text: &str) -> generate::Ran {
 /// Each evaluator in turn.
 fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
     move |text| {
-        let world = MemoryWorld::default();
-        let output = world.output();
-        let mut runner = Runner::new(Box::new(world));
-        runner.set_evaluator(evaluator);
-        let heap_bytes_max = Some(HEAP_BYTES_MAX);
-        *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max, ..Limits::default() };
-        let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
-        printed(&output.printed(), &end)
+        let limits = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max: Some(HEAP_BYTES_MAX), ..Limits::default() };
+        let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
+        printed(&ran.lines, &ran.end)
     }
 }
 

@@ -1,19 +1,7 @@
 //! What generated programs once showed to differ between the machine and the interpreter, each as small as it gets.
 
-use crate::harness::{line_of, unnumbered};
-use metta::{Evaluator, MemoryWorld, Runner};
-
-fn answers(evaluator: Evaluator, text: &str) -> Vec<String> {
-    let world = MemoryWorld::default();
-    let mut runner = Runner::new(Box::new(world));
-    runner.set_evaluator(evaluator);
-    let mut answers = Vec::new();
-    runner.run(text, &mut |_, answer| {
-        answers.push(line_of(answer));
-        Ok(())
-    });
-    answers
-}
+use crate::harness::{Program, unnumbered};
+use metta::Evaluator;
 
 /// The last answer of each program is this in both evaluators.
 #[track_caller]
@@ -21,7 +9,8 @@ fn check_both(programs: &[(&str, &str)]) {
     let mut failures = Vec::new();
     for (text, expected) in programs {
         for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-            let last = answers(evaluator, text).last().map(|line| unnumbered(line)).unwrap_or_default();
+            let ran = Program::new(*text).with_evaluator(evaluator).run();
+            let last = ran.answers.last().map(|line| unnumbered(line)).unwrap_or_default();
             if last != *expected {
                 failures.push(format!("{text}\n  expected {expected}\n  {evaluator:?} gives {last}"));
             }

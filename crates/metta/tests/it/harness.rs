@@ -4,7 +4,7 @@
 //! be seen from outside: the lines in the order in which they were printed, the answers among them, and how it ended.
 
 use metta::syntax::Diagnostic;
-use metta::{FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Runner, Statistics};
+use metta::{Evaluator, FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Runner, Statistics};
 use space::Atom;
 
 /// A program on its way to be run.
@@ -12,6 +12,7 @@ pub(crate) struct Program {
     text: String,
     world: MemoryWorld,
     limits: Limits,
+    evaluator: Evaluator,
 }
 
 /// What came of a program.
@@ -34,7 +35,12 @@ pub(crate) struct Ran {
 
 impl Program {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), world: MemoryWorld::default(), limits: Limits::default() }
+        Self {
+            text: text.into(),
+            world: MemoryWorld::default(),
+            limits: Limits::default(),
+            evaluator: Evaluator::default(),
+        }
     }
 
     /// The same with one more file that it may import.
@@ -59,6 +65,11 @@ impl Program {
         self
     }
 
+    pub(crate) fn with_evaluator(mut self, evaluator: Evaluator) -> Self {
+        self.evaluator = evaluator;
+        self
+    }
+
     /// The same on an output that is closed after some lines.
     pub(crate) fn with_lines_taken(mut self, most: usize) -> Self {
         self.world = self.world.with_lines_taken(most);
@@ -66,10 +77,11 @@ impl Program {
     }
 
     pub(crate) fn run(self) -> Ran {
-        let Self { text, world, limits } = self;
+        let Self { text, world, limits, evaluator } = self;
         let output = world.output();
         let mut runner = Runner::new(Box::new(world));
         *runner.limits_mut() = limits;
+        runner.set_evaluator(evaluator);
         let (mut answers, mut last) = (Vec::new(), Vec::new());
         let run = runner.run(&text, &mut |world, answer| {
             last = answer.results.to_vec();

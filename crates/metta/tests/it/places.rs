@@ -1,25 +1,17 @@
 //! What the machine does in another order than the interpreter, and nobody is to notice: data that is built before the call
 //! inside of it, and choices among facts that are left for later.
 
-use crate::harness::{line_of, unnumbered};
-use metta::{Evaluator, MemoryWorld, Runner};
+use crate::harness::{Program, run, unnumbered};
+use metta::{Evaluator, LimitReached, Limits, RunEnd};
 
-/// What a program prints with `println!` and as answers, in both evaluators.
-fn printed(evaluator: Evaluator, text: &str) -> Vec<String> {
-    let world = MemoryWorld::default();
-    let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
-    runner.set_evaluator(evaluator);
-    runner.run(text, &mut |world, answer| world.print(&line_of(answer)));
-    output.printed().iter().map(|line| unnumbered(line)).collect()
-}
-
+/// Each program prints these lines in both evaluators: its own, and its answers.
 #[track_caller]
 fn check_both(programs: &[(&str, &[&str])]) {
     let mut failures = Vec::new();
     for (text, expected) in programs {
         for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-            let lines = printed(evaluator, text);
+            let ran = Program::new(*text).with_evaluator(evaluator).run();
+            let lines: Vec<String> = ran.lines.iter().map(|line| unnumbered(line)).collect();
             if lines != *expected {
                 failures.push(format!("{text}\n  expected {expected:?}\n  {evaluator:?} gives {lines:?}"));
             }
@@ -30,9 +22,7 @@ fn check_both(programs: &[(&str, &[&str])]) {
 
 /// The frames that a program took at most.
 fn depth_of(text: &str) -> u64 {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.run(text, &mut |_, _| Ok(()));
-    runner.statistics().depth_max as u64
+    run(text).statistics.depth_max as u64
 }
 
 const APPEND: &str = "(= (append Nil $l) $l) (= (append (Cons $h $t) $l) (Cons $h (append $t $l)))
@@ -135,4 +125,22 @@ fn facts_that_change_while_a_choice_is_left_are_as_they_were() {
             &["[1, 2, 1, 2]"],
         ),
     ]);
+}
+
+/// A frame that goes on above a choice needs room for its own slots and no more.
+#[test]
+fn facts_need_no_more_depth_than_other_rules() {
+    for depth_max in [10, 100, 1_000] {
+        let text = "(= (c) 1) (= (c) 2) !(let $x (c) (let $y (c) (+ $x $y)))";
+        let ran = Program::new(text).with_limits(Limits { depth_max, ..Limits::default() }).run();
+        assert!(matches!(ran.end, RunEnd::Finished), "{depth_max} frames: {:?}", ran.end);
+        assert_eq!(ran.answers, ["[2, 3, 3, 4]"], "{depth_max} frames");
+    }
+}
+
+#[test]
+fn what_wraps_without_end_reaches_the_depth_limit() {
+    let limits = Limits { depth_max: 10_000, heap_bytes_max: Some(64 << 20), ..Limits::default() };
+    let ran = Program::new("(= (f $n) (S (f $n))) !(f Z)").with_limits(limits).run();
+    assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Depth(_))), "{:?}", ran.end);
 }

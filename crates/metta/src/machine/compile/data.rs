@@ -98,10 +98,10 @@ impl Compiler<'_, '_> {
         let call = self.here() as usize;
         self.expression(last, 0, Dest::Tail);
         let code = &mut self.run.m.code.instructions;
-        if let (Instruction::Wrap { data, at }, Instruction::TailCallWith { function, arguments }) =
+        if let (Instruction::Wrap { data }, Instruction::TailCallWith { function, arguments }) =
             (code[call - 1], code[call])
         {
-            code[call - 1] = Instruction::WrapCall { data, at, function, arguments };
+            code[call - 1] = Instruction::WrapCall { data, function, arguments };
         }
     }
 
@@ -173,7 +173,7 @@ impl Compiler<'_, '_> {
         self.emit(match made {
             Made::Result => Instruction::ReturnConstruct { data },
             Made::Slot(..) => Instruction::Construct { data },
-            Made::Wrapper(..) => Instruction::Wrap { data, at: self.next as Slot },
+            Made::Wrapper(..) => Instruction::Wrap { data },
         });
         if let Made::Result = made {
             self.emit(Instruction::Return { slot: dst });
