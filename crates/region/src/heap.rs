@@ -153,6 +153,12 @@ impl Heap {
     /// Makes an expression from a stamp, with the owner's note.
     #[inline(always)]
     pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+        self.stamp_open(region, stamp, note).map(|(made, _)| made)
+    }
+
+    /// The same, and gives the children to be replaced.
+    #[inline(always)]
+    pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let Some(at) = region.expressions.bump(stamp.words.len() / 2) else {
             return self.stamp_elsewhere(region, stamp, note);
         };
@@ -160,15 +166,16 @@ impl Heap {
         let words = &mut self.chunks.words[first..first + stamp.words.len()];
         copy_words(words, &stamp.words);
         words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
-        Ok(Ref::new(tag::EXPRESSION, at))
+        Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
     }
 
     /// The same where the last chunk has too little left.
     #[cold]
-    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
         self.set_note(made, note);
-        Ok(made)
+        let first = made.payload() as usize * 2 + 1;
+        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
     }
 
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
@@ -514,6 +521,7 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
         3 => some::<3>(to, from),
         4 => some::<4>(to, from),
         5 => some::<5>(to, from),
+        6 => some::<6>(to, from),
         _ => to.copy_from_slice(from),
     }
 }
