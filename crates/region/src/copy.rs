@@ -13,6 +13,8 @@
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
+mod objects;
+
 use crate::chunks::{CHUNK_CELLS, Part};
 use crate::heap::{Heap, cells_of};
 use crate::limit::{Full, Limit};
@@ -310,9 +312,8 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
 
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.chunks.words[at as usize * 2].tag() == tag::IMMEDIATE_1 {
-            self.expressions.at += 1;
-            return Ok(());
+        if self.heap.chunks.words[at as usize * 2].tag() != tag::IMMEDIATE_0 {
+            return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
         self.expressions.at += cells_of(length) as u32;

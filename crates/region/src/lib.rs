@@ -40,18 +40,26 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![forbid(unsafe_code)]
 
+mod array;
+mod batch;
+mod bytes;
 mod chunks;
 mod copy;
 mod heap;
 mod limit;
+mod map;
+mod object;
 mod reference;
 mod region;
 mod statistics;
 mod stray;
 
+pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use heap::{Heap, Stamp};
-pub use limit::{Full, LENGTH_MAX, Limit};
+pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
+pub use map::Entries;
+pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use statistics::Statistics;

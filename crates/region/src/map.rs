@@ -1,0 +1,478 @@
+//! Maps: values by key, in the order in which keys were inserted.
+//!
+//! 1. The *table* of a map has its entries, key and value, one behind the other as they were inserted.
+//! 2. The *index* is open addressing over twice as many slots, a power of two. A slot is 0, or the number of an entry above
+//!    0 and, in its upper bits, some of the key's hash, so that a slot of another key is rarely followed.
+//! 3. A removed entry stays where it is, as a reference of the table to itself in place of the key, until there is no room:
+//!    then the entries close up, or move to a table of twice the length. Slots are emptied at once, by moving back what lies
+//!    behind them.
+//!
+//! Keys are the same if they are the same reference, whatever its mark; numbers if kind and bits are equal; strings and
+//! buffers if their bytes and their kind are. So most hashes come from addresses, which a copy changes: it makes the index
+//! anew. Addresses decide where a search begins, and never in which order entries are seen.
+//!
+//! Entries in a row beside an index of small numbers are the dictionaries of R. Hettinger (*More compact dictionaries with
+//! faster iteration*, 2012).
+
+use crate::chunks::CHUNK_BYTES;
+use crate::heap::{Heap, ZERO, cells_of};
+use crate::limit::{ENTRIES_MAX, Full, Limit};
+use crate::object::{BYTES, MAP, cells_with_prefix};
+use crate::reference::{Ref, tag};
+use crate::region::Region;
+
+/// Words of a map.
+const COUNT: usize = 1;
+const TABLE: usize = 2;
+const INDEX: usize = 3;
+const BITS: usize = 4;
+/// Words of a table, the first entry among them.
+const USED: usize = 1;
+const OWNER: usize = 2;
+const ENTRIES: usize = 3;
+/// Tells the first word of a table from that of a map.
+const IS_TABLE: u32 = 1 << 28;
+/// The slots of the smallest map, as a power of two: twice the entries.
+const BITS_MIN: u32 = 3;
+/// Where the bits of the hash begin in a slot.
+const PRINT_SHIFT: u32 = 26;
+const POSITION: u32 = (1 << PRINT_SHIFT) - 1;
+/// An odd number near 2^64 divided by the golden ratio.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A key whose hash is known.
+#[derive(Clone, Copy)]
+struct Key {
+    key: Ref,
+    hash: u64,
+    /// Compared by its content, not by what it refers to.
+    by_content: bool,
+}
+
+/// Where a search ended: at the entry, or at the empty slot where it would be.
+enum Found {
+    Entry { position: usize, slot: usize },
+    Slot(usize),
+}
+
+/// Where the words of a map lie.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// The first key.
+    entries: usize,
+    /// The first slot.
+    index: usize,
+    bits: u32,
+}
+
+impl Layout {
+    fn slots(self) -> usize {
+        1 << self.bits
+    }
+
+    fn room(self) -> usize {
+        self.slots() / 2
+    }
+}
+
+/// Maps.
+impl Heap {
+    /// Makes an empty map.
+    pub fn map(&mut self, region: &mut Region) -> Result<Ref, Full> {
+        self.reserve_map(region, 0)
+    }
+
+    /// Makes an empty map that has room for so many entries.
+    ///
+    /// Takes five cells and two for each entry, rounded up to a power of two and at least four, in one allocation of each
+    /// lane. Maps of more than [`ENTRIES_MAX`](crate::ENTRIES_MAX) entries are refused.
+    pub fn reserve_map(&mut self, region: &mut Region, room: usize) -> Result<Ref, Full> {
+        let bits = self.bits_for(room)?;
+        let (own, length) = (cells_of(BITS), table_length(bits));
+        let (index, at) = self.take_both(region, index_cells(bits), own + cells_with_prefix(length))?;
+        let map = Ref::new(tag::EXPRESSION, at);
+        let table = self.write_table(at + own as u32, bits, index, map);
+        let words = [Ref::new(MAP, 0), table, Ref::new(tag::NUMBER, index << 1), Ref::new(0, bits)];
+        Ok(self.write_object(at, words))
+    }
+
+    /// Makes a map of these keys and values. Of equal keys the first one is kept, with the last value.
+    ///
+    /// There is room for all of them from the beginning, so limits are looked at once.
+    pub fn map_of(&mut self, region: &mut Region, entries: &[(Ref, Ref)]) -> Result<Ref, Full> {
+        let map = self.reserve_map(region, entries.len())?;
+        for &(key, value) in entries {
+            self.map_insert(region, map, key, value)?;
+        }
+        Ok(map)
+    }
+
+    /// The slots for so many entries, as a power of two.
+    fn bits_for(&mut self, room: usize) -> Result<u32, Full> {
+        if room > ENTRIES_MAX {
+            let chunks = (cells_with_prefix(ENTRIES_MAX * 2) * 8).div_ceil(CHUNK_BYTES);
+            return Err(self.chunks.refuse(Limit::Entries, chunks as u32));
+        }
+        Ok((room.next_power_of_two().trailing_zeros() + 1).max(BITS_MIN))
+    }
+
+    /// Writes an empty table from a cell on, and empties the index.
+    fn write_table(&mut self, at: u32, bits: u32, index: u32, map: Ref) -> Ref {
+        let length = table_length(bits);
+        let table = self.write_prefix(at, length);
+        let first = table.payload() as usize * 2;
+        let header = self.chunks.words[first];
+        let words = &mut self.chunks.words[first..first + 1 + length];
+        words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
+        words[USED] = Ref::new(MAP, IS_TABLE);
+        words[OWNER] = map;
+        words[ENTRIES..].fill(ZERO);
+        let index = index as usize * 2;
+        self.chunks.words[index..index + (1 << bits)].fill(ZERO);
+        table
+    }
+
+    /// How many entries a map has.
+    #[inline]
+    pub fn map_length(&self, map: Ref) -> usize {
+        debug_assert!(self.is_object(map, MAP), "not a map");
+        self.word(map, COUNT).payload() as usize
+    }
+
+    /// The value of a key. Constant time, as long as few hashes are alike.
+    #[inline]
+    pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
+        let layout = self.layout(map);
+        match self.find(layout, self.hashed(key)) {
+            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
+            Found::Slot(_) => None,
+        }
+    }
+
+    /// Whether a map has a key, whatever its value is.
+    #[inline]
+    pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
+        self.map_get(map, key).is_some()
+    }
+
+    /// The keys and values, in the order in which the keys were inserted.
+    pub fn map_entries(&self, map: Ref) -> Entries<'_> {
+        let first = self.layout(map).entries;
+        let words = &self.chunks.words[first..first + self.used(map) * 2];
+        Entries { words, removed: self.word(map, TABLE), left: self.map_length(map) }
+    }
+
+    /// Gives a key a value, and gives the value it had. If there is no room, takes more in the region that the map lies in;
+    /// after an error the map is as it was.
+    ///
+    /// Entries that have moved since a mark are lost with what is rewound: an owner of marks reserves the room before.
+    #[inline]
+    pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
+        let (layout, key) = (self.layout(map), self.hashed(key));
+        let slot = match self.find(layout, key) {
+            Found::Entry { position, .. } => {
+                let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
+                return Ok(Some(std::mem::replace(word, value)));
+            }
+            Found::Slot(slot) => slot,
+        };
+        let used = self.used(map);
+        if used == layout.room() {
+            return self.insert_with_more_room(region, map, key, value);
+        }
+        self.write_entry(map, layout, slot, key, value, used);
+        Ok(None)
+    }
+
+    #[inline]
+    fn write_entry(&mut self, map: Ref, layout: Layout, slot: usize, key: Key, value: Ref, used: usize) {
+        let at = layout.entries + used * 2;
+        self.chunks.words[at..at + 2].copy_from_slice(&[key.key, value]);
+        self.chunks.words[layout.index + slot] = slot_of(used, key.hash);
+        let count = self.map_length(map) as u32;
+        self.set_word(map, COUNT, Ref::new(MAP, count + 1));
+        self.set_used(map, used + 1);
+    }
+
+    #[cold]
+    fn insert_with_more_room(
+        &mut self,
+        region: &mut Region,
+        map: Ref,
+        key: Key,
+        value: Ref,
+    ) -> Result<Option<Ref>, Full> {
+        self.make_room(region, map)?;
+        let layout = self.layout(map);
+        if let Found::Slot(slot) = self.find(layout, key) {
+            let used = self.used(map);
+            self.write_entry(map, layout, slot, key, value, used);
+        }
+        Ok(None)
+    }
+
+    /// Removes a key, and gives the value it had. The order of the others stays.
+    pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
+        let layout = self.layout(map);
+        let Found::Entry { position, slot } = self.find(layout, self.hashed(key)) else { return None };
+        self.empty_slot(layout, slot);
+        self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
+        Some(self.erase(map, layout, position))
+    }
+
+    /// Overwrites an entry by the sign of what is removed, and gives its value.
+    fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
+        let table = self.word(map, TABLE);
+        let entry = &mut self.chunks.words[layout.entries + position * 2..][..2];
+        entry[0] = table;
+        std::mem::replace(&mut entry[1], ZERO)
+    }
+
+    /// Empties a slot, and moves back what would no longer be found over the gap.
+    fn empty_slot(&mut self, layout: Layout, mut gap: usize) {
+        let mask = layout.slots() - 1;
+        let mut slot = gap;
+        loop {
+            slot = (slot + 1) & mask;
+            let word = self.chunks.words[layout.index + slot];
+            if word == ZERO {
+                break;
+            }
+            let position = (word.bits() & POSITION) as usize - 1;
+            let home = self.hashed(self.chunks.words[layout.entries + position * 2]).home(layout);
+            // It may move if its search begins no later than at the gap.
+            if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
+                self.chunks.words[layout.index + gap] = word;
+                gap = slot;
+            }
+        }
+        self.chunks.words[layout.index + gap] = ZERO;
+    }
+
+    #[inline]
+    fn layout(&self, map: Ref) -> Layout {
+        debug_assert!(self.is_object(map, MAP), "not a map");
+        let first = map.payload() as usize * 2;
+        let words = &self.chunks.words[first..first + BITS + 1];
+        Layout {
+            entries: words[TABLE].payload() as usize * 2 + ENTRIES,
+            index: words[INDEX].cell() as usize * 2,
+            bits: words[BITS].payload(),
+        }
+    }
+
+    /// The entries that were written, removed ones included.
+    #[inline]
+    fn used(&self, map: Ref) -> usize {
+        (self.word(self.word(map, TABLE), USED).payload() & !IS_TABLE) as usize
+    }
+
+    #[inline]
+    fn set_used(&mut self, map: Ref, used: usize) {
+        self.set_word(self.word(map, TABLE), USED, Ref::new(MAP, used as u32 | IS_TABLE));
+    }
+
+    #[inline]
+    fn hashed(&self, key: Ref) -> Key {
+        if key.is_number() || key.is_expression() {
+            return self.hashed_content(key);
+        }
+        Key { key, hash: u64::from(key.bits()).wrapping_mul(MULTIPLIER), by_content: false }
+    }
+
+    /// The hash of what may be compared by its content.
+    fn hashed_content(&self, key: Ref) -> Key {
+        let (hash, by_content) = if key.is_number() {
+            (mix(u64::from(key.payload() & 1), self.number_bits(key)), true)
+        } else if self.is_object(key, BYTES) {
+            (self.bytes(key).hash(mix), true)
+        } else {
+            (u64::from(key.unmarked().bits()).wrapping_mul(MULTIPLIER), false)
+        };
+        Key { key, hash, by_content }
+    }
+
+    #[inline]
+    fn find(&self, layout: Layout, key: Key) -> Found {
+        let index = &self.chunks.words[layout.index..layout.index + layout.slots()];
+        let (mut slot, mask, print) = (key.home(layout), index.len() - 1, print(key.hash));
+        loop {
+            let word = index[slot & mask].bits();
+            if word == 0 {
+                return Found::Slot(slot);
+            }
+            if word & !POSITION == print {
+                let position = (word & POSITION) as usize - 1;
+                if self.is_key(self.chunks.words[layout.entries + position * 2], key) {
+                    return Found::Entry { position, slot };
+                }
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn is_key(&self, stored: Ref, key: Key) -> bool {
+        stored.unmarked() == key.key.unmarked() || key.by_content && self.is_content(stored, key.key)
+    }
+
+    fn is_content(&self, stored: Ref, key: Ref) -> bool {
+        if key.is_number() || stored.is_number() {
+            return stored.is_number()
+                && key.is_number()
+                && stored.payload() & 1 == key.payload() & 1
+                && self.number_bits(stored) == self.number_bits(key);
+        }
+        self.is_object(stored, BYTES)
+            && self.object(stored) == self.object(key)
+            && self.bytes(stored) == self.bytes(key)
+    }
+
+    /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
+    fn make_room(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
+        let (layout, count) = (self.layout(map), self.map_length(map));
+        if count > layout.room() / 2 {
+            self.grow_map(region, map, count * 2)?;
+        } else {
+            self.close_up(map, self.word(map, TABLE), layout);
+        }
+        self.reindex(map);
+        Ok(())
+    }
+
+    /// Moves the entries to another table.
+    fn grow_map(&mut self, region: &mut Region, map: Ref, room: usize) -> Result<(), Full> {
+        debug_assert!(self.holds(region, map), "a map grows in its own region");
+        let bits = self.bits_for(room.min(ENTRIES_MAX).max(self.map_length(map) + 1))?;
+        let cells = cells_with_prefix(table_length(bits));
+        let (index, at) = self.take_both(region, index_cells(bits), cells)?;
+        let (from, removed) = (self.layout(map), self.word(map, TABLE));
+        let used = self.used(map);
+        let table = self.write_table(at, bits, index, map.unmarked());
+        let to = table.payload() as usize * 2 + ENTRIES;
+        self.chunks.words.copy_within(from.entries..from.entries + used * 2, to);
+        self.set_word(map, TABLE, table);
+        self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
+        self.set_word(map, BITS, Ref::new(0, bits));
+        self.set_used(map, used);
+        self.close_up(map, removed, self.layout(map));
+        Ok(())
+    }
+
+    /// Moves entries to where removed ones were, in their order.
+    fn close_up(&mut self, map: Ref, removed: Ref, layout: Layout) {
+        let used = self.used(map);
+        let entries = &mut self.chunks.words[layout.entries..layout.entries + used * 2];
+        let mut kept = 0;
+        for at in (0..entries.len()).step_by(2) {
+            if entries[at] != removed {
+                entries.copy_within(at..at + 2, kept);
+                kept += 2;
+            }
+        }
+        entries[kept..].fill(ZERO);
+        self.set_used(map, kept / 2);
+    }
+
+    /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
+    fn reindex(&mut self, map: Ref) {
+        let (layout, table) = (self.layout(map), self.word(map, TABLE));
+        self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
+        for position in 0..self.used(map) {
+            let key = self.chunks.words[layout.entries + position * 2];
+            if key == table {
+                continue;
+            }
+            let key = self.hashed(key);
+            match self.find(layout, key) {
+                Found::Slot(slot) => self.chunks.words[layout.index + slot] = slot_of(position, key.hash),
+                Found::Entry { .. } => {
+                    self.erase(map, layout, position);
+                    self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
+                }
+            }
+        }
+    }
+}
+
+/// What copies need.
+impl Heap {
+    /// The map that a table was made for; none if this is no table.
+    #[inline]
+    pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
+        (self.word(object, USED).payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+    }
+
+    /// Gives a map whose table was copied an index of its own.
+    pub(crate) fn index_copy(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
+        let index = self.take_run(region, index_cells(self.layout(map).bits))?;
+        self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
+        self.reindex(map);
+        Ok(())
+    }
+}
+
+impl Key {
+    /// The slot where its search begins: the uppermost bits of the hash.
+    #[inline]
+    fn home(self, layout: Layout) -> usize {
+        (self.hash >> (u64::BITS - layout.bits)) as usize
+    }
+}
+
+#[inline]
+fn slot_of(position: usize, hash: u64) -> Ref {
+    Ref::from_bits(position as u32 + 1 | print(hash))
+}
+
+/// The bits of a hash that a slot shows: none of those that say where it is.
+#[inline]
+fn print(hash: u64) -> u32 {
+    (hash >> 6) as u32 & !POSITION
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash.rotate_left(5) ^ word ^ MULTIPLIER) * u128::from(MULTIPLIER);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// The children of a table for so many slots: two words beside the entries.
+fn table_length(bits: u32) -> usize {
+    (1 << bits) + ENTRIES - 1
+}
+
+fn index_cells(bits: u32) -> usize {
+    1 << (bits - 1)
+}
+
+/// The keys and values of a map, see [`Heap::map_entries`].
+#[derive(Clone, Debug)]
+pub struct Entries<'h> {
+    words: &'h [Ref],
+    /// Stands in place of keys that were removed.
+    removed: Ref,
+    left: usize,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = (Ref, Ref);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Ref, Ref)> {
+        while let [key, value, rest @ ..] = self.words {
+            self.words = rest;
+            if *key != self.removed {
+                self.left -= 1;
+                return Some((*key, *value));
+            }
+        }
+        None
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}
