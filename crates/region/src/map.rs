@@ -422,7 +422,7 @@ impl Key {
 
 #[inline]
 fn slot_of(position: usize, hash: u64) -> Ref {
-    Ref::from_bits(position as u32 + 1 | print(hash))
+    Ref::from_bits((position as u32 + 1) | print(hash))
 }
 
 /// The bits of a hash that a slot shows: none of those that say where it is.

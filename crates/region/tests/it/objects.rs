@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use region::{BYTES_MAX, Bound, ENTRIES_MAX, Full, Heap, LENGTH_MAX, Limit, Mark, Object, Ref, Region};
+use region::{BYTES_MAX, Bound, ENTRIES_MAX, Full, Heap, LENGTH_MAX, Limit, Mark, Object, Ref, Region, tag};
 
 use crate::basics::small;
 use crate::defects::{escape, overwrite};
@@ -282,5 +282,270 @@ fn batch_equals_one_by_one() -> Result<(), Full> {
         let refused = if free.is_some() { 5 } else { 0 };
         assert_eq!((heap.statistics().bytes_live, heap.statistics().limit_failures), (0, refused));
     }
+    Ok(())
+}
+
+/// Arrays and dictionaries were copied without their content.
+#[test]
+fn arrays_and_maps_are_copied_deep() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let shared = heap.expression(&mut region, &[small(1)])?;
+    let name = heap.string(&mut region, "name")?;
+    let array = heap.array(&mut region, &[shared, name, shared.marked()])?;
+    let map = heap.map(&mut region)?;
+    // Both lead to each other, and to themselves.
+    heap.array_push(&mut region, array, array)?;
+    heap.array_push(&mut region, array, map)?;
+    for (key, value) in [(name, array), (map, map), (array, shared), (small(3), small(4)), (shared, name)] {
+        heap.map_insert(&mut region, map, key, value)?;
+    }
+    heap.map_remove(map, small(3));
+    let mut to = heap.open();
+    let inner = copy(&mut heap, &region, &mut to, array)?;
+    heap.close(region);
+    let other = overwrite(&mut heap)?;
+    let [shared, name, again, own, map] = *heap.array_elements(inner) else { panic!("five elements") };
+    assert_eq!((own, again, heap.children(shared)), (inner, shared.marked(), &[small(1)][..]));
+    let entries: Vec<(Ref, Ref)> = heap.map_entries(map).collect();
+    assert_eq!(entries, [(name, inner), (map, map), (inner, shared), (shared, name)]);
+    for (key, value) in entries {
+        assert_eq!((heap.map_get(map, key), heap.map_contains(map, key)), (Some(value), true));
+    }
+    let same = heap.string(&mut to, "name")?;
+    assert_eq!((heap.map_get(map, same), heap.map_get(map, small(3))), (Some(inner), None));
+    heap.map_insert(&mut to, map, small(3), small(5))?;
+    assert_eq!(heap.map_entries(map).last(), Some((small(3), small(5))));
+    heap.close(other);
+    heap.close(to);
+    Ok(())
+}
+
+/// A map of an earlier region memory said of a key whose value was zero that it was not there.
+#[test]
+fn a_key_of_value_zero_is_contained() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let map = heap.map(&mut region)?;
+    let zero = Ref::from_bits(0);
+    assert!(!heap.map_contains(map, zero));
+    assert_eq!(heap.map_insert(&mut region, map, zero, zero), Ok(None));
+    assert_eq!((heap.map_get(map, zero), heap.map_contains(map, zero), heap.map_length(map)), (Some(zero), true, 1));
+    assert_eq!((heap.map_remove(map, zero), heap.map_remove(map, zero), heap.map_length(map)), (Some(zero), None, 0));
+    heap.close(region);
+    Ok(())
+}
+
+#[test]
+fn keys_are_compared_by_what_they_are() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let mut twice = |heap: &mut Heap| -> Result<Vec<Ref>, Full> {
+        let region = &mut region;
+        Ok(vec![
+            heap.number(region, 0, 5)?,
+            heap.number(region, 1, 5)?,
+            heap.string(region, "five")?,
+            heap.buffer(region, b"five")?,
+            heap.string(region, "")?,
+            heap.buffer(region, b"")?,
+            heap.expression(region, &[small(5)])?,
+            heap.variable(region, 5)?,
+            heap.array(region, &[small(5)])?,
+            heap.map(region)?,
+        ])
+    };
+    let (keys, equal) = (twice(&mut heap)?, twice(&mut heap)?);
+    let map = heap.map(&mut region)?;
+    for (at, key) in (0..).zip(&keys) {
+        assert_eq!(heap.map_insert(&mut region, map, *key, small(at)), Ok(None));
+    }
+    assert_eq!(heap.map_length(map), keys.len());
+    for (at, (key, equal)) in (0..).zip(keys.iter().zip(&equal)) {
+        assert_eq!(heap.map_get(map, *key), Some(small(at)));
+        assert_eq!(heap.map_get(map, *equal), (at < 6).then_some(small(at)), "numbers and bytes by content");
+        if key.is_expression() {
+            assert_eq!(heap.map_get(map, key.marked()), Some(small(at)), "the mark is not the key's");
+        }
+    }
+    heap.close(region);
+    Ok(())
+}
+
+/// With bindings replaced, variables that are bound to one value become one key.
+#[test]
+fn keys_that_a_copy_makes_the_same_are_one() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let (x, y) = (heap.variable(&mut region, 1)?, heap.variable(&mut region, 2)?);
+    let map = heap.map_of(&mut region, &[(x, small(1)), (small(9), small(2)), (y, small(3)), (small(8), small(4))])?;
+    heap.bind(x, small(9));
+    heap.bind(y, small(8));
+    let mut to = heap.open();
+    let mut copying = heap.copy(&region, Mark::START, Bound::Replaced, &mut to, |foreign| foreign)?;
+    let copy = copying.root(map)?;
+    copying.scan()?;
+    assert_eq!((heap.map_length(map), heap.map_length(copy)), (4, 2));
+    assert!(heap.map_entries(copy).eq([(small(9), small(1)), (small(8), small(3))]));
+    assert_eq!((heap.map_get(copy, small(9)), heap.map_get(copy, small(8))), (Some(small(1)), Some(small(3))));
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// Foreign immediates in arrays and maps are met once a place, as in expressions.
+#[test]
+fn foreign_immediates_are_met_once_a_place() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let foreign = |payload: u32| Ref::new(tag::IMMEDIATE_3, payload);
+    let array = heap.array(&mut region, &[foreign(1), foreign(2)])?;
+    let map = heap.map_of(&mut region, &[(foreign(3), foreign(4)), (foreign(5), array)])?;
+    let mut to = heap.open();
+    let mut met = Vec::new();
+    let next = |reference: Ref| {
+        met.push(reference.payload());
+        foreign(reference.payload() + 100)
+    };
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, next)?;
+    let copy = copying.root(map)?;
+    copying.scan()?;
+    met.sort_unstable();
+    assert_eq!(met, [1, 2, 3, 4, 5]);
+    assert_eq!(heap.map_get(copy, foreign(103)), Some(foreign(104)));
+    let array = heap.map_get(copy, foreign(105)).expect("the key went with the map");
+    assert_eq!(heap.array_elements(array), [foreign(101), foreign(102)]);
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// Notes are the owner's on objects as well, and taking them off leaves objects what they are.
+#[test]
+fn objects_have_notes() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let string = heap.string(&mut region, "text")?;
+    let long: Vec<(Ref, Ref)> = (0..9_000).map(|at| (small(at), string)).collect();
+    let all = [string, heap.buffer(&mut region, &[1; 1_000])?, heap.array(&mut region, &[string; 9_000])?];
+    let map = heap.map_of(&mut region, &long)?;
+    let kinds = [Object::String, Object::Buffer, Object::Array, Object::Map];
+    let all = [all[0], all[1], all[2], map];
+    for (object, note) in all.into_iter().zip([1, u16::MAX, 3, 4]) {
+        heap.set_note(object, note);
+    }
+    let root = heap.expression(&mut region, &all)?;
+    let mut to = heap.open();
+    copy(&mut heap, &region, &mut to, root)?;
+    assert_eq!(all.map(|object| heap.note(object)), [1, u16::MAX, 3, 4]);
+    heap.clear_notes();
+    assert_eq!((all.map(|object| heap.note(object)), all.map(|object| heap.object(object))), ([0; 4], kinds));
+    assert_eq!(heap.array_elements(all[2]), [string; 9_000]);
+    assert!(heap.map_entries(map).eq(long));
+    heap.close(region);
+    heap.close(to);
+    Ok(())
+}
+
+/// With ever more memory, what cannot be made leaves nothing, and what can be made is right.
+#[test]
+fn what_is_refused_leaves_nothing() {
+    let elements: Vec<Ref> = (0..300).map(small).collect();
+    let entries: Vec<(Ref, Ref)> = elements.iter().map(|element| (*element, *element)).collect();
+    let make: [(&str, &dyn Fn(&mut Heap, &mut Region) -> Result<Ref, Full>); 8] = [
+        ("buffer", &|heap, region| heap.buffer(region, &[7; 2_000])),
+        ("reserved buffer", &|heap, region| heap.reserve_buffer(region, 2_000)),
+        ("array", &|heap, region| heap.array(region, &elements)),
+        ("list", &|heap, region| heap.list(region, &elements, small(0))),
+        ("tree", &|heap, region| heap.tree(region, 7, 2, |at| small(at as u32))),
+        ("chain", &|heap, region| heap.tree(region, 200, 1, |at| small(at as u32))),
+        ("map", &|heap, region| heap.map_of(region, &entries)),
+        ("empty map", &|heap, region| heap.map(region)),
+    ];
+    for (name, make) in make {
+        let mut made = 0;
+        for chunks in 0..40 {
+            let mut heap = Heap::with_limit(chunks * 512);
+            let mut region = heap.open();
+            let _ = heap.expression(&mut region, &[small(1)]);
+            let (mark, before) = (heap.mark(&region), heap.statistics());
+            match make(&mut heap, &mut region) {
+                Ok(_) => made += 1,
+                Err(full) => {
+                    assert_eq!((full.limit(), heap.mark(&region)), (Limit::Bytes, mark), "{name}");
+                    let after = heap.statistics();
+                    assert_eq!(after.cells_handed_out, before.cells_handed_out, "{name}");
+                    assert_eq!(after.bytes_live, before.bytes_live, "{name}");
+                    assert_eq!(after.limit_failures, before.limit_failures + 1, "{name}");
+                }
+            }
+            heap.close(region);
+        }
+        assert!((20..40).contains(&made), "{name}: {made}");
+    }
+}
+
+/// An array and a map that cannot grow are as they were; a copy that fails half-way leaves nothing.
+#[test]
+fn what_cannot_grow_stays_as_it_is() -> Result<(), Full> {
+    for chunks in 3..30 {
+        let mut heap = Heap::with_limit(chunks * 512);
+        let mut region = heap.open();
+        let (array, map) = (heap.array(&mut region, &[])?, heap.map(&mut region)?);
+        let (mut pushed, mut inserted) = (0, 0);
+        while heap.array_push(&mut region, array, small(pushed)).is_ok()
+            && heap.map_insert(&mut region, map, small(inserted), small(pushed)).is_ok()
+        {
+            (pushed, inserted) = (pushed + 1, inserted + 1);
+        }
+        let pushed = pushed.max(heap.array_length(array) as u32);
+        assert!(heap.array_elements(array).iter().copied().eq((0..pushed).map(small)));
+        assert!(heap.map_entries(map).eq((0..inserted).map(|at| (small(at), small(at)))));
+        assert!((0..inserted).all(|at| heap.map_get(map, small(at)) == Some(small(at))));
+        let root = heap.list(&mut region, &[array, map], small(0));
+        let (Ok(root), mut to) = (root, heap.open()) else { continue };
+        for more in 0..40 {
+            heap.set_limit(Some((chunks + more) * 512));
+            let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+            let copied = copying.root(root).and_then(|root| copying.scan().map(|()| root));
+            match copied {
+                Ok(copy) => assert!(isomorphic(&heap, root, copy)),
+                Err(_) => assert_eq!(heap.mark(&to), Mark::START),
+            }
+            heap.rewind(&mut to, Mark::START);
+        }
+        heap.close(region);
+        heap.close(to);
+    }
+    Ok(())
+}
+
+/// Objects are made, read and copied in warm memory without asking the system for more.
+#[test]
+fn warm_objects_ask_for_no_memory() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let elements: Vec<Ref> = (0..1_000).map(small).collect();
+    let mut round = || -> Result<(), Full> {
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let (list, array) = (heap.list(&mut region, &elements, small(0))?, heap.array(&mut region, &elements)?);
+        let tree = heap.tree(&mut region, 8, 2, |at| small(at as u32))?;
+        let string = heap.string(&mut region, "a string of some length")?;
+        let map = heap.map(&mut region)?;
+        for (at, value) in [list, array, tree, string].into_iter().cycle().take(1_000).enumerate() {
+            heap.map_insert(&mut region, map, small(at as u32), value)?;
+        }
+        let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+        copying.root(map)?;
+        copying.scan()?;
+        heap.close(region);
+        heap.close(to);
+        Ok(())
+    };
+    // Until free memory has runs that are long enough.
+    for _ in 0..4 {
+        round()?;
+    }
+    let counted = allocation_counter::measure(|| round().expect("there is no limit"));
+    assert_eq!(counted.count_total, 0);
     Ok(())
 }
