@@ -13,6 +13,8 @@ use crate::region::Region;
 
 const LENGTH: usize = 1;
 const ROOM: usize = 2;
+/// How long the room is.
+const SIZE: usize = 3;
 /// The least room that an array gets when it grows.
 const ROOM_MIN: usize = 4;
 
@@ -41,10 +43,11 @@ impl Heap {
         if room > LENGTH_MAX {
             return Err(self.too_long());
         }
-        let own = cells_of(ROOM);
+        let own = cells_of(SIZE);
         let at = self.take(region, own + cells_with_prefix(room))?;
+        let size = Ref::new(0, room as u32);
         let room = self.write_prefix(at + own as u32, room);
-        Ok(self.write_object(at, [Ref::new(ARRAY, length as u32), room]))
+        Ok(self.write_object(at, [Ref::new(ARRAY, length as u32), room, size]))
     }
 
     fn too_long(&mut self) -> Full {
@@ -66,9 +69,10 @@ impl Heap {
     }
 
     /// How many it can have before it must grow.
+    #[inline]
     pub fn array_room(&self, array: Ref) -> usize {
         debug_assert!(self.is_object(array, ARRAY), "not an array");
-        self.length(self.word(array, ROOM))
+        self.word(array, SIZE).payload() as usize
     }
 
     /// The elements of an array.
@@ -120,10 +124,12 @@ impl Heap {
         if length == LENGTH_MAX {
             return Err(self.too_long());
         }
-        let room = self.reserve(region, (length * 2).clamp(ROOM_MIN, LENGTH_MAX))?;
+        let size = (length * 2).clamp(ROOM_MIN, LENGTH_MAX);
+        let room = self.reserve(region, size)?;
         let to = room.payload() as usize * 2 + 1;
         self.chunks.words.copy_within(first..first + length, to);
         self.set_word(array, ROOM, room);
+        self.set_word(array, SIZE, Ref::new(0, size as u32));
         Ok(to)
     }
 }

@@ -201,13 +201,29 @@ impl<'h> Bytes<'h> {
         String::from_utf8(self.to_vec()).ok()
     }
 
-    /// A number that equal bytes share.
+    /// A number that equal bytes share, made of eight of them at a time; where there are fewer, of zeros as well.
     pub(crate) fn hash(&self, mix: impl Fn(u64, u64) -> u64) -> u64 {
         let (pairs, rest) = self.words.as_chunks::<2>();
-        let pair = |[low, high]: [Ref; 2]| u64::from(low.bits()) | u64::from(high.bits()) << 32;
         let hash = pairs.iter().fold(self.length as u64, |hash, words| mix(hash, pair(*words)));
         rest.iter().fold(hash, |hash, word| mix(hash, pair([*word, ZERO])))
     }
+}
+
+/// The same number for bytes that lie elsewhere.
+pub(crate) fn hash_slice(content: &[u8], mix: impl Fn(u64, u64) -> u64) -> u64 {
+    let eight = |content: &[u8]| {
+        let mut words = [ZERO; 2];
+        write_words(&mut words, content);
+        pair(words)
+    };
+    let (whole, rest) = content.as_chunks::<{ 2 * WORD_BYTES }>();
+    let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, eight(bytes)));
+    if rest.is_empty() { hash } else { mix(hash, eight(rest)) }
+}
+
+#[inline]
+fn pair([low, high]: [Ref; 2]) -> u64 {
+    u64::from(low.bits()) | u64::from(high.bits()) << 32
 }
 
 /// Reads bytes from the first one of the first word on.

@@ -544,6 +544,8 @@ mod tests {
         assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
         assert_eq!(heap.statistics().chunks_free, 1);
         heap.variable(&mut region, 0).expect("only numbers have that limit");
+        let string = heap.string(&mut region, "").map_err(|full| (full.limit(), heap.mark(&region).expressions));
+        assert_eq!(string, Err((Limit::NumberAddresses, mark.expressions)));
         heap.rewind(&mut region, mark);
         heap.number(&mut region, 0, 7).expect("there is room again");
         heap.close(region);

@@ -14,23 +14,26 @@
 //! Entries in a row beside an index of small numbers are the dictionaries of R. Hettinger (*More compact dictionaries with
 //! faster iteration*, 2012).
 
+use crate::bytes::hash_slice;
 use crate::chunks::CHUNK_BYTES;
 use crate::heap::{Heap, ZERO, cells_of};
 use crate::limit::{ENTRIES_MAX, Full, Limit};
-use crate::object::{BYTES, MAP, cells_with_prefix};
+use crate::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
 
 /// Words of a map.
 const COUNT: usize = 1;
-const TABLE: usize = 2;
+/// The last word that a scan looks at: the index is made anew.
+pub(crate) const TABLE: usize = 2;
 const INDEX: usize = 3;
 const BITS: usize = 4;
+const USED: usize = 5;
 /// Words of a table, the first entry among them.
-const USED: usize = 1;
+const KIND: usize = 1;
 const OWNER: usize = 2;
 const ENTRIES: usize = 3;
-/// Tells the first word of a table from that of a map.
+/// Tells this word of a table from the count of a map.
 const IS_TABLE: u32 = 1 << 28;
 /// The slots of the smallest map, as a power of two: twice the entries.
 const BITS_MIN: u32 = 3;
@@ -40,19 +43,10 @@ const POSITION: u32 = (1 << PRINT_SHIFT) - 1;
 /// An odd number near 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A key whose hash is known.
-#[derive(Clone, Copy)]
-struct Key {
-    key: Ref,
-    hash: u64,
-    /// Compared by its content, not by what it refers to.
-    by_content: bool,
-}
-
-/// Where a search ended: at the entry, or at the empty slot where it would be.
+/// Where a search ended: at the entry, or at the empty slot where it would be, with what that shows of the hash.
 enum Found {
     Entry { position: usize, slot: usize },
-    Slot(usize),
+    Slot { slot: usize, print: u32 },
 }
 
 /// Where the words of a map lie.
@@ -88,11 +82,11 @@ impl Heap {
     /// lane. Maps of more than [`ENTRIES_MAX`](crate::ENTRIES_MAX) entries are refused.
     pub fn reserve_map(&mut self, region: &mut Region, room: usize) -> Result<Ref, Full> {
         let bits = self.bits_for(room)?;
-        let (own, length) = (cells_of(BITS), table_length(bits));
+        let (own, length) = (cells_of(USED), table_length(bits));
         let (index, at) = self.take_both(region, index_cells(bits), own + cells_with_prefix(length))?;
         let map = Ref::new(tag::EXPRESSION, at);
         let table = self.write_table(at + own as u32, bits, index, map);
-        let words = [Ref::new(MAP, 0), table, Ref::new(tag::NUMBER, index << 1), Ref::new(0, bits)];
+        let words = [Ref::new(MAP, 0), table, Ref::new(tag::NUMBER, index << 1), Ref::new(0, bits), Ref::new(0, 0)];
         Ok(self.write_object(at, words))
     }
 
@@ -124,7 +118,7 @@ impl Heap {
         let header = self.chunks.words[first];
         let words = &mut self.chunks.words[first..first + 1 + length];
         words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
-        words[USED] = Ref::new(MAP, IS_TABLE);
+        words[KIND] = Ref::new(MAP, IS_TABLE);
         words[OWNER] = map;
         words[ENTRIES..].fill(ZERO);
         let index = index as usize * 2;
@@ -140,19 +134,30 @@ impl Heap {
     }
 
     /// The value of a key. Constant time, as long as few hashes are alike.
-    #[inline]
+    #[inline(always)]
     pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
-        match self.find(layout, self.hashed(key)) {
+        match self.find(layout, key) {
             Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
-            Found::Slot(_) => None,
+            Found::Slot { .. } => None,
         }
     }
 
     /// Whether a map has a key, whatever its value is.
-    #[inline]
+    #[inline(always)]
     pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
         self.map_get(map, key).is_some()
+    }
+
+    /// The value of a key that is this string, without making it.
+    pub fn map_get_string(&self, map: Ref, key: &str) -> Option<Ref> {
+        let layout = self.layout(map);
+        let is_key =
+            |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
+        match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
+            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
+            Found::Slot { .. } => None,
+        }
     }
 
     /// The keys and values, in the order in which the keys were inserted.
@@ -168,27 +173,28 @@ impl Heap {
     /// Entries that have moved since a mark are lost with what is rewound: an owner of marks reserves the room before.
     #[inline]
     pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
-        let (layout, key) = (self.layout(map), self.hashed(key));
-        let slot = match self.find(layout, key) {
+        let layout = self.layout(map);
+        let (slot, print) = match self.find(layout, key) {
             Found::Entry { position, .. } => {
                 let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
                 return Ok(Some(std::mem::replace(word, value)));
             }
-            Found::Slot(slot) => slot,
+            Found::Slot { slot, print } => (slot, print),
         };
         let used = self.used(map);
         if used == layout.room() {
             return self.insert_with_more_room(region, map, key, value);
         }
-        self.write_entry(map, layout, slot, key, value, used);
+        self.write_entry(map, layout, [key, value]);
+        self.chunks.words[layout.index + slot] = slot_of(used, print);
         Ok(None)
     }
 
     #[inline]
-    fn write_entry(&mut self, map: Ref, layout: Layout, slot: usize, key: Key, value: Ref, used: usize) {
+    fn write_entry(&mut self, map: Ref, layout: Layout, entry: [Ref; 2]) {
+        let used = self.used(map);
         let at = layout.entries + used * 2;
-        self.chunks.words[at..at + 2].copy_from_slice(&[key.key, value]);
-        self.chunks.words[layout.index + slot] = slot_of(used, key.hash);
+        self.chunks.words[at..at + 2].copy_from_slice(&entry);
         let count = self.map_length(map) as u32;
         self.set_word(map, COUNT, Ref::new(MAP, count + 1));
         self.set_used(map, used + 1);
@@ -199,22 +205,17 @@ impl Heap {
         &mut self,
         region: &mut Region,
         map: Ref,
-        key: Key,
+        key: Ref,
         value: Ref,
     ) -> Result<Option<Ref>, Full> {
         self.make_room(region, map)?;
-        let layout = self.layout(map);
-        if let Found::Slot(slot) = self.find(layout, key) {
-            let used = self.used(map);
-            self.write_entry(map, layout, slot, key, value, used);
-        }
-        Ok(None)
+        self.map_insert(region, map, key, value)
     }
 
     /// Removes a key, and gives the value it had. The order of the others stays.
     pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
-        let Found::Entry { position, slot } = self.find(layout, self.hashed(key)) else { return None };
+        let Found::Entry { position, slot } = self.find(layout, key) else { return None };
         self.empty_slot(layout, slot);
         self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
         Some(self.erase(map, layout, position))
@@ -239,7 +240,7 @@ impl Heap {
                 break;
             }
             let position = (word.bits() & POSITION) as usize - 1;
-            let home = self.hashed(self.chunks.words[layout.entries + position * 2]).home(layout);
+            let home = home(self.hash(self.chunks.words[layout.entries + position * 2]), layout);
             // It may move if its search begins no later than at the gap.
             if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
                 self.chunks.words[layout.index + gap] = word;
@@ -249,14 +250,14 @@ impl Heap {
         self.chunks.words[layout.index + gap] = ZERO;
     }
 
-    #[inline]
+    #[inline(always)]
     fn layout(&self, map: Ref) -> Layout {
         debug_assert!(self.is_object(map, MAP), "not a map");
         let first = map.payload() as usize * 2;
         let words = &self.chunks.words[first..first + BITS + 1];
         Layout {
             entries: words[TABLE].payload() as usize * 2 + ENTRIES,
-            index: words[INDEX].cell() as usize * 2,
+            index: (words[INDEX].payload() >> 1) as usize * 2,
             bits: words[BITS].payload(),
         }
     }
@@ -264,46 +265,50 @@ impl Heap {
     /// The entries that were written, removed ones included.
     #[inline]
     fn used(&self, map: Ref) -> usize {
-        (self.word(self.word(map, TABLE), USED).payload() & !IS_TABLE) as usize
+        self.word(map, USED).payload() as usize
     }
 
     #[inline]
     fn set_used(&mut self, map: Ref, used: usize) {
-        self.set_word(self.word(map, TABLE), USED, Ref::new(MAP, used as u32 | IS_TABLE));
+        self.set_word(map, USED, Ref::new(0, used as u32));
     }
 
-    #[inline]
-    fn hashed(&self, key: Ref) -> Key {
-        if key.is_number() || key.is_expression() {
-            return self.hashed_content(key);
-        }
-        Key { key, hash: u64::from(key.bits()).wrapping_mul(MULTIPLIER), by_content: false }
-    }
-
-    /// The hash of what may be compared by its content.
-    fn hashed_content(&self, key: Ref) -> Key {
-        let (hash, by_content) = if key.is_number() {
-            (mix(u64::from(key.payload() & 1), self.number_bits(key)), true)
+    fn hash(&self, key: Ref) -> u64 {
+        if key.is_number() {
+            mix(u64::from(key.payload() & 1), self.number_bits(key))
         } else if self.is_object(key, BYTES) {
-            (self.bytes(key).hash(mix), true)
+            self.bytes(key).hash(mix)
         } else {
-            (u64::from(key.unmarked().bits()).wrapping_mul(MULTIPLIER), false)
-        };
-        Key { key, hash, by_content }
+            hash_word(key.unmarked())
+        }
     }
 
-    #[inline]
-    fn find(&self, layout: Layout, key: Key) -> Found {
+    /// Looks for a key: at once if the reference is all there is to it.
+    #[inline(always)]
+    fn find(&self, layout: Layout, key: Ref) -> Found {
+        if key.is_number() || key.is_expression() {
+            return self.find_content(layout, key);
+        }
+        self.search(layout, hash_word(key), |stored| stored == key)
+    }
+
+    #[inline(never)]
+    fn find_content(&self, layout: Layout, key: Ref) -> Found {
+        self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
+    }
+
+    #[inline(always)]
+    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
         let index = &self.chunks.words[layout.index..layout.index + layout.slots()];
-        let (mut slot, mask, print) = (key.home(layout), index.len() - 1, print(key.hash));
+        let (mut slot, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
         loop {
             let word = index[slot & mask].bits();
             if word == 0 {
-                return Found::Slot(slot);
+                return Found::Slot { slot, print };
             }
             if word & !POSITION == print {
                 let position = (word & POSITION) as usize - 1;
-                if self.is_key(self.chunks.words[layout.entries + position * 2], key) {
+                if is_key(self.chunks.words[layout.entries + position * 2]) {
                     return Found::Entry { position, slot };
                 }
             }
@@ -311,21 +316,13 @@ impl Heap {
         }
     }
 
-    #[inline]
-    fn is_key(&self, stored: Ref, key: Key) -> bool {
-        stored.unmarked() == key.key.unmarked() || key.by_content && self.is_content(stored, key.key)
-    }
-
-    fn is_content(&self, stored: Ref, key: Ref) -> bool {
-        if key.is_number() || stored.is_number() {
-            return stored.is_number()
-                && key.is_number()
-                && stored.payload() & 1 == key.payload() & 1
-                && self.number_bits(stored) == self.number_bits(key);
+    /// Whether two different references are the same key.
+    fn is_same(&self, one: Ref, other: Ref) -> bool {
+        if one.is_number() && other.is_number() {
+            return one.payload() & 1 == other.payload() & 1 && self.number_bits(one) == self.number_bits(other);
         }
-        self.is_object(stored, BYTES)
-            && self.object(stored) == self.object(key)
-            && self.bytes(stored) == self.bytes(key)
+        let by_content = self.is_bytes(one) && self.is_bytes(other) && self.object(one) == self.object(other);
+        one.unmarked() == other.unmarked() || by_content && self.bytes(one) == self.bytes(other)
     }
 
     /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
@@ -354,7 +351,6 @@ impl Heap {
         self.set_word(map, TABLE, table);
         self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
         self.set_word(map, BITS, Ref::new(0, bits));
-        self.set_used(map, used);
         self.close_up(map, removed, self.layout(map));
         Ok(())
     }
@@ -375,7 +371,7 @@ impl Heap {
     }
 
     /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
-    fn reindex(&mut self, map: Ref) {
+    pub(crate) fn reindex(&mut self, map: Ref) {
         let (layout, table) = (self.layout(map), self.word(map, TABLE));
         self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
         for position in 0..self.used(map) {
@@ -383,9 +379,8 @@ impl Heap {
             if key == table {
                 continue;
             }
-            let key = self.hashed(key);
             match self.find(layout, key) {
-                Found::Slot(slot) => self.chunks.words[layout.index + slot] = slot_of(position, key.hash),
+                Found::Slot { slot, print } => self.chunks.words[layout.index + slot] = slot_of(position, print),
                 Found::Entry { .. } => {
                     self.erase(map, layout, position);
                     self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
@@ -395,12 +390,18 @@ impl Heap {
     }
 }
 
-/// What copies need.
+/// What copies ask for.
 impl Heap {
     /// The map that a table was made for; none if this is no table.
     #[inline]
     pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
-        (self.word(object, USED).payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+        let kind = self.word(object, KIND);
+        (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+    }
+
+    /// Whether a map has this table, and not one that it has moved to since.
+    pub(crate) fn is_table_of(&self, table: Ref, map: Ref) -> bool {
+        self.word(map, TABLE) == table
     }
 
     /// Gives a map whose table was copied an index of its own.
@@ -412,23 +413,26 @@ impl Heap {
     }
 }
 
-impl Key {
-    /// The slot where its search begins: the uppermost bits of the hash.
-    #[inline]
-    fn home(self, layout: Layout) -> usize {
-        (self.hash >> (u64::BITS - layout.bits)) as usize
-    }
+/// The slot where a search begins: the uppermost bits of the hash.
+#[inline]
+fn home(hash: u64, layout: Layout) -> usize {
+    (hash >> (u64::BITS - layout.bits)) as usize
 }
 
 #[inline]
-fn slot_of(position: usize, hash: u64) -> Ref {
-    Ref::from_bits((position as u32 + 1) | print(hash))
+fn slot_of(position: usize, print: u32) -> Ref {
+    Ref::from_bits((position as u32 + 1) | print)
 }
 
 /// The bits of a hash that a slot shows: none of those that say where it is.
 #[inline]
 fn print(hash: u64) -> u32 {
     (hash >> 6) as u32 & !POSITION
+}
+
+#[inline]
+fn hash_word(key: Ref) -> u64 {
+    u64::from(key.bits()).wrapping_mul(MULTIPLIER)
 }
 
 #[inline]

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //!   bytes │ header length │ run  zero  │                  run: cells of the number lane; its kind: a string or a buffer
-//!   array │ header length │ room zero  │                  room: an expression as long as the array may become
-//!   map   │ header count  │ table index │ bits zero │     index: cells of the number lane
-//!   table │ header used   │ map  key   │ value key │ …    in the order of insertion; made for one map, seen by nobody else
+//!   array │ header length │ room size  │                  room: an expression of that size
+//!   map   │ header count  │ table index │ bits used │     index: cells of the number lane; used: entries of the table
+//!   table │ header zero   │ map  key   │ value key │ …    in the order of insertion; made for one map, seen by nobody else
 //! ```
 //!
 //! The tag of the word behind the header says which of them it is. It is an immediate, as the counts are, so those words are
@@ -15,6 +15,8 @@
 //!
 //! An array and a map are what refers to their elements; when these need more room, they move, and what refers to the array
 //! or the map need not know. The room that they leave is given back with the region.
+//!
+//! Whoever asks an object for what another kind has breaks an invariant: a debug build says so, a release build does not look.
 
 use crate::chunks::{CHUNK_CELLS, CHUNKS_MAX, Kind};
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};

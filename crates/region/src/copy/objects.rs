@@ -1,11 +1,13 @@
 //! Copies of [objects](crate::Object): what of them is more than their words.
 
-use super::Copying;
+use super::{Copying, Scan};
 use crate::bytes::{RUN, run_cells};
-use crate::heap::cells_of;
+use crate::heap::{Heap, cells_of};
 use crate::limit::Full;
+use crate::map::TABLE;
 use crate::object::{ARRAY, BYTES};
 use crate::reference::{Ref, tag};
+use crate::region::{Place, Region};
 
 impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// The scan where it meets something else than an expression: the prefix of a long one, or an object.
@@ -22,10 +24,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         match self.heap.word(object, 1).tag() {
             BYTES => self.scan_bytes(object),
             ARRAY => self.scan_words(at, length),
-            _ => {
-                self.scan_words(at, length)?;
-                self.scan_map(object)
-            }
+            _ => self.scan_map(object, length),
         }
     }
 
@@ -36,7 +35,11 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
 
     /// The index of a map is made when the keys are known, which is when its table was scanned. The table refers to the map,
     /// which was copied before: nothing else refers to the table.
-    fn scan_map(&mut self, object: Ref) -> Result<(), Full> {
+    fn scan_map(&mut self, object: Ref, length: usize) -> Result<(), Full> {
+        if self.heap.owner_of_table(object).is_none() {
+            return self.scan_words(object.payload(), TABLE);
+        }
+        self.scan_words(object.payload(), length)?;
         match self.heap.owner_of_table(object) {
             Some(map) => self.heap.index_copy(self.to, map),
             None => Ok(()),
@@ -51,5 +54,24 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         self.heap.chunks.copy_cells(run.cell(), to, cells);
         self.heap.set_word(object, RUN, run.at_cell(to));
         Ok(())
+    }
+}
+
+impl Heap {
+    /// Makes the indexes of all maps of a region anew, which no longer fit when cells were moved and references changed
+    /// otherwise than by a copy. Looks at every header of the region, and at every entry of a map.
+    pub fn reindex_maps(&mut self, region: &Region) {
+        let mut scan = Scan::from(Place::START);
+        while let Some(at) = scan.next(&region.expressions, self) {
+            let object = Ref::new(tag::EXPRESSION, at);
+            let header = self.word(object, 0).tag();
+            scan.at += if header == tag::IMMEDIATE_1 { 1 } else { cells_of(self.length_at(at)) as u32 };
+            if header == tag::IMMEDIATE_2
+                && let Some(map) = self.owner_of_table(object)
+                && self.is_table_of(object, map)
+            {
+                self.reindex(map);
+            }
+        }
     }
 }

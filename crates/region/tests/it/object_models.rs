@@ -30,7 +30,7 @@ fn key() -> impl Strategy<Value = Key> {
     prop_oneof![
         (0..40_u32).prop_map(Key::Small),
         (0..2_u32, 0..10_u64).prop_map(|(kind, bits)| Key::Number(kind, bits << 60 | bits)),
-        "[ab\0]{0,5}".prop_map(Key::Text),
+        "[ab\0]{0,3}([ab\0]{6})?".prop_map(Key::Text),
         prop::collection::vec(0..3_u8, 0..10).prop_map(Key::Buffer),
         (0..20_usize).prop_map(Key::Thing),
     ]
@@ -97,7 +97,11 @@ impl World {
             }
             Step::Get(key) => {
                 let word = self.word(&key)?;
-                assert_eq!(self.heap.map_get(self.map, word), self.values.get(&key).copied().map(small));
+                let value = self.values.get(&key).copied().map(small);
+                assert_eq!(self.heap.map_get(self.map, word), value);
+                if let Key::Text(text) = key {
+                    assert_eq!(self.heap.map_get_string(self.map, &text), value);
+                }
             }
             Step::Copy => self.copy()?,
         }

@@ -447,12 +447,14 @@ fn objects_have_notes() -> Result<(), Full> {
     Ok(())
 }
 
+type Make<'m> = dyn Fn(&mut Heap, &mut Region) -> Result<Ref, Full> + 'm;
+
 /// With ever more memory, what cannot be made leaves nothing, and what can be made is right.
 #[test]
 fn what_is_refused_leaves_nothing() {
     let elements: Vec<Ref> = (0..300).map(small).collect();
     let entries: Vec<(Ref, Ref)> = elements.iter().map(|element| (*element, *element)).collect();
-    let make: [(&str, &dyn Fn(&mut Heap, &mut Region) -> Result<Ref, Full>); 8] = [
+    let make: [(&str, &Make<'_>); 8] = [
         ("buffer", &|heap, region| heap.buffer(region, &[7; 2_000])),
         ("reserved buffer", &|heap, region| heap.reserve_buffer(region, 2_000)),
         ("array", &|heap, region| heap.array(region, &elements)),
@@ -547,5 +549,56 @@ fn warm_objects_ask_for_no_memory() -> Result<(), Full> {
     }
     let counted = allocation_counter::measure(|| round().expect("there is no limit"));
     assert_eq!(counted.count_total, 0);
+    Ok(())
+}
+
+/// Indexes that are made anew find what they found, entries that were removed and tables that were left among the cells.
+#[test]
+fn maps_are_indexed_anew() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let mut maps = Vec::new();
+    for length in [0, 1, 5, 100, 9_000] {
+        let map = heap.map(&mut region)?;
+        for at in 0..length {
+            let key = heap.expression(&mut region, &[small(at)])?;
+            heap.map_insert(&mut region, map, key, small(at))?;
+            if at % 3 == 0 {
+                heap.map_remove(map, key);
+            }
+        }
+        heap.string(&mut region, "between")?;
+        heap.array(&mut region, &[map; 9_000])?;
+        maps.push((map, heap.map_entries(map).collect::<Vec<(Ref, Ref)>>()));
+    }
+    heap.reindex_maps(&region);
+    for (map, entries) in maps {
+        assert!(heap.map_entries(map).eq(entries.iter().copied()));
+        assert!(entries.iter().all(|(key, value)| heap.map_get(map, *key) == Some(*value)));
+    }
+    heap.close(region);
+    Ok(())
+}
+
+/// Each cell is copied once, and nothing else is touched: cells are counted, not time.
+#[test]
+fn copies_of_objects_are_linear() -> Result<(), Full> {
+    for length in [10, 100, 1_000, 10_000, 100_000] {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        let elements: Vec<Ref> = (0..length).map(small).collect();
+        let list = heap.list(&mut region, &elements, small(0))?;
+        let array = heap.array(&mut region, &vec![list; elements.len()])?;
+        let entries: Vec<(Ref, Ref)> = elements.iter().map(|element| (*element, array)).collect();
+        let map = heap.map_of(&mut region, &entries)?;
+        let buffer = heap.buffer(&mut region, &vec![7; elements.len()])?;
+        let root = heap.expression(&mut region, &[map, buffer, array, list, map, buffer])?;
+        let mut to = heap.open();
+        copy(&mut heap, &region, &mut to, root)?;
+        let copied = heap.statistics().cells_copied;
+        heap.close(to);
+        heap.close(region);
+        assert_eq!(heap.statistics().cells_handed_out, 2 * copied);
+    }
     Ok(())
 }
