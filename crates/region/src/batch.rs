@@ -7,7 +7,7 @@
 //!
 //! The result is what making one by one gives, but for the order in which the parts lie in memory.
 
-use crate::chunks::{CHUNK_CELLS, CHUNKS_MAX};
+use crate::chunks::CHUNK_CELLS;
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX};
 use crate::object::{ARRAY, cells_with_prefix};
@@ -280,7 +280,9 @@ impl Heap {
         let cells = things.saturating_mul(cells as u64).min(usize::MAX as u64) as usize;
         match self.take(region, cells) {
             Ok(at) => Ok(Some(at)),
-            Err(full) if cells <= CHUNK_CELLS as usize || cells > (CHUNKS_MAX * CHUNK_CELLS) as usize => Err(full),
+            Err(full) if cells <= CHUNK_CELLS as usize || !self.chunks.could_hold(&region.expressions, cells) => {
+                Err(full)
+            }
             Err(_) => {
                 self.chunks.forgive();
                 Ok(None)

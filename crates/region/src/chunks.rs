@@ -143,6 +143,12 @@ impl Chunks {
         Full::new(limit, chunks)
     }
 
+    /// Whether the limit leaves a lane so many cells, wherever they may lie.
+    pub(crate) fn could_hold(&self, lane: &Lane, cells: usize) -> bool {
+        let free = u64::from(self.limit.saturating_sub(self.live_count())) * u64::from(CHUNK_CELLS);
+        cells as u64 <= free + u64::from(lane.room())
+    }
+
     /// Takes the last failure back, where another way was found.
     pub(crate) fn forgive(&mut self) {
         self.failures -= 1;
