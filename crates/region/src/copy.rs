@@ -94,6 +94,9 @@ pub struct Copying<'h, F> {
     counted: u64,
     expressions: Scan,
     variables: Scan,
+    /// Behind the expressions whose maps have their indexes.
+    indexed: Scan,
+    met_map: bool,
 }
 
 /// What is copied.
@@ -156,7 +159,8 @@ impl Heap {
         let start = self.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
         let counted = self.given(to);
-        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables })
+        let (indexed, met_map) = (expressions, false);
+        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables, indexed, met_map })
     }
 }
 
@@ -188,6 +192,9 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
+        if self.met_map && result.is_ok() {
+            self.index_maps();
+        }
         self.count();
         result.map_err(|full| self.abandon(full))
     }
@@ -348,6 +355,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         self.heap.scratch.begin();
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
+        (self.indexed, self.met_map) = (self.expressions, false);
         full
     }
 }

@@ -35,6 +35,8 @@ pub struct Heap {
     pub(crate) scratch: Scratch,
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     handed_out: u64,
+    /// Whether there ever was a map, whose index depends on where keys lie.
+    pub(crate) maps_made: bool,
 }
 
 impl Default for Heap {
@@ -46,7 +48,7 @@ impl Default for Heap {
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
     pub fn new() -> Heap {
-        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0 }
+        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0, maps_made: false }
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].

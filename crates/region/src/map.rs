@@ -113,6 +113,7 @@ impl Heap {
     /// Writes an empty table from a cell on, and empties the index.
     fn write_table(&mut self, at: u32, bits: u32, index: u32, map: Ref) -> Ref {
         let length = table_length(bits);
+        self.maps_made = true;
         let table = self.write_prefix(at, length);
         let first = table.payload() as usize * 2;
         let header = self.chunks.words[first];
@@ -404,11 +405,11 @@ impl Heap {
         self.word(map, TABLE) == table
     }
 
-    /// Gives a map whose table was copied an index of its own.
-    pub(crate) fn index_copy(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
+    /// Gives the copy of a map an index of its own, which is yet to be filled.
+    pub(crate) fn take_index(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
         let index = self.take_run(region, index_cells(self.layout(map).bits))?;
         self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
-        self.reindex(map);
+        self.maps_made = true;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::limit::Full;
 use crate::map::TABLE;
 use crate::object::{ARRAY, BYTES};
 use crate::reference::{Ref, tag};
-use crate::region::{Place, Region};
+use crate::region::{Lane, Mark, Region};
 
 impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// The scan where it meets something else than an expression: the prefix of a long one, or an object.
@@ -33,17 +33,21 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         (first..first + length).try_for_each(|word| self.scan_word(word))
     }
 
-    /// The index of a map is made when the keys are known, which is when its table was scanned. The table refers to the map,
-    /// which was copied before: nothing else refers to the table.
+    /// Of a map, the index is made anew when all its keys are copied and scanned. A table refers to its map, which was copied
+    /// before: nothing else refers to a table.
     fn scan_map(&mut self, object: Ref, length: usize) -> Result<(), Full> {
-        if self.heap.owner_of_table(object).is_none() {
-            return self.scan_words(object.payload(), TABLE);
+        if self.heap.owner_of_table(object).is_some() {
+            return self.scan_words(object.payload(), length);
         }
-        self.scan_words(object.payload(), length)?;
-        match self.heap.owner_of_table(object) {
-            Some(map) => self.heap.index_copy(self.to, map),
-            None => Ok(()),
-        }
+        self.scan_words(object.payload(), TABLE)?;
+        self.met_map = true;
+        self.heap.take_index(self.to, object)
+    }
+
+    /// Makes the indexes of the maps that were scanned since the last time.
+    #[cold]
+    pub(super) fn index_maps(&mut self) {
+        self.heap.reindex_from(&mut self.indexed, &self.to.expressions);
     }
 
     /// A run is referred to by one object only, so it is copied when that is.
@@ -58,11 +62,19 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
 }
 
 impl Heap {
-    /// Makes the indexes of all maps of a region anew, which no longer fit when cells were moved and references changed
-    /// otherwise than by a copy. Looks at every header of the region, and at every entry of a map.
-    pub fn reindex_maps(&mut self, region: &Region) {
-        let mut scan = Scan::from(Place::START);
-        while let Some(at) = scan.next(&region.expressions, self) {
+    /// Whether a map was ever made in this heap, by hand or by a copy. If not, there is nothing to index.
+    pub fn has_maps(&self) -> bool {
+        self.maps_made
+    }
+
+    /// Makes the indexes of the maps that a region made after a mark anew: for an owner that has moved cells, or replaced
+    /// keys, otherwise than by a copy. Looks at every header since the mark, and at every entry of a map.
+    pub fn reindex_maps(&mut self, region: &Region, since: Mark) {
+        self.reindex_from(&mut Scan::from(since.expressions), &region.expressions);
+    }
+
+    fn reindex_from(&mut self, scan: &mut Scan, lane: &Lane) {
+        while let Some(at) = scan.next(lane, self) {
             let object = Ref::new(tag::EXPRESSION, at);
             let header = self.word(object, 0).tag();
             scan.at += if header == tag::IMMEDIATE_1 { 1 } else { cells_of(self.length_at(at)) as u32 };

@@ -571,7 +571,7 @@ fn maps_are_indexed_anew() -> Result<(), Full> {
         heap.array(&mut region, &[map; 9_000])?;
         maps.push((map, heap.map_entries(map).collect::<Vec<(Ref, Ref)>>()));
     }
-    heap.reindex_maps(&region);
+    heap.reindex_maps(&region, Mark::START);
     for (map, entries) in maps {
         assert!(heap.map_entries(map).eq(entries.iter().copied()));
         assert!(entries.iter().all(|(key, value)| heap.map_get(map, *key) == Some(*value)));
@@ -600,5 +600,41 @@ fn copies_of_objects_are_linear() -> Result<(), Full> {
         heap.close(region);
         assert_eq!(heap.statistics().cells_handed_out, 2 * copied);
     }
+    Ok(())
+}
+
+/// Each scan of a copy leaves its maps complete, and what an earlier one has completed stays so.
+#[test]
+fn maps_are_complete_scan_by_scan() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    assert!(!heap.has_maps());
+    let mut region = heap.open();
+    let mut maps: Vec<Ref> = Vec::new();
+    for at in 0..200 {
+        let name = heap.string(&mut region, &format!("number {at}"))?;
+        let mut entries = vec![(name, small(at))];
+        entries.extend(maps.iter().rev().step_by(7).map(|map| (*map, name)));
+        maps.push(heap.map_of(&mut region, &entries)?);
+    }
+    let mut to = heap.open();
+    let mut copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign)?;
+    let mut copies = Vec::new();
+    for map in &maps {
+        copies.push(copying.root(*map)?);
+        copying.scan()?;
+        copying.scan()?;
+    }
+    heap.close(region);
+    let other = overwrite(&mut heap)?;
+    for (at, copy) in copies.iter().enumerate() {
+        assert_eq!(heap.map_get_string(*copy, &format!("number {at}")), Some(small(at as u32)));
+        let (name, _) = heap.map_entries(*copy).next().expect("there is one");
+        let earlier: Vec<Ref> = copies[..at].iter().rev().step_by(7).copied().collect();
+        assert_eq!(heap.map_length(*copy), earlier.len() + 1);
+        assert!(earlier.iter().all(|map| heap.map_get(*copy, *map) == Some(name)));
+    }
+    assert!(heap.has_maps());
+    heap.close(other);
+    heap.close(to);
     Ok(())
 }
