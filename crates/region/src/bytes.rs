@@ -211,14 +211,17 @@ impl<'h> Bytes<'h> {
 
 /// The same number for bytes that lie elsewhere.
 pub(crate) fn hash_slice(content: &[u8], mix: impl Fn(u64, u64) -> u64) -> u64 {
-    let eight = |content: &[u8]| {
-        let mut words = [ZERO; 2];
-        write_words(&mut words, content);
-        pair(words)
+    let eight = |[a, b, c, d, e, f, g, h]: [u8; 2 * WORD_BYTES]| {
+        pair([[a, b, c, d], [e, f, g, h]].map(|bytes| Ref::from_bits(u32::from_ne_bytes(bytes))))
     };
-    let (whole, rest) = content.as_chunks::<{ 2 * WORD_BYTES }>();
-    let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, eight(bytes)));
-    if rest.is_empty() { hash } else { mix(hash, eight(rest)) }
+    let (whole, rest) = content.as_chunks();
+    let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, eight(*bytes)));
+    if rest.is_empty() {
+        return hash;
+    }
+    let mut bytes = [0; 2 * WORD_BYTES];
+    bytes[..rest.len()].copy_from_slice(rest);
+    mix(hash, eight(bytes))
 }
 
 #[inline]
