@@ -3,6 +3,8 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
+//! [Strings and buffers](Heap::string), [arrays](Heap::array) and [maps](Heap::map) are made of the same cells, and
+//! [lists](Heap::list) and [trees](Heap::tree) as a whole.
 //!
 //! # How it works
 //!
@@ -17,6 +19,8 @@
 //!    that fills up again runs through the same memory in the same order.
 //! 5. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
+//! 6. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
+//!    raw data, if it has some, lies in the lane of numbers.
 //!
 //! # What it costs
 //!
@@ -40,18 +44,26 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![forbid(unsafe_code)]
 
+mod array;
+mod batch;
+mod bytes;
 mod chunks;
 mod copy;
 mod heap;
 mod limit;
+mod map;
+mod object;
 mod reference;
 mod region;
 mod statistics;
 mod stray;
 
+pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use heap::{Heap, Stamp};
-pub use limit::{Full, LENGTH_MAX, Limit};
+pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
+pub use map::Entries;
+pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use statistics::Statistics;

@@ -3,12 +3,15 @@
 //! 1. [`model`] runs generated programs against an obvious model.
 //! 2. [`basics`] shows each operation by example, [`sizes`] pins what others count on.
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
-//! 4. [`shapes`] and [`limits`] go to the ends of what there is.
+//! 4. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
+//! 5. [`shapes`] and [`limits`] go to the ends of what there is.
 #![forbid(unsafe_code)]
 
 mod basics;
 mod defects;
 mod limits;
 mod model;
+mod object_models;
+mod objects;
 mod shapes;
 mod sizes;
