@@ -105,8 +105,8 @@ impl Engine {
         self.run.finish()
     }
 
-    /// The same as the last thing that a process does: its memory is left to the system, which takes it back as a whole. To
-    /// free every atom of a large space would take as long as a sixth of making them.
+    /// The same as the last thing that a process does: its memory is left to the system, which takes it back as a whole,
+    /// instead of piece by piece.
     ///
     /// # Errors
     /// As [`Engine::finish`].
