@@ -116,7 +116,7 @@ impl Heap {
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
             let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
-            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, to, cells / SHARE_WITHIN) {
+            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
                 return Ok(self.left(from, report));
             }
             // That a limit was reached means that it came to more.
@@ -130,7 +130,7 @@ impl Heap {
             }
             Err(refused) => refused,
         };
-        match self.copy_some(roots, &region, to, u64::MAX) {
+        match self.copy_some(roots, &region, cells, to, u64::MAX) {
             Ok(Attempt::Copied(report)) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
             _ => Err(Refused { full, region }),
         }
@@ -147,16 +147,23 @@ impl Heap {
     ///
     /// After an error the other region is as it was, and so are the roots.
     pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        match self.copy_some(roots, from, to, u64::MAX)? {
+        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        match self.copy_some(roots, from, cells, to, u64::MAX)? {
             Attempt::Copied(report) => Ok(report),
             Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
         }
     }
 
-    /// Copies what roots lead to if it comes to at most so many cells.
-    fn copy_some(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region, most: u64) -> Result<Attempt, Full> {
+    /// Copies what roots lead to in a region of so many cells if it comes to at most so many.
+    fn copy_some(
+        &mut self,
+        roots: &mut [Ref],
+        from: &Region,
+        cells: u64,
+        to: &mut Region,
+        most: u64,
+    ) -> Result<Attempt, Full> {
         let met_foreign = Cell::new(false);
-        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
         let source = Source::new(self, from, Mark::START);
         let has_table = prepare(&self.chunks, &mut self.scratch, cells);
         let job = Job { roots, most, met_foreign: &met_foreign };
@@ -312,8 +319,11 @@ impl Job<'_> {
         to: &mut Region,
         way: Way,
     ) -> Result<Attempt, Full> {
+        if self.most == u64::MAX {
+            return self.copy(heap, origin, source, to, way);
+        }
         let (quota, copied) = (to.expressions.quota, heap.scratch.cells_copied);
-        // The most is exact to an expression; one that is longer than that is stopped by this.
+        // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
         let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks_of(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
         to.expressions.quota = within;
