@@ -3,7 +3,7 @@
 //! Within a heap, when the region closes ([`Heap::transmigrate`]):
 //!
 //! 1. It is copied, as long as the copy has at most one cell for every 16 that the region holds. So a small result is all
-//!    that stays of a large region, and the attempt costs less than a fifth of what filling the region has cost.
+//!    that stays of a large region, and the attempt costs less than a third of what filling the region has cost at least.
 //! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
 //!
 //! To a region of another heap ([`Heap::transmigrate_to`]):
@@ -14,7 +14,7 @@
 //!    region.
 //! 3. Otherwise everything that the roots lead to is copied.
 //!
-//! So no way takes more than twice the time of the better one. The figures are of decision 0011.
+//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0011.
 
 use std::cell::Cell;
 
@@ -88,8 +88,7 @@ impl Heap {
     /// it is now. What lies in other regions is shared. Sharing, cycles, bindings, labels, notes and the marks of references
     /// are kept; immediates stay as they are.
     ///
-    /// O(1), but for the attempt to copy: at most a sixteenth of what the region holds. The closed region is not written, and
-    /// nothing is made of it twice.
+    /// O(1), but for the attempt to copy: about a sixteenth of what the region holds, and nothing of regions below 2 KiB.
     ///
     /// Refused only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
     /// regions are as they were.
