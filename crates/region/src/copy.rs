@@ -13,6 +13,8 @@
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
+mod objects;
+
 use crate::chunks::{CHUNK_CELLS, Part};
 use crate::heap::{Heap, bits_in, cells_of, length_in, walk_in};
 use crate::limit::{Full, Limit};
@@ -104,6 +106,9 @@ pub struct Copying<'h, F, O = Here> {
     began: u64,
     expressions: Scan,
     variables: Scan,
+    /// Behind the expressions whose maps have their indexes.
+    indexed: Scan,
+    met_map: bool,
 }
 
 /// What is copied.
@@ -175,7 +180,22 @@ impl<'h, F, O> Copying<'h, F, O> {
         let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
         let counted = heap.given(to);
-        Copying { heap, origin, source, bound, to, foreign, start, counted, began: counted, expressions, variables }
+        let (indexed, met_map, began) = (expressions, false, counted);
+        Copying {
+            heap,
+            origin,
+            source,
+            bound,
+            to,
+            foreign,
+            start,
+            counted,
+            began,
+            expressions,
+            variables,
+            indexed,
+            met_map,
+        }
     }
 }
 
@@ -207,6 +227,9 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
+        if self.met_map && result.is_ok() {
+            self.index_maps();
+        }
         self.count();
         result.map_err(|full| self.abandon(full))
     }
@@ -215,6 +238,9 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);
+        if self.met_map && result == Ok(true) {
+            self.index_maps();
+        }
         self.count();
         result.map_err(|full| self.abandon(full))
     }
@@ -338,9 +364,8 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.chunks.words[at as usize * 2].tag() == tag::IMMEDIATE_1 {
-            self.expressions.at += 1;
-            return Ok(());
+        if self.heap.chunks.words[at as usize * 2].tag() != tag::IMMEDIATE_0 {
+            return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
         self.expressions.at += cells_of(length) as u32;
@@ -380,6 +405,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         self.origin.forget(self.heap);
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
+        (self.indexed, self.met_map) = (self.expressions, false);
     }
 }
 
@@ -447,6 +473,12 @@ struct Scan {
 impl Scan {
     fn from(place: Place) -> Scan {
         Scan { at: place.cursor(), end: place.end() }
+    }
+
+    /// The same from a place where the lane stood before: another one may have been joined behind it since.
+    fn since(place: Place, heap: &Heap) -> Scan {
+        let end = if place == Place::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
+        Scan { at: place.cursor(), end }
     }
 
     /// The next cell, unless the lane ends.

@@ -3,6 +3,8 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
+//! [Strings and buffers](Heap::string), [arrays](Heap::array) and [maps](Heap::map) are made of the same cells, and
+//! [lists](Heap::list) and [trees](Heap::tree) as a whole.
 //!
 //! # How it works
 //!
@@ -22,6 +24,8 @@
 //!    heap](Heap::transmigrate_to), copied with its chunks.
 //! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
 //!    watch over them, they are [scopes](Scope). Heaps that come and go are kept in the [pool] of a thread.
+//! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
+//!    raw data, if it has some, lies in the lane of numbers.
 //!
 //! # What it costs
 //!
@@ -46,10 +50,15 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![forbid(unsafe_code)]
 
+mod array;
+mod batch;
+mod bytes;
 mod chunks;
 mod copy;
 mod heap;
 mod limit;
+mod map;
+mod object;
 mod origin;
 pub mod pool;
 mod reference;
@@ -62,9 +71,12 @@ mod statistics;
 mod stray;
 mod transmigrate;
 
+pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use heap::{Heap, Stamp};
-pub use limit::{Full, LENGTH_MAX, Limit};
+pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
+pub use map::Entries;
+pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use regions::{Fate, Handle, HandleError, Regions};

@@ -13,7 +13,7 @@ use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, TAG_BITS, tag};
-use crate::region::{Lane, Place, Region};
+use crate::region::{Lane, Mark, Place, Region};
 use crate::transmigrate::{Report, Way};
 
 const KINDS: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
@@ -103,6 +103,10 @@ impl Heap {
         let Some(cells) = cells else { return Ok(None) };
         if roots.iter().any(|root| moves.reference(*root).is_none()) {
             return Ok(None);
+        }
+        if self.has_maps() {
+            target.maps_made = true;
+            target.reindex_maps(fresh, Mark::START);
         }
         for root in roots {
             *root = moves.reference(*root).unwrap_or(*root);

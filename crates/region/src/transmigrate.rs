@@ -14,7 +14,7 @@
 //!    region.
 //! 3. Otherwise everything that the roots lead to is copied.
 //!
-//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0011.
+//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0012.
 
 use std::cell::Cell;
 
@@ -296,6 +296,9 @@ impl Heap {
         let extents: Vec<(u32, u32)> = self.chunks.extents(&region.variables, since.variables).collect();
         for (start, end) in extents {
             self.chunks.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
+        }
+        if self.has_maps() {
+            self.reindex_maps(region, since);
         }
     }
 }

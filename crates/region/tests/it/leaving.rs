@@ -307,3 +307,76 @@ fn a_splice_beyond_the_limit_is_refused() -> Result<()> {
     heap.close(other);
     Ok(())
 }
+
+/// Strings, arrays and maps leave whole, by every way: what a map knew by where a key lay, it knows there.
+#[test]
+fn objects_leave_whole() -> Result<()> {
+    for way in 0..5 {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut to, mut far) = (heap.open(), heap.open(), other.open());
+        heap.map(&mut to)?;
+        other.string(&mut far, "something that was there before")?;
+        let map = heap.map(&mut region)?;
+        let mut keys = Vec::new();
+        for at in 0..500 {
+            let name = format!("key \0 {at}");
+            let key = match at % 5 {
+                0 => heap.string(&mut region, &name)?,
+                1 => heap.expression(&mut region, &[small(at), map])?,
+                2 => heap.number(&mut region, 0, u64::from(at))?,
+                3 => Ref::new(3, at),
+                _ => heap.variable(&mut region, at)?,
+            };
+            heap.map_insert(&mut region, map, key, small(at))?;
+            keys.push(key);
+        }
+        for at in (0..500).step_by(7) {
+            heap.map_remove(map, keys[at]);
+        }
+        let array = heap.array(&mut region, &keys)?;
+        let mut beside = heap.open();
+        heap.buffer(&mut beside, &[7; 1_000])?;
+        let long = heap.string(&mut region, &"a\0b".repeat(1_000))?;
+        let mut roots = [map, array, long];
+        let foreign = |reference: Ref| Ref::new(3, reference.payload() + 1_000);
+        let of = match way {
+            0 => {
+                heap.splice(region, &mut to)?;
+                &heap
+            }
+            1 => {
+                heap.copy_within(&mut roots, &region, &mut to)?;
+                heap.close(region);
+                &heap
+            }
+            2 => {
+                heap.copy_to(&mut roots, &mut other, &mut far, foreign)?;
+                &other
+            }
+            3 => {
+                let report = heap.relocate_to(&mut roots, &region, &mut other, &mut far, foreign)?;
+                assert_eq!(report.map(|report| report.way), Some(Way::Relocated));
+                &other
+            }
+            _ => {
+                heap.transmigrate_to(&mut roots, region, &mut other, &mut far, foreign)?;
+                &other
+            }
+        };
+        let [map, array, long] = roots;
+        let shift = if way > 1 { 1_000 } else { 0 };
+        assert_eq!(of.bytes(long).to_text(), Some("a\0b".repeat(1_000)));
+        for (at, key) in of.array_elements(array).iter().enumerate() {
+            let value = (at % 7 != 0).then_some(small(at as u32));
+            assert_eq!(of.map_get(map, *key), value, "{way}: key {at}");
+            match at % 5 {
+                0 => assert_eq!(of.map_get_string(map, &format!("key \0 {at}")), value),
+                1 => assert_eq!(of.child(*key, 1), map),
+                2 => assert_eq!(of.number_bits(*key), at as u64),
+                3 => assert_eq!(key.payload() as usize, at + shift),
+                _ => assert_eq!(of.label(*key) as usize, at),
+            }
+        }
+    }
+    Ok(())
+}

@@ -5,7 +5,8 @@
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
 //! 4. [`leaving`] is what becomes of what outlives its region.
 //! 5. [`handles`] is what keeps regions: tables, scopes, the pool of a thread.
-//! 6. [`shapes`] and [`limits`] go to the ends of what there is.
+//! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
+//! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 #![forbid(unsafe_code)]
 
 mod basics;
@@ -14,5 +15,7 @@ mod handles;
 mod leaving;
 mod limits;
 mod model;
+mod object_models;
+mod objects;
 mod shapes;
 mod sizes;
