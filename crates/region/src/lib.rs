@@ -21,7 +21,7 @@
 //! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced, copied, or, for [another
 //!    heap](Heap::transmigrate_to), copied with its chunks.
 //! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
-//!    watch over them, they are [scopes](Scope). Heaps that come and go are kept in the [pool] of a thread.
+//!    watch over them, they are [scopes](RegionScope). Heaps that come and go are kept in the [pool] of a thread.
 //!
 //! # What it costs
 //!
@@ -67,8 +67,8 @@ pub use heap::{Heap, Stamp};
 pub use limit::{Full, LENGTH_MAX, Limit};
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
-pub use regions::{Fate, Handle, HandleError, Regions};
-pub use scope::{Scope, Term, Variable};
-pub use splice::Refused;
+pub use regions::{Fate, HandleError, RegionHandle, Regions};
+pub use scope::{RegionScope, Term, Variable};
+pub use splice::StillOpen;
 pub use statistics::{Escapes, Statistics};
 pub use transmigrate::{Report, Way};
