@@ -26,9 +26,9 @@
 //! # What it costs
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
-//! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in that. A region wastes
-//! at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind which a region was joined. Memory that was got from the system
-//! is kept until the heap is dropped.
+//! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
+//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
+//! which a region was joined. Memory that was got from the system is kept until the heap is dropped.
 //!
 //! # What never happens
 //!
