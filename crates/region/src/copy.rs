@@ -46,7 +46,7 @@ impl Scratch {
     }
 
     /// A stamp that no entry has.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {
             self.entries.fill(0);
             self.stamp = 0;
@@ -55,7 +55,7 @@ impl Scratch {
     }
 
     /// Makes the table long enough for so many cells.
-    fn grow(&mut self, cells: usize) -> bool {
+    pub(crate) fn grow(&mut self, cells: usize) -> bool {
         let missing = cells.saturating_sub(self.entries.len());
         if self.entries.try_reserve_exact(missing).is_err() {
             return false;
@@ -67,13 +67,13 @@ impl Scratch {
     }
 
     #[inline]
-    fn get(&self, cell: u32) -> Option<u32> {
+    pub(crate) fn get(&self, cell: u32) -> Option<u32> {
         let entry = *self.entries.get(cell as usize)?;
         (entry >> 32 == u64::from(self.stamp)).then_some(entry as u32)
     }
 
     #[inline]
-    fn set(&mut self, cell: u32, to: u32) {
+    pub(crate) fn set(&mut self, cell: u32, to: u32) {
         self.entries[cell as usize] = u64::from(self.stamp) << 32 | u64::from(to);
     }
 }

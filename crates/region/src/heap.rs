@@ -131,7 +131,7 @@ impl Heap {
 
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
-    fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
+    pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
         let before = lane.place;
         let at = self.chunks.extend(lane, kind, cells as u32)?;
         self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());

@@ -38,20 +38,24 @@
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
 //! machine (1983); that regions serve an evaluation with results copied or moved out of them was taken from the RC-G runtime
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod chunks;
 mod copy;
+mod frozen;
 mod heap;
 mod limit;
 mod reference;
 mod region;
 mod statistics;
 mod stray;
+mod tether;
 
 pub use copy::{Bound, Copying};
+pub use frozen::{Frozen, Unfrozen};
 pub use heap::{Heap, Stamp};
 pub use limit::{Full, LENGTH_MAX, Limit};
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use statistics::Statistics;
+pub use tether::{Handle, LocalTether, NoReader, Reader, Reading, Refused, Tether, reclaim};
