@@ -1,21 +1,23 @@
 //! Announcements: how a reader keeps a region without a read-modify-write.
 //!
-//! A reader has a place of its own, which only it writes and everybody may look at. It holds what is being read, or zero.
+//! A reader has a place of its own, which only it writes and everybody may look at. It holds what is being read, or was read
+//! last, or zero.
 //!
 //! 1. To start, the reader *announces* what it wants to read, and only then looks whether it is still open. If not, it
-//!    withdraws.
+//!    withdraws. If that is announced already it only looks: what is announced is kept.
 //! 2. Whoever is to destroy has closed before, and only then looks at all announcements. If one names what is to be
 //!    destroyed, that is put off.
+//! 3. A reader that ends leaves its announcement standing, until it announces something else or rests.
 //!
-//! Between the two steps of each lies a sequentially consistent fence, and one of the two fences comes first. If it is the
-//! reader's, the other party sees the announcement. Otherwise the reader sees that the word is closed. Both may be the case,
-//! never neither. A reader that ends writes zero; whoever looks next destroys.
+//! Between the two steps of each party lies a sequentially consistent fence, and one of the two fences comes first. If it is
+//! the reader's, the other party sees the announcement. Otherwise the reader sees that the word is closed. Both may be the
+//! case, never neither.
 //!
 //! The idea is that of hazard pointers (M. M. Michael, *Hazard pointers: safe memory reclamation for lock-free objects*,
 //! 2004), with a closed bit in place of the pointer that is read again.
 //!
-//! Cost: a store, a fence, a load to start, a store to end. What is put off is bounded by the number of readers, since each
-//! announces one region.
+//! Cost: two loads to start what was read last, a store, a fence and a load to start something else, nothing to end. What is
+//! put off is bounded by the number of readers, since each announces one region.
 //!
 //! This file is compiled a second time by the tests, with loom's atomic numbers.
 
@@ -39,19 +41,21 @@ impl Announcement {
     #[inline]
     pub(crate) fn start(&self, name: u64, word: &Word, of: u32) -> Result<(), Refused> {
         debug_assert!(name != Announcement::NOTHING);
-        self.0.store(name, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        if self.0.load(Ordering::Relaxed) != name {
+            // Release: what this reader read until now was read before another party destroys it.
+            self.0.store(name, Ordering::Release);
+            fence(Ordering::SeqCst);
+        }
         let open = word.check(of);
         if open.is_err() {
-            self.end();
+            self.rest();
         }
         open
     }
 
-    /// Ends what was announced, if anything was.
-    #[inline]
-    pub(crate) fn end(&self) {
-        // Release: what this reader read was read before another party destroys.
+    /// Withdraws what was announced, if anything was. For the owner of the place, which reads nothing at the time.
+    pub(crate) fn rest(&self) {
+        // Release: as above.
         self.0.store(Announcement::NOTHING, Ordering::Release);
     }
 

@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::announcement::{Announcement, look};
 use super::slab::{NoPlace, Slab};
-use super::word::{Refused, Then, Word};
+use super::word::{Failed, Refused, Then, Word};
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
@@ -83,15 +83,14 @@ pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
     reclaim();
     loop {
         let place = PLACES.take(Place::new)?;
-        let Some(generation) = place.word.next() else {
+        if place.word.next().is_none() {
             // Its generations are used up: it is never given back, and so never taken again.
             continue;
-        };
+        }
         // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
         // word is closed with a count of 0: no guard of it exists, and none can begin before it is opened below.
         unsafe { *place.content.get() = Some(content) };
-        place.word.open(generation);
-        let handle = Handle { place, name: name(place.number, generation) };
+        let handle = Handle { place, name: name(place.number, place.word.open()) };
         return Ok(Tether { handle });
     }
 }
@@ -102,24 +101,35 @@ fn name(number: u32, generation: u32) -> u64 {
 
 /// Does what the word said.
 #[inline]
-fn settle(handle: Handle, then: Then) {
+fn settle(place: &'static Place, then: Then) {
     if then == Then::Destroy {
-        retire(handle);
+        retire(place);
     }
+}
+
+/// Starts a tether. One that may not stay may have to do what the last one would have done.
+#[inline]
+fn start(handle: Handle) -> Result<(), Refused> {
+    handle.place.word.start(handle.generation()).map_err(|Failed { refused, then }| {
+        settle(handle.place, then);
+        refused
+    })
 }
 
 /// Destroys what nobody may tether any more and no tether holds, now or when no reader announces it.
 #[cold]
-fn retire(handle: Handle) {
+fn retire(place: &'static Place) {
     reclaim();
     look();
-    if announced().any(|announced| announced == handle.name) {
+    // Nobody opens it again before it was destroyed here.
+    let name = name(place.number, place.word.generation());
+    if announced().any(|announced| announced == name) {
         let mut list = put_off();
-        list.push(handle.place);
+        list.push(place);
         PUT_OFF_COUNT.store(list.len(), Ordering::Relaxed);
     } else {
         // SAFETY: the word said to destroy to this party alone, and no announcement was seen since.
-        unsafe { destroy(handle.place) };
+        unsafe { destroy(place) };
     }
 }
 
@@ -191,7 +201,7 @@ impl Handle {
     /// Costs an atomic read-modify-write, as cloning an `Arc` does.
     #[inline]
     pub fn tether(self) -> Result<Tether, Refused> {
-        self.place.word.start(self.generation())?;
+        start(self)?;
         Ok(Tether { handle: self })
     }
 
@@ -207,7 +217,7 @@ impl Handle {
                 entry.count.set(entry.count.get().checked_add(1).ok_or(Refused::TooMany)?);
                 return Ok(LocalTether { handle: self, counted: true, stays: PhantomData });
             }
-            self.place.word.start(self.generation())?;
+            start(self)?;
             let counted = entry.name.get() == Announcement::NOTHING;
             if counted {
                 entry.name.set(self.name);
@@ -222,7 +232,7 @@ impl Handle {
     /// Refused if somebody has closed it before.
     pub fn close(self) -> Result<(), Refused> {
         let then = self.place.word.close(self.generation())?;
-        settle(self, then);
+        settle(self.place, then);
         Ok(())
     }
 
@@ -285,7 +295,7 @@ impl Tether {
 impl Drop for Tether {
     #[inline]
     fn drop(&mut self) {
-        settle(self.handle, self.handle.place.word.end());
+        settle(self.handle.place, self.handle.place.word.end());
     }
 }
 
@@ -327,7 +337,7 @@ impl Drop for LocalTether {
     fn drop(&mut self) {
         let last = !self.counted || LOCAL.with(|local| local.entry(self.handle).end());
         if last {
-            settle(self.handle, self.handle.place.word.end());
+            settle(self.handle.place, self.handle.place.word.end());
         }
     }
 }
@@ -372,11 +382,12 @@ impl Entry {
     }
 }
 
-/// A place from which one thread at a time reads frozen regions without a read-modify-write.
+/// Reads frozen regions, one at a time, without a read-modify-write.
 ///
-/// Faster to start and to end than a [`Tether`], at a price: a region that is closed while a reader reads it is given back not
-/// when the reader ends but when somebody next freezes, closes, ends a last tether, drops a reader or calls [`reclaim`]. After
-/// each of these, no more closed regions are kept than there are readers.
+/// Faster to start and to end than a [`Tether`], at a price: a region that is closed is given back later if a reader has read it
+/// last. It waits until that reader reads another one, [rests](Reader::rest) or is dropped, and then until somebody freezes,
+/// closes, ends a last tether, drops a reader or calls [`reclaim`]. After each of these, no more closed regions are kept than
+/// there are readers.
 ///
 /// ```
 /// use region::{Bound, Heap, Reader, Ref, tag};
@@ -417,20 +428,24 @@ impl Reader {
         Ok(Reader { place })
     }
 
-    /// Reads a region, until what this gives is dropped.
+    /// Reads a region. It is kept while what this gives is there, and until the reader goes on or rests.
     ///
-    /// Costs a store, a fence and a load.
+    /// Costs two loads if it is what was read last, otherwise a store, a fence and a load.
     #[inline]
     pub fn read(&mut self, handle: Handle) -> Result<Reading<'_>, Refused> {
         self.place.announcement.start(handle.name, &handle.place.word, handle.generation())?;
-        Ok(Reading { reader: self, handle })
+        Ok(Reading { handle, reader: PhantomData })
+    }
+
+    /// Lets go of what was read last, for a reader that may not read again soon.
+    pub fn rest(&mut self) {
+        self.place.announcement.rest();
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // What was read may have been forgotten rather than dropped.
-        self.place.announcement.end();
+        self.place.announcement.rest();
         READERS.give_back(self.place.number);
         reclaim();
     }
@@ -457,11 +472,11 @@ impl fmt::Display for NoReader {
 impl std::error::Error for NoReader {}
 
 /// Reads a frozen region as a [`Heap`], for a [`Reader`].
-#[must_use = "a reading ends when it is dropped"]
 #[derive(Debug)]
 pub struct Reading<'r> {
-    reader: &'r mut Reader,
     handle: Handle,
+    /// The reader announces nothing else meanwhile.
+    reader: PhantomData<&'r mut Reader>,
 }
 
 impl Reading<'_> {
@@ -474,13 +489,6 @@ impl Reading<'_> {
     pub(crate) fn content(&self) -> &Content {
         // SAFETY: the reader has announced this region, has then found it open, and announces nothing else while this lives.
         unsafe { self.handle.place.content() }
-    }
-}
-
-impl Drop for Reading<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.reader.place.announcement.end();
     }
 }
 
@@ -529,7 +537,7 @@ mod tests {
         let word = Word::new();
         word.use_up();
         assert_eq!(word.next(), None);
-        assert_eq!(word.start(u32::MAX), Err(Refused::Closed));
-        assert_eq!(word.start(0), Err(Refused::Stale));
+        assert_eq!(word.start(u32::MAX).map_err(|failed| failed.refused), Err(Refused::Closed));
+        assert_eq!(word.start(0).map_err(|failed| failed.refused), Err(Refused::Stale));
     }
 }
