@@ -40,6 +40,7 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
+mod arena;
 mod chunks;
 mod copy;
 mod frozen;
@@ -51,6 +52,7 @@ mod statistics;
 mod stray;
 mod tether;
 
+pub use arena::{Arena, ArenaFull, ArenaMark, ArenaStatistics, NotHere, Scope};
 pub use copy::{Bound, Copying};
 pub use frozen::{Frozen, Unfrozen};
 pub use heap::{Heap, Stamp};
