@@ -1,10 +1,10 @@
 //! An arena for values of any type: each is made at the end, and all are given back at once.
 //!
-//! 1. An arena is a list of chunks. Values are made from the end of the current chunk towards its start.
-//! 2. To make one is to compare and to lower a cursor, which is kept at a multiple of eight.
+//! 1. An arena is a list of chunks. Values are made one behind the other in the current chunk.
+//! 2. To make one is to compare and to advance what is used of the chunk, which is kept at a multiple of eight.
 //! 3. If the chunk is full, a chunk that was kept from before a reset goes on, the first that is large enough. Otherwise a
-//!    new one is taken: twice as large as the last, at most 64 KiB, but as large as what is to be made in it, and no larger
-//!    than the limit allows.
+//!    new one is taken: twice as large as the last, at most 64 KiB or an eighth of what there is, but as large as what is to
+//!    be made in it, and no larger than the limit allows.
 //! 4. A reset goes back to the first chunk and keeps them all. An arena that is dropped gives them to the pool of its thread,
 //!    from which the next arena takes them.
 //!
@@ -15,7 +15,7 @@
 //! - No limit is exceeded and then noticed: it bounds the bytes of chunks, headers included, whether they are used or not.
 //! - Nothing is moved, and nothing is read that was not written.
 //!
-//! Cost: about a nanosecond a value. An empty arena has no memory and costs nothing. A chunk has a header of 32 bytes.
+//! Cost: about a nanosecond a value. An empty arena has no memory and costs nothing. A chunk has a header of 48 bytes.
 //!
 //! The idea is old (D. T. Ross, *The AED free storage package*, 1967); what it looks like in Rust was learned from the crates
 //! bumpalo, typed-arena and bump-scope, and from what their users ask for.
@@ -31,11 +31,11 @@ use std::fmt;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
 
-use chunk::{CHUNK_ALIGN, Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN};
+use chunk::{Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
 pub use limit::ArenaFull;
 pub use scope::Scope;
 
-/// What the cursor is a multiple of.
+/// What the bytes used of a chunk are a multiple of.
 const UNIT: usize = 8;
 
 /// Memory for values of any type, all of which is given back at once. See the module.
@@ -65,18 +65,9 @@ const UNIT: usize = 8;
 /// *one += 1;
 /// ```
 pub struct Arena {
-    /// The lowest byte in use of the current chunk.
-    cursor: Cell<*mut u8>,
-    /// The lowest byte of the current chunk.
-    start: Cell<*mut u8>,
-    /// The chunk in which values are made; none before the first.
-    current: Cell<Option<Chunk>>,
-    /// The chunks, in the order in which they are filled. Those behind the current one are empty.
-    first: Cell<Option<Chunk>>,
-    /// Bytes of all chunks.
-    held: Cell<usize>,
+    /// The chunk in which values are made. Those in front of it in its list were left, those behind it are kept for later.
+    current: Cell<Chunk>,
     limit: usize,
-    failures: Cell<u64>,
 }
 
 // SAFETY: what an arena points to is its own. Values in it that may not go to another thread can be reached only through
@@ -86,9 +77,9 @@ unsafe impl Send for Arena {}
 /// Where an arena stood. It means nothing for another arena.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArenaMark {
-    /// The address of the current chunk's first byte; 0 for none.
+    /// The address of the current chunk; 0 for none.
     chunk: usize,
-    cursor: usize,
+    used: usize,
 }
 
 /// The mark is of another arena, or of what was given back since it was made.
@@ -115,12 +106,10 @@ pub struct ArenaStatistics {
     pub bytes_wasted: usize,
     /// Bytes that are left of the current chunk, and those of the chunks that are kept for later.
     pub bytes_free: usize,
-    /// Bytes of all chunks, their headers of 32 bytes included: what the limit bounds.
+    /// Bytes of all chunks, their headers of 48 bytes included: what the limit bounds.
     pub bytes_held: usize,
     /// How many chunks there are.
     pub chunks: usize,
-    /// How often something was refused.
-    pub failures: u64,
 }
 
 impl Default for Arena {
@@ -136,19 +125,10 @@ impl Arena {
         Arena::with_limit(usize::MAX)
     }
 
-    /// An arena whose chunks take at most so many bytes, headers of 32 bytes each included.
+    /// An arena whose chunks take at most so many bytes, headers of 48 bytes each included.
     #[inline]
     pub const fn with_limit(bytes: usize) -> Arena {
-        let nowhere = ptr::without_provenance_mut(UNIT);
-        Arena {
-            cursor: Cell::new(nowhere),
-            start: Cell::new(nowhere),
-            current: Cell::new(None),
-            first: Cell::new(None),
-            held: Cell::new(0),
-            limit: bytes,
-            failures: Cell::new(0),
-        }
+        Arena { current: Cell::new(Chunk::NOTHING), limit: bytes }
     }
 
     /// Sets how many bytes the chunks may take. What is there stays, even above the limit.
@@ -159,23 +139,26 @@ impl Arena {
     /// Gives back all values, and keeps all chunks for the next ones.
     #[inline]
     pub fn reset(&mut self) {
-        self.go_to(None, 0);
+        self.go_to_start();
     }
 
     /// Gives the chunks that are kept for later to the pool of this thread.
     pub fn trim(&mut self) {
-        let kept = self.next();
-        match self.current.get() {
-            Some(current) => current.cut(),
-            None => self.first.set(None),
+        let Some(current) = self.current() else { return };
+        if current == current.first() && current.used() == HEADER_BYTES {
+            *self = Arena::with_limit(self.limit);
+            return;
         }
-        self.give(kept);
+        while let Some(chunk) = current.take_next() {
+            // SAFETY: nothing in it is in use, and it is in no list but its own.
+            unsafe { chunk.give_list() };
+        }
     }
 
     /// Where the arena stands.
     pub fn mark(&self) -> ArenaMark {
-        let chunk = self.current.get().map_or(0, |chunk| chunk.start().addr());
-        ArenaMark { chunk, cursor: self.cursor.get().addr() }
+        let (chunk, used) = (self.current().map_or(0, |chunk| chunk.at(0).addr()), self.current.get().used());
+        ArenaMark { chunk, used }
     }
 
     /// Gives back what was made since a mark. Costs a step for each chunk that was begun since.
@@ -186,36 +169,28 @@ impl Arena {
             self.reset();
             return Ok(());
         }
-        let mut chunk = self.current.get();
-        while let Some(candidate) = chunk.filter(|chunk| chunk.start().addr() != mark.chunk) {
+        let mut chunk = self.current();
+        while let Some(candidate) = chunk.filter(|chunk| chunk.at(0).addr() != mark.chunk) {
             chunk = candidate.previous();
         }
-        let chunk = chunk.ok_or(NotHere)?;
-        let left = mark.cursor.wrapping_sub(mark.chunk);
-        let reached = if Some(chunk) == self.current.get() { self.left() } else { chunk.left() };
-        if left < reached || left > chunk.end().addr() - mark.chunk {
-            return Err(NotHere);
-        }
-        self.go_to(Some(chunk), left);
+        let chunk = chunk.filter(|chunk| mark.used <= chunk.used()).ok_or(NotHere)?;
+        self.go_to(chunk, mark.used);
         Ok(())
     }
 
     /// What the arena holds. Costs a step for each chunk.
     pub fn statistics(&self) -> ArenaStatistics {
-        let (bytes_held, failures) = (self.held.get(), self.failures.get());
-        let mut statistics = ArenaStatistics { bytes_held, failures, ..ArenaStatistics::default() };
-        let (mut chunk, mut is_used) = (self.first.get(), self.current.get().is_some());
+        let mut statistics = ArenaStatistics::default();
+        let Some(current) = self.current() else { return statistics };
+        statistics.bytes_held = current.held();
+        let (mut chunk, mut is_used) = (Some(current.first()), true);
         while let Some(at) = chunk {
-            let (all, is_current) = (at.size() - HEADER_BYTES, Some(at) == self.current.get());
-            let left = if is_current { self.left() } else { at.left() };
+            let used = if is_used { at.used() } else { HEADER_BYTES };
+            let is_left = is_used && at != current;
             statistics.chunks += 1;
-            match (is_used, is_current) {
-                (false, _) => statistics.bytes_free += all,
-                (true, true) => statistics.bytes_free += left,
-                (true, false) => statistics.bytes_wasted += left,
-            }
-            statistics.bytes_used += if is_used { all - left } else { 0 };
-            (chunk, is_used) = (at.next(), is_used && !is_current);
+            statistics.bytes_used += used - HEADER_BYTES;
+            *(if is_left { &mut statistics.bytes_wasted } else { &mut statistics.bytes_free }) += at.size() - used;
+            (chunk, is_used) = (at.next(), is_left);
         }
         statistics
     }
@@ -321,7 +296,7 @@ impl Arena {
         mut make: impl FnMut(usize) -> T,
     ) -> Result<&mut [T], ArenaFull> {
         const { assert!(!needs_drop::<T>(), "nothing in an arena is dropped: wrap the values in ManuallyDrop") };
-        let layout = Layout::array::<T>(length).map_err(|_| self.refuse(ArenaFull::Size))?;
+        let layout = Layout::array::<T>(length).map_err(|_| ArenaFull::Size)?;
         let place = self.try_alloc_layout(layout)?.cast::<T>();
         for at in 0..length {
             let value = make(at);
@@ -359,131 +334,147 @@ impl Arena {
         if layout.size() == 0 {
             return Ok(NonNull::without_provenance(nonzero_align(layout)));
         }
-        let place = match self.bump(layout) {
-            Some(place) => place,
-            None => self.grow(layout)?,
-        };
-        debug_assert!(place.addr() % layout.align() == 0 && !place.is_null());
-        // SAFETY: it lies in a chunk, which is not at address 0.
-        Ok(unsafe { NonNull::new_unchecked(place) })
+        match self.bump(layout) {
+            // SAFETY: it lies in a chunk, which is not at address 0.
+            Some(place) => Ok(unsafe { NonNull::new_unchecked(place) }),
+            None => NonNull::new(self.grow(layout)).ok_or_else(|| self.why(layout)),
+        }
     }
 
-    /// Lowers the cursor, if the current chunk has room. The layout is not empty.
+    /// The current chunk, if there is one.
+    #[inline]
+    fn current(&self) -> Option<Chunk> {
+        let current = self.current.get();
+        (current != Chunk::NOTHING).then_some(current)
+    }
+
+    /// Takes the next bytes of the current chunk, if it has room. The layout is not empty.
     #[inline]
     fn bump(&self, layout: Layout) -> Option<*mut u8> {
-        let cursor = self.cursor.get();
-        let (left, size) = (self.left(), rounded(layout.size()));
-        if size > left {
+        let chunk = self.current.get();
+        let mut start = chunk.used();
+        if layout.align() > UNIT {
+            start += chunk.at(start).addr().wrapping_neg() % layout.align();
+        }
+        // A layout is no larger than `isize::MAX`, nor is a chunk.
+        let end = start + layout.size().next_multiple_of(UNIT);
+        if end > chunk.size() {
             return None;
         }
-        let mut place = cursor.wrapping_sub(size);
-        if layout.align() > UNIT {
-            let gap = place.addr() % layout.align();
-            if gap > left - size {
-                return None;
-            }
-            place = place.wrapping_sub(gap);
+        chunk.set_used(end);
+        Some(chunk.at(start))
+    }
+
+    /// Goes on in another chunk. Null if there is none.
+    #[inline(never)]
+    fn grow(&self, layout: Layout) -> *mut u8 {
+        if self.current.get() == Chunk::NOTHING
+            && needed(layout) <= SIZE_MIN
+            && self.limit >= SIZE_MIN
+            && let Some(chunk) = Chunk::take_least()
+        {
+            self.go_to(chunk, HEADER_BYTES);
+            return self.bump(layout).unwrap_or_default();
         }
-        self.cursor.set(place);
-        Some(place)
+        self.grow_elsewhere(layout)
     }
 
-    /// The bytes that are left of the current chunk.
-    #[inline]
-    fn left(&self) -> usize {
-        self.cursor.get().addr() - self.start.get().addr()
-    }
-
-    /// Goes on in another chunk.
+    /// The same where what is next is not the first chunk, or not a common one.
     #[cold]
     #[inline(never)]
-    fn grow(&self, layout: Layout) -> Result<*mut u8, ArenaFull> {
-        // A layout is no larger than `isize::MAX`, so that nothing overflows here.
-        let gap = layout.align().saturating_sub(CHUNK_ALIGN);
-        let needed = HEADER_BYTES + rounded(layout.size()) + gap;
-        let before = self.current.get();
-        let next = self.next();
-        let chunk = match next {
-            Some(next) if next.size() >= needed => next,
-            _ => self.kept(next, needed).map_or_else(|| self.fresh(needed), Ok)?,
+    fn grow_elsewhere(&self, layout: Layout) -> *mut u8 {
+        let needed = needed(layout);
+        let chunk = match self.current() {
+            None => self.fresh(needed, SIZE_MIN),
+            Some(current) => self.go_on(current, needed),
         };
-        if let Some(before) = before {
-            before.leave(self.left());
-        }
-        if Some(chunk) != next {
-            chunk.link(before, next);
-            if before.is_none() {
-                self.first.set(Some(chunk));
-            }
-        }
-        self.go_to(Some(chunk), chunk.size() - HEADER_BYTES);
-        Ok(self.bump(layout).expect("the chunk is as large as needed"))
+        let Some(chunk) = chunk else { return ptr::null_mut() };
+        self.go_to(chunk, HEADER_BYTES);
+        self.bump(layout).unwrap_or_default()
     }
 
-    /// The first of the chunks kept for later, but for the one looked at already, that is large enough; out of its list.
-    fn kept(&self, next: Option<Chunk>, needed: usize) -> Option<Chunk> {
-        let mut chunk = next?.next();
-        while let Some(small) = chunk.filter(|chunk| chunk.size() < needed) {
-            chunk = small.next();
+    /// The chunk behind the current one: one that was kept, or a new one.
+    fn go_on(&self, current: Chunk, needed: usize) -> Option<Chunk> {
+        let next = current.next();
+        if let Some(next) = next.filter(|next| next.size() >= needed) {
+            return Some(next);
         }
-        chunk.inspect(|chunk| chunk.unlink())
+        let most = SIZE_MAX.max((current.held() / 8).next_multiple_of(SIZE_MAX));
+        let twice = current.size().saturating_mul(2).clamp(SIZE_MIN, most);
+        let chunk = next.and_then(|next| kept(next, needed)).or_else(|| self.fresh(needed, twice))?;
+        current.insert(chunk);
+        Some(chunk)
     }
 
-    /// A chunk for at least so many bytes, header included, as the limit allows.
-    fn fresh(&self, needed: usize) -> Result<Chunk, ArenaFull> {
-        let held = self.held.get();
-        let room = self.limit.saturating_sub(held) / UNIT * UNIT;
+    /// A chunk for at least so many bytes, header included, if the limit allows; for as many as are wanted, if it allows that.
+    fn fresh(&self, needed: usize, wanted: usize) -> Option<Chunk> {
+        let room = self.room();
         if needed > room {
-            return Err(self.refuse(ArenaFull::Limit { limit: self.limit, held, needed }));
+            return None;
         }
-        let twice = self.current.get().map_or(SIZE_MIN, |last| last.size().saturating_mul(2).clamp(SIZE_MIN, SIZE_MAX));
         // Of a size that the pool keeps, if there is one.
-        let wanted = if needed <= SIZE_MAX { needed.next_power_of_two().max(twice) } else { needed };
-        let chunk = Chunk::take(wanted.min(room)).or_else(|| Chunk::take(needed));
-        let chunk = chunk.ok_or_else(|| self.refuse(ArenaFull::Memory { needed }))?;
-        self.held.set(held + chunk.size());
-        Ok(chunk)
+        let rounded = if needed <= SIZE_MAX { needed.next_power_of_two() } else { needed };
+        Chunk::take(rounded.max(wanted).min(room)).or_else(|| Chunk::take(needed))
     }
 
+    /// How many bytes of chunks the limit allows beside those there are.
+    fn room(&self) -> usize {
+        let held = self.current().map_or(0, Chunk::held);
+        self.limit.saturating_sub(held) / SIZE_UNIT * SIZE_UNIT
+    }
+
+    /// Why there was no chunk for something.
     #[cold]
-    fn refuse(&self, full: ArenaFull) -> ArenaFull {
-        self.failures.set(self.failures.get() + 1);
-        full
+    fn why(&self, layout: Layout) -> ArenaFull {
+        let (needed, held) = (needed(layout), self.current().map_or(0, Chunk::held));
+        if needed > self.room() {
+            return ArenaFull::Limit { limit: self.limit, held, needed };
+        }
+        ArenaFull::Memory { needed }
     }
 
-    /// The chunk behind the current one.
-    fn next(&self) -> Option<Chunk> {
-        self.current.get().map_or(self.first.get(), Chunk::next)
-    }
-
-    /// Makes a chunk of this arena the current one, with so many bytes left of it. Nothing that lies lower may be in use.
+    /// Makes a chunk of this arena the current one, with so many bytes of it in use. Nothing that lies behind may be.
     #[inline]
-    fn go_to(&self, chunk: Option<Chunk>, left: usize) {
-        let start = chunk.map_or(ptr::without_provenance_mut(UNIT), Chunk::start);
+    fn go_to(&self, chunk: Chunk, used: usize) {
+        chunk.set_used(used);
         self.current.set(chunk);
-        self.start.set(start);
-        self.cursor.set(start.wrapping_add(left));
     }
 
-    /// Gives up all chunks from one on. It is the first, or its list was cut before it.
+    /// Goes back to the first chunk. Nothing may be in use.
     #[inline]
-    fn give(&mut self, from: Option<Chunk>) {
-        let mut chunk = from;
-        while let Some(at) = chunk {
-            chunk = at.next();
-            self.held.set(self.held.get() - at.size());
-            // SAFETY: nothing in it is in use, since the arena is borrowed alone and what lies here is empty or no longer
-            // borrowed; and it is no longer in the list of this arena.
-            unsafe { at.give() };
+    fn go_to_start(&self) {
+        if let Some(current) = self.current() {
+            self.go_to(current.first(), HEADER_BYTES);
         }
     }
+}
+
+/// The least size of a chunk for something. A layout is no larger than `isize::MAX`, so that nothing overflows.
+#[inline]
+fn needed(layout: Layout) -> usize {
+    let gap = layout.align().saturating_sub(SIZE_UNIT);
+    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + HEADER_BYTES
+}
+
+/// The first chunk behind this one that is large enough; out of its list.
+fn kept(before: Chunk, needed: usize) -> Option<Chunk> {
+    let mut before = before;
+    while let Some(next) = before.next() {
+        if next.size() >= needed {
+            return before.take_next();
+        }
+        before = next;
+    }
+    None
 }
 
 impl Drop for Arena {
     #[inline]
     fn drop(&mut self) {
-        let first = self.first.take();
-        self.give(first);
+        if let Some(current) = self.current() {
+            // SAFETY: the arena is borrowed alone and gone after this, so nothing in its chunks is in use.
+            unsafe { current.give_list() };
+        }
     }
 }
 
@@ -491,11 +482,6 @@ impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena").field("statistics", &self.statistics()).field("limit", &self.limit).finish()
     }
-}
-
-#[inline]
-fn rounded(size: usize) -> usize {
-    (size + (UNIT - 1)) & !(UNIT - 1)
 }
 
 #[inline]

@@ -43,7 +43,7 @@ impl Arena {
 impl<'s> Scope<'s> {
     /// Calls a function with a scope inside of this one: what it makes is given back when it returns or panics.
     pub fn scoped<R>(&mut self, work: impl FnOnce(&mut Scope<'_>) -> R) -> R {
-        let ending = Ending { arena: self.arena, chunk: self.arena.current.get(), left: self.arena.left() };
+        let ending = Ending { arena: self.arena, chunk: self.arena.current(), used: self.arena.current.get().used() };
         work(&mut Scope { arena: ending.arena })
     }
 
@@ -97,12 +97,15 @@ impl<'s> Scope<'s> {
 struct Ending<'a> {
     arena: &'a Arena,
     chunk: Option<Chunk>,
-    left: usize,
+    used: usize,
 }
 
 impl Drop for Ending<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.arena.go_to(self.chunk, self.left);
+        match self.chunk {
+            Some(chunk) => self.arena.go_to(chunk, self.used),
+            None => self.arena.go_to_start(),
+        }
     }
 }
