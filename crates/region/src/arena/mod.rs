@@ -77,7 +77,7 @@ unsafe impl Send for Arena {}
 /// Where an arena stood. It means nothing for another arena.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArenaMark {
-    /// The address of the current chunk; 0 for none.
+    /// The address of the current chunk; 0 where nothing was made yet.
     chunk: usize,
     used: usize,
 }
@@ -157,8 +157,9 @@ impl Arena {
 
     /// Where the arena stands.
     pub fn mark(&self) -> ArenaMark {
-        let (chunk, used) = (self.current().map_or(0, |chunk| chunk.at(0).addr()), self.current.get().used());
-        ArenaMark { chunk, used }
+        let used = self.current.get().used();
+        let chunk = self.current().filter(|chunk| used > HEADER_BYTES || *chunk != chunk.first());
+        ArenaMark { chunk: chunk.map_or(0, |chunk| chunk.at(0).addr()), used }
     }
 
     /// Gives back what was made since a mark. Costs a step for each chunk that was begun since.
@@ -414,7 +415,8 @@ impl Arena {
         }
         // Of a size that the pool keeps, if there is one.
         let rounded = if needed <= SIZE_MAX { needed.next_power_of_two() } else { needed };
-        Chunk::take(rounded.max(wanted).min(room)).or_else(|| Chunk::take(needed))
+        let wanted = rounded.max(wanted).min(room);
+        Chunk::take(wanted).or_else(|| if wanted > needed { Chunk::take(needed) } else { None })
     }
 
     /// How many bytes of chunks the limit allows beside those there are.

@@ -7,6 +7,7 @@
 //! 5. [`models`] goes through every interleaving of what threads do to a tether word.
 #![forbid(unsafe_code)]
 
+mod arena;
 mod basics;
 mod defects;
 mod limits;
