@@ -73,6 +73,14 @@ impl From<Full> for Unfrozen {
 /// The owner of a frozen region. It reads it as a tether does; dropped, it closes the region and ends that tether.
 ///
 /// The memory is given back by whoever ends the last tether, at once; or later, if a [`Reader`](crate::Reader) is reading.
+///
+/// What is frozen cannot be changed, nor can its chunks go anywhere else: that would take the heap for its own.
+///
+/// ```compile_fail,E0596
+/// fn change(frozen: region::Frozen) {
+///     frozen.open();
+/// }
+/// ```
 #[must_use = "a frozen region is closed when its owner is dropped"]
 #[derive(Debug)]
 pub struct Frozen {

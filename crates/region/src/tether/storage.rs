@@ -1,10 +1,10 @@
-//! What is frozen, where it lies, and the guards under which it is read. All unsafe code of tethers is in this file.
+//! What is frozen, where it lies, and the holds under which it is read. All unsafe code of tethers is in this file.
 //!
 //! A place of the slab holds a tether word and, while the word is open or counted, the content. What keeps this sound:
 //!
 //! 1. Content is written only by [`place`], in a place that was just taken and whose word is closed with a count of 0, and
 //!    taken away only by [`destroy`]. Both are private to this file.
-//! 2. It is read only through a guard: a [`Tether`] that was counted, a [`LocalTether`] that stands on one of its thread, or a
+//! 2. It is read only under a hold: a [`Tether`] that was counted, a [`LocalTether`] that stands on one of its thread, or a
 //!    [`Reading`] that announced the place and then found the word open.
 //! 3. [`destroy`] is called by one party, which was told to by the word and then saw no announcement: see the modules `word`
 //!    and `announcement` for why that is one party, and why it is the last.
@@ -67,13 +67,13 @@ impl Place {
 
     /// # Safety
     ///
-    /// The caller holds a guard on this place for as long as it uses what this gives.
+    /// The caller has a hold on this place for as long as it uses what this gives.
     #[inline]
     unsafe fn content(&self) -> &Content {
-        // SAFETY: under a guard nobody writes the content, by points 1 and 3 above.
+        // SAFETY: under a hold nobody writes the content, by points 1 and 3 above.
         match unsafe { &*self.content.get() } {
             Some(content) => content,
-            None => unreachable!("what is guarded is there"),
+            None => unreachable!("what is held is there"),
         }
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
             continue;
         }
         // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
-        // word is closed with a count of 0: no guard of it exists, and none can begin before it is opened below.
+        // word is closed with a count of 0: no hold on it exists, and none can begin before it is opened below.
         unsafe { *place.content.get() = Some(content) };
         let handle = Handle { place, name: name(place.number, place.word.open()) };
         return Ok(Tether { handle });
@@ -493,8 +493,8 @@ impl Reading<'_> {
 }
 
 macro_rules! reads {
-    ($($guard:ty),*) => { $(
-        impl $guard {
+    ($($hold:ty),*) => { $(
+        impl $hold {
             /// What was frozen, in the order in which the roots were given.
             pub fn roots(&self) -> &[Ref] {
                 &self.content().roots
@@ -514,7 +514,7 @@ macro_rules! reads {
             }
         }
 
-        impl Deref for $guard {
+        impl Deref for $hold {
             type Target = Heap;
 
             #[inline]

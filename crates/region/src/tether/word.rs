@@ -93,7 +93,7 @@ impl Word {
     }
 
     /// Opens a word under its next generation, with one reader counted. For the only party that may: nothing was ever in the
-    /// word, or this party has claimed it, or the place of it was given to this party since; and what it guards is in place.
+    /// word, or this party has claimed it, or the place of it was given to this party since; and what it stands for is in place.
     pub(crate) fn open(&self) -> u32 {
         // An addition, since readers that may not stay come and go meanwhile.
         const NEXT_OPEN_ONE: u64 = (1_u64 << GENERATION_SHIFT).wrapping_sub(CLOSED | CLAIMED).wrapping_add(1);

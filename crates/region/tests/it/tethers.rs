@@ -316,8 +316,32 @@ fn what_a_reader_reads_is_put_off() {
     region::reclaim();
 }
 
+/// A count that was taken away without having been added never came to 0 again. A tether in Rust ends once, by its nature; one
+/// that goes by a number is found or not.
 #[test]
-fn guards_go_where_they_may() {
+fn release_needs_retain() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    for wrong in [0, 1, 77, u64::MAX] {
+        // Other tests park none.
+        assert!(Tether::take(wrong).is_err());
+    }
+    let numbers = [(); 3].map(|()| handle.tether().expect("open").park().expect("there is room"));
+    assert_eq!(handle.tethers(), 4);
+    assert!(numbers.iter().all(|number| Tether::take(*number).is_ok()));
+    assert_eq!(handle.tethers(), 1);
+    let again = handle.tether().expect("open").park().expect("there is room");
+    for number in numbers {
+        let refused = Tether::take(number).map(drop).expect_err("it has ended");
+        assert!(refused.to_string().contains("has ended already"));
+    }
+    frozen.close();
+    let tether = thread::spawn(move || Tether::take(again)).join().expect("no panic").expect("it is there");
+    check_list(&tether, tether.roots()[0], 10);
+}
+
+#[test]
+fn holds_go_where_they_may() {
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Frozen>();
     is_send_and_sync::<Tether>();
