@@ -11,11 +11,10 @@
 //!
 //! Cost: linear in what is frozen. The memory is exactly its chunks, three of them partly filled, and 16 bytes for each.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
-use std::iter::StepBy;
 use std::ops::{Deref, Range};
-use std::slice::IterMut;
 
 use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
 use crate::copy::Bound;
@@ -177,8 +176,9 @@ impl Heap {
             let chunk = self.scratch.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(Unfrozen::Stray(reference))?;
             Ok(reference.at_cell(chunk + cell % CHUNK_CELLS))
         };
-        for word in heap.references(&parts).into_iter().flatten().chain(&mut roots) {
-            *word = moved(*word)?;
+        heap.each_reference(&parts, moved)?;
+        for root in &mut roots {
+            *root = moved(*root)?;
         }
         heap.chunks.words.shrink_to_fit();
         Ok(Content { heap, region, roots })
@@ -219,12 +219,16 @@ impl Heap {
         Ok(at..at + cells)
     }
 
-    /// The words of parts that are references or look like immediates: all of expressions, every other one of variables.
-    fn references(&mut self, [_, variables, expressions]: &Parts) -> [StepBy<IterMut<'_, Ref>>; 2] {
-        let (variables, expressions) = (words_of(variables), words_of(expressions));
-        let [variables, expressions] =
-            self.chunks.words.get_disjoint_mut([variables, expressions]).expect("lanes are apart");
-        [variables.iter_mut().step_by(2), expressions.iter_mut().step_by(1)]
+    /// Replaces the words of parts that are references or look like immediates: every other one of variables, all of expressions.
+    fn each_reference<E>(&mut self, parts: &Parts, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
+        let [_, variables, expressions] = parts;
+        for variable in self.chunks.words[words_of(variables)].chunks_exact_mut(2) {
+            variable[0] = moved(variable[0])?;
+        }
+        for word in &mut self.chunks.words[words_of(expressions)] {
+            *word = moved(*word)?;
+        }
+        Ok(())
     }
 }
 
@@ -269,9 +273,7 @@ impl Content {
             tag::IMMEDIATE_3 => foreign(reference),
             _ => reference,
         };
-        for word in heap.references(&parts).into_iter().flatten() {
-            *word = moved(*word);
-        }
+        let Ok(()) = heap.each_reference(&parts, |word| Ok::<Ref, Infallible>(moved(word)));
         Ok(self.roots.iter().map(|root| moved(*root)).collect())
     }
 }
