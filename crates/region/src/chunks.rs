@@ -466,6 +466,20 @@ impl Chunks {
         lane.place = place;
     }
 
+    /// The chunks of a lane, in its order.
+    pub(crate) fn of_lane(&self, lane: &Lane) -> impl Iterator<Item = u32> {
+        let count = self.length(lane);
+        std::iter::successors(Some(lane.first), |chunk| Some(self.links[*chunk as usize].next)).take(count as usize)
+    }
+
+    /// Gets storage for so many chunks and no more, if there is less; gives back what there is beyond the chunks in use.
+    pub(crate) fn fit(&mut self, chunks: u32) -> Result<(), Full> {
+        if !self.reserve(chunks.max(self.count())) {
+            return Err(self.refuse(Limit::Memory, self.count()));
+        }
+        Ok(())
+    }
+
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {

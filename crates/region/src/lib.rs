@@ -26,6 +26,9 @@
 //!    watch over them, they are [scopes](RegionScope). Heaps that come and go are kept in the [pool] of a thread.
 //! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
 //!    raw data, if it has some, lies in the lane of numbers.
+//! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
+//!    a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
+//! 11. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
 //!
 //! # What it costs
 //!
@@ -48,13 +51,15 @@
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
 //! machine (1983); that regions serve an evaluation with results copied or moved out of them was taken from the RC-G runtime
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod arena;
 mod array;
 mod batch;
 mod bytes;
 mod chunks;
 mod copy;
+mod frozen;
 mod heap;
 mod limit;
 mod map;
@@ -69,10 +74,13 @@ mod scope;
 mod splice;
 mod statistics;
 mod stray;
+mod tether;
 mod transmigrate;
 
+pub use arena::{Arena, ArenaFull, ArenaMark, ArenaStatistics, NotHere, Scope};
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
+pub use frozen::{Frozen, Unfrozen};
 pub use heap::{Heap, Stamp};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
 pub use map::Entries;
@@ -83,4 +91,5 @@ pub use regions::{Fate, HandleError, RegionHandle, Regions};
 pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
 pub use statistics::{Escapes, Statistics};
+pub use tether::{Handle, LocalTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim};
 pub use transmigrate::{Report, Way};
