@@ -27,7 +27,7 @@
 //! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
 //!    raw data, if it has some, lies in the lane of numbers.
 //! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
-//!    a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
+//!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
 //! 11. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
 //!
 //! # What it costs
