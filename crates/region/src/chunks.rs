@@ -13,6 +13,15 @@
 //! 4. Before a run is refused, the free list is sorted and searched in any case.
 //!
 //! If the chunks lie behind the last one of the lane, the lane just grows and nothing is left unused.
+//!
+//! A chunk knows its *home*: the lane that holds it and its order there. When a lane is joined to another, its chunks are not
+//! visited; only its first one is told where its own home is now. What was joined is a *segment* from then on, chunks that
+//! are taken later belong to the last segment, and a chunk's place in the whole lane is found over the first chunks of
+//! segments: a forest of disjoint sets (B. A. Galler and M. J. Fischer, *An improved equivalence algorithm*, 1964). Each
+//! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
+//! another needs no search.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
@@ -33,23 +42,56 @@ const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
-const NO_LANE: u32 = NONE - 1;
+pub(crate) const NO_LANE: u32 = NONE - 1;
 /// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
+const LOOSE_HOME: Home = Home { lane: LOOSE, order: LOOSE };
 /// Steps that a chunk earns when it is taken, for searching and sorting the free list.
 const STEPS_EARNED: u64 = 8;
 
+/// A lane or a segment, named by its first chunk, and a number of chunks that precede in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Home {
+    lane: u32,
+    order: u32,
+}
+
 /// What is known of a chunk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Link {
     /// The chunk behind this one in its list.
     next: u32,
-    /// The lane that holds this chunk, named by its first one.
-    lane: u32,
-    /// How many chunks precede this one in its lane.
-    order: u32,
     /// What the cells hold.
     kind: Kind,
+    /// Whether a segment begins here.
+    is_first: bool,
+    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk.
+    used: u8,
+    /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
+    /// chunks: where they lie in their segment.
+    ///
+    /// Both halves in one word, which a search may replace by another that says the same: hence the atomic type. It is read
+    /// and written without order, which costs what a plain word costs.
+    home: AtomicU64,
+}
+
+impl Link {
+    fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
+        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u8, home: AtomicU64::new(0) };
+        link.set_home(home);
+        link
+    }
+
+    #[inline]
+    fn home(&self) -> Home {
+        let bits = self.home.load(Ordering::Relaxed);
+        Home { lane: (bits >> 32) as u32, order: bits as u32 }
+    }
+
+    #[inline]
+    fn set_home(&self, home: Home) {
+        self.home.store(u64::from(home.lane) << 32 | u64::from(home.order), Ordering::Relaxed);
+    }
 }
 
 /// What the cells of a lane hold.
@@ -62,9 +104,8 @@ pub(crate) enum Kind {
 
 /// The cells of a lane from some place on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    lane: u32,
-    order: u32,
+pub struct Part {
+    from: Home,
     cursor: u32,
 }
 
@@ -88,7 +129,9 @@ pub(crate) struct Chunks {
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
-    failures: u64,
+    pub(crate) failures: u64,
+    /// Cells that lanes have left unused at the ends of chunks.
+    pub(crate) cells_left: u64,
 }
 
 impl Chunks {
@@ -103,12 +146,26 @@ impl Chunks {
             live_peak: 0,
             credit: 0,
             failures: 0,
+            cells_left: 0,
         }
     }
 
     pub(crate) fn set_limit(&mut self, bytes: Option<usize>) {
         let chunks = bytes.map_or(CHUNKS_MAX as usize, |bytes| bytes / CHUNK_BYTES);
         self.limit = chunks.min(CHUNKS_MAX as usize) as u32;
+    }
+
+    /// Frees all chunks, lifts the limit and begins all counts anew.
+    pub(crate) fn reset(&mut self) {
+        if self.live_count() > 0 {
+            for chunk in 0..self.count() {
+                let next = if chunk + 1 == self.count() { NONE } else { chunk + 1 };
+                self.links[chunk as usize] = Link::new(next, Kind::Numbers, false, LOOSE_HOME);
+            }
+            (self.free, self.free_count) = (0, self.count());
+        }
+        self.limit = CHUNKS_MAX;
+        (self.live_peak, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
     }
 
     /// All chunks, free ones included.
@@ -126,10 +183,6 @@ impl Chunks {
 
     pub(crate) fn live_peak(&self) -> u32 {
         self.live_peak
-    }
-
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures
     }
 
     pub(crate) fn link_bytes(&self) -> usize {
@@ -163,13 +216,16 @@ impl Chunks {
             }
             _ => self.run(lane, cells)?,
         };
-        let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.place.end()) };
-        if last == NONE {
+        let last = if lane.is_empty() { NONE } else { last_chunk(lane.place) };
+        let home = if last == NONE {
             lane.first = run.start;
+            Home { lane: run.start, order: 0 }
         } else {
             self.links[last as usize].next = run.start;
-        }
-        self.adopt(&run, lane.first, order, kind);
+            let Home { lane, order } = self.segment(last);
+            Home { lane, order: order + 1 }
+        };
+        self.adopt(&run, home, kind);
         let mut at = lane.place.cursor();
         if last == NONE || run.start != last + 1 {
             self.leave(lane);
@@ -179,21 +235,75 @@ impl Chunks {
         Ok(at)
     }
 
-    /// The last chunk of a lane that ends here, and the order of the one behind it.
-    fn last(&self, end: u32) -> (u32, u32) {
-        let last = end / CHUNK_CELLS - 1;
-        (last, self.links[last as usize].order + 1)
+    /// The segment that a chunk lies in, and its order there.
+    fn segment(&self, chunk: u32) -> Home {
+        let link = &self.links[chunk as usize];
+        if link.is_first { Home { lane: chunk, order: 0 } } else { link.home() }
     }
 
-    /// Links a run in itself, as the end of a lane.
-    fn adopt(&mut self, run: &Run, lane: u32, order: u32, kind: Kind) {
+    /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
+    #[cold]
+    fn find(&self, mut home: Home) -> Home {
+        loop {
+            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else {
+                return LOOSE_HOME;
+            };
+            let above = first.home();
+            if above.lane == home.lane {
+                return home;
+            }
+            let Some(second) = self.links.get(above.lane as usize) else { return LOOSE_HOME };
+            let mut next = above;
+            if second.is_first && second.home().lane != above.lane {
+                let higher = second.home();
+                next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
+                first.set_home(next);
+            }
+            home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
+        }
+    }
+
+    /// How many chunks precede the one where a place of a lane lies.
+    #[inline]
+    fn order(&self, lane: &Lane, place: Place) -> u32 {
+        let home = self.links[last_chunk(place) as usize].home();
+        if home.lane == lane.first { home.order } else { self.find(home).order }
+    }
+
+    /// How many chunks a lane has.
+    pub(crate) fn length(&self, lane: &Lane) -> u32 {
+        if lane.is_empty() { 0 } else { self.order(lane, lane.place) + 1 }
+    }
+
+    /// Links a run in itself, as the end of a segment.
+    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
         for at in 0..run.count {
             let chunk = run.start + at;
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
-            self.links[chunk as usize] = Link { next, lane, order: order + at, kind };
+            let home = Home { lane: home.lane, order: home.order + at };
+            self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
+    }
+
+    /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
+    pub(crate) fn join(&mut self, from: Lane, to: &mut Lane) {
+        if from.is_empty() {
+            return;
+        }
+        if to.is_empty() {
+            (to.first, to.place) = (from.first, from.place);
+            return;
+        }
+        let home = Home { lane: to.first, order: self.order(to, to.place) + 1 };
+        let left = to.room();
+        let last = &mut self.links[last_chunk(to.place) as usize];
+        last.next = from.first;
+        last.used = (CHUNK_CELLS - left) as u8;
+        self.links[from.first as usize].set_home(home);
+        to.place = from.place;
+        self.cells_left += u64::from(left);
     }
 
     /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
@@ -201,6 +311,7 @@ impl Chunks {
         if lane.room() == 0 {
             return;
         }
+        self.cells_left += u64::from(lane.room());
         self.words[lane.place.cursor() as usize * 2..lane.place.end() as usize * 2].fill(Ref::from_bits(0));
     }
 
@@ -278,8 +389,8 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        let unused = Link { next: NONE, lane: LOOSE, order: LOOSE, kind: Kind::Numbers };
-        self.links.resize((start + count) as usize, unused);
+        let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
+        self.links.resize_with((start + count) as usize, unused);
         self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
     }
@@ -321,13 +432,14 @@ impl Chunks {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
-            (link.lane, link.order) = (LOOSE, LOOSE);
+            link.is_first = false;
+            link.set_home(LOOSE_HOME);
             chunk = link.next;
         }
         self.free = NONE;
         for chunk in (0..self.count()).rev() {
             let link = &mut self.links[chunk as usize];
-            if link.order == LOOSE {
+            if link.home().order == LOOSE {
                 link.next = self.free;
                 self.free = chunk;
             }
@@ -338,12 +450,14 @@ impl Chunks {
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        let (last, behind) = self.last(lane.place.end());
+        let (last, behind) = (last_chunk(lane.place), self.length(lane));
         let (first, kept) = if place == Place::START {
-            (lane.first, 0)
+            (std::mem::replace(&mut lane.first, NO_LANE), 0)
         } else {
-            let (end, kept) = self.last(place.end());
-            (self.links[end as usize].next, kept)
+            let kept = self.order(lane, place) + 1;
+            let end = &mut self.links[last_chunk(place) as usize];
+            end.used = CHUNK_CELLS as u8;
+            (end.next, kept)
         };
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         self.links[last as usize].next = self.free;
@@ -352,19 +466,38 @@ impl Chunks {
         lane.place = place;
     }
 
+    /// The chunks of a lane, in its order.
+    pub(crate) fn of_lane(&self, lane: &Lane) -> impl Iterator<Item = u32> {
+        let count = self.length(lane);
+        std::iter::successors(Some(lane.first), |chunk| Some(self.links[*chunk as usize].next)).take(count as usize)
+    }
+
+    /// Gets storage for so many chunks and no more, if there is less; gives back what there is beyond the chunks in use.
+    pub(crate) fn fit(&mut self, chunks: u32) -> Result<(), Full> {
+        if !self.reserve(chunks.max(self.count())) {
+            return Err(self.refuse(Limit::Memory, self.count()));
+        }
+        Ok(())
+    }
+
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let name = if lane.is_empty() { NO_LANE } else { lane.first };
-        let order = if place == Place::START { 0 } else { self.links[(place.end() / CHUNK_CELLS - 1) as usize].order };
-        Part { lane: name, order, cursor: place.cursor() }
+        let order = if place == Place::START { 0 } else { self.order(lane, place) };
+        Part { from: Home { lane: lane.first, order }, cursor: place.cursor() }
     }
 
     #[inline]
     pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
-        let link = &self.links[(cell / CHUNK_CELLS) as usize];
-        let later = link.order > part.order || link.order == part.order && cell >= part.cursor;
-        link.lane == part.lane && later
+        let home = self.links[(cell / CHUNK_CELLS) as usize].home();
+        if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
+    }
+
+    /// The same for a chunk of another segment.
+    #[cold]
+    fn joined(&self, part: &Part, home: Home, cell: u32) -> bool {
+        let home = self.find(home);
+        home.lane == part.from.lane && part.begins_before(home.order, cell)
     }
 
     /// Copies the content of cells. A few are copied faster than a call is made.
@@ -379,21 +512,113 @@ impl Chunks {
         }
     }
 
-    /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place,
-    /// and the end of the next chunk. Nowhere if the lane ends, or if what was walked over was left behind its end.
-    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
-        let link = &self.links[(end / CHUNK_CELLS - 1) as usize];
-        let next = self.links.get(link.next as usize)?;
-        let start = link.next * CHUNK_CELLS;
-        let goes_on = next.lane == link.lane && next.order == link.order + 1;
-        (goes_on && (at == end || start == end)).then(|| (if at == end { start } else { at }, start + CHUNK_CELLS))
+    /// The same out of another heap.
+    #[inline(always)]
+    pub(crate) fn copy_cells_from(&mut self, source: &Chunks, from: u32, to: u32, count: usize) {
+        let (from, to) = (from as usize * 2, to as usize * 2);
+        match count {
+            1 => self.words[to..to + 2].copy_from_slice(&source.words[from..from + 2]),
+            2 => self.words[to..to + 4].copy_from_slice(&source.words[from..from + 4]),
+            3 => self.words[to..to + 6].copy_from_slice(&source.words[from..from + 6]),
+            _ => self.words[to..to + count * 2].copy_from_slice(&source.words[from..from + count * 2]),
+        }
     }
 
-    /// Whether a chunk is the first of a lane of a kind, or was before it was freed.
+    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
+    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
+    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
+        let chunk = (end - 1) / CHUNK_CELLS;
+        let next = self.links[chunk as usize].next;
+        let (here, link) = (self.segment(chunk), self.links.get(next as usize)?);
+        let goes_on = !link.is_first && link.home() == Home { lane: here.lane, order: here.order + 1 };
+        (goes_on && (at == end || next * CHUNK_CELLS == end)).then(|| self.entered(at, end, next))
+    }
+
+    /// The same for a walk over all of a lane, which goes on up to the cursor.
+    pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
+        let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
+        debug_assert!(at == end || next * CHUNK_CELLS == end, "an expression lies on chunks in a row");
+        self.entered(at, end, next)
+    }
+
+    fn entered(&self, at: u32, end: u32, chunk: u32) -> (u32, u32) {
+        let start = chunk * CHUNK_CELLS;
+        (if at == end { start } else { at }, self.walked_to(chunk))
+    }
+
+    /// Where the cells of a chunk end that a walk visits.
+    pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
+        chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
+    }
+
+    /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
+    pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
+        let (last, mut next) = (lane.place, None);
+        if since != last {
+            next = Some(if since == Place::START {
+                (lane.first, lane.first * CHUNK_CELLS)
+            } else {
+                (last_chunk(since), since.cursor())
+            });
+        }
+        std::iter::from_fn(move || {
+            let (chunk, start) = next?;
+            if chunk == last_chunk(last) {
+                next = None;
+                return Some((start, last.cursor()));
+            }
+            let behind = self.links[chunk as usize].next;
+            next = Some((behind, behind * CHUNK_CELLS));
+            Some((start, self.walked_to(chunk)))
+        })
+    }
+
+    /// How many chunks a lane begins with that lie one behind the other.
+    pub(crate) fn in_a_row(&self, lane: &Lane) -> u32 {
+        if lane.is_empty() {
+            return 0;
+        }
+        let (mut chunk, last) = (lane.first, last_chunk(lane.place));
+        while chunk != last && self.links[chunk as usize].next == chunk + 1 {
+            chunk += 1;
+        }
+        chunk - lane.first + 1
+    }
+
+    /// Notes that a walk visits the cells of a chunk up to here.
+    pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
+        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u8;
+    }
+
+    /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.
+    #[inline]
+    pub(crate) fn order_of(&self, lane: &Lane, cell: u32) -> Option<u32> {
+        let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
+        if home.lane != lane.first {
+            home = self.find(home);
+        }
+        (home.lane == lane.first).then_some(home.order)
+    }
+
+    /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
     pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
         let link = &self.links[chunk as usize];
-        link.lane == chunk && link.kind == kind
+        link.is_first && link.kind == kind
     }
+}
+
+impl Part {
+    /// Whether a cell that lies in this chunk of the lane belongs to the part.
+    #[inline]
+    fn begins_before(&self, order: u32, cell: u32) -> bool {
+        order > self.from.order || order == self.from.order && cell >= self.cursor
+    }
+}
+
+/// The chunk where a place lies that is not the start.
+#[inline]
+fn last_chunk(place: Place) -> u32 {
+    place.end() / CHUNK_CELLS - 1
 }
 
 /// How many chunks are wanted: fewer if they lie behind the last one.

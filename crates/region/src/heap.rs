@@ -18,7 +18,7 @@ use crate::copy::Scratch;
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
-use crate::statistics::Statistics;
+use crate::statistics::{Counts, Statistics};
 
 pub(crate) const ZERO: Ref = Ref::from_bits(0);
 pub(crate) const NOTE_BITS: u32 = 16;
@@ -34,7 +34,8 @@ pub struct Heap {
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
-    handed_out: u64,
+    pub(crate) handed_out: u64,
+    pub(crate) counts: Counts,
     /// Whether there ever was a map, whose index depends on where keys lie.
     pub(crate) maps_made: bool,
 }
@@ -48,7 +49,8 @@ impl Default for Heap {
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
     pub fn new() -> Heap {
-        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0, maps_made: false }
+        let (chunks, scratch, counts) = (Chunks::new(), Scratch::new(), Counts::default());
+        Heap { chunks, scratch, handed_out: 0, counts, maps_made: false }
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
@@ -129,20 +131,37 @@ impl Heap {
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
     }
 
+    /// Refuses chunks that a region has no room for within its own limit.
+    pub(crate) fn admit(&mut self, region: &Region, chunks: u32) -> Result<(), Full> {
+        let quota = region.expressions.quota;
+        if u64::from(self.chunks_of(region)) + u64::from(chunks) > u64::from(quota) {
+            return Err(self.chunks.refuse(Limit::Region, quota));
+        }
+        Ok(())
+    }
+
+    /// How many chunks a region holds.
+    pub(crate) fn chunks_of(&self, region: &Region) -> u32 {
+        region.lanes().iter().map(|lane| self.chunks.length(lane)).sum()
+    }
+
     /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
-    fn settle(&mut self, cells: u64, place: Place) {
+    pub(crate) fn settle(&mut self, cells: u64, place: Place) {
         self.handed_out = self.handed_out + cells - place.pending();
     }
 
     /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
     pub(crate) fn given(&self, region: &Region) -> u64 {
-        let lanes = [region.expressions, region.variables, region.numbers];
-        self.handed_out + lanes.iter().map(|lane| lane.place.pending()).sum::<u64>()
+        self.handed_out + region.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>()
     }
 
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
-    pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
+    pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
+        if region.expressions.quota != u32::MAX {
+            self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
+        }
+        let lane = region.lane_mut(kind);
         let before = lane.place;
         let at = self.chunks.extend(lane, kind, cells as u32)?;
         self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
@@ -215,9 +234,9 @@ impl Heap {
         }
         let cells = cells_of(length);
         if length < LONG {
-            return self.extend(&mut region.expressions, Kind::Expressions, cells);
+            return self.extend(region, Kind::Expressions, cells);
         }
-        let prefix = self.extend(&mut region.expressions, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
+        let prefix = self.extend(region, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
         self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
         Ok(prefix + LONG_PREFIX_CELLS as u32)
     }
@@ -241,13 +260,12 @@ impl Heap {
 
     #[inline]
     pub(crate) fn length_at(&self, at: u32) -> usize {
-        let length = (self.chunks.words[at as usize * 2].payload() >> NOTE_BITS) as usize;
-        if length == LONG { self.prefix(at) } else { length }
+        length_in(&self.chunks.words, at)
     }
 
     #[cold]
     fn prefix(&self, at: u32) -> usize {
-        self.chunks.words[at as usize * 2 - 2].payload() as usize
+        prefix_in(&self.chunks.words, at)
     }
 
     /// A child of an expression. The index must be below its length; no check is made in a release build.
@@ -328,7 +346,7 @@ impl Heap {
 
     /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
     fn clear_notes_from(&mut self, start: u32) {
-        let (mut at, mut end) = (start, start + CHUNK_CELLS);
+        let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
         loop {
             while at < end {
                 let header = &mut self.chunks.words[at as usize * 2];
@@ -354,7 +372,7 @@ impl Heap {
     pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
         let at = match region.variables.bump(1) {
             Some(at) => at,
-            None => self.extend(&mut region.variables, Kind::Variables, 1)?,
+            None => self.extend(region, Kind::Variables, 1)?,
         };
         let variable = Ref::new(tag::VARIABLE, at);
         self.write_cell(at, [variable, Ref::from_bits(label)]);
@@ -412,15 +430,8 @@ impl Heap {
 
     /// Follows bindings to an unbound variable or to what is no variable.
     #[inline]
-    pub fn walk(&self, mut reference: Ref) -> Ref {
-        while reference.is_variable() {
-            let value = self.chunks.words[reference.payload() as usize * 2];
-            if value == reference {
-                break;
-            }
-            reference = value;
-        }
-        reference
+    pub fn walk(&self, reference: Ref) -> Ref {
+        walk_in(&self.chunks.words, reference)
     }
 
     /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
@@ -438,7 +449,7 @@ impl Heap {
     #[cold]
     pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         let before = region.numbers.place;
-        let at = self.extend(&mut region.numbers, Kind::Numbers, cells)?;
+        let at = self.extend(region, Kind::Numbers, cells)?;
         let limit = self.chunks.number_limit;
         if at < limit * CHUNK_CELLS {
             return Ok(at);
@@ -451,13 +462,35 @@ impl Heap {
     #[inline]
     pub fn number_bits(&self, number: Ref) -> u64 {
         debug_assert!(number.is_number());
-        let first = number.cell() as usize * 2;
-        let halves = &self.chunks.words[first..first + 2];
-        u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
+        bits_in(&self.chunks.words, number.cell())
     }
 }
 
 impl Heap {
+    /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
+    #[inline]
+    pub fn bytes_live(&self) -> usize {
+        self.chunks.live_count() as usize * CHUNK_BYTES
+    }
+
+    /// Bytes of the chunks that a region holds, unused cells included.
+    pub fn bytes_of(&self, region: &Region) -> usize {
+        self.chunks_of(region) as usize * CHUNK_BYTES
+    }
+
+    /// Bytes that were got from the system, for cells and for the tables beside them.
+    pub fn bytes_held(&self) -> usize {
+        self.chunks.words.capacity() * size_of::<Ref>() + self.chunks.link_bytes() + self.scratch.bytes()
+    }
+
+    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
+    /// chunks are kept. Linear in the chunks, unless all are free.
+    pub fn reset(&mut self) {
+        self.chunks.reset();
+        self.scratch.cells_copied = 0;
+        (self.handed_out, self.counts) = (0, Counts::default());
+    }
+
     /// What the heap has done and holds.
     pub fn statistics(&self) -> Statistics {
         let chunks = &self.chunks;
@@ -470,7 +503,12 @@ impl Heap {
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
             bytes_held: chunks.words.capacity() * size_of::<Ref>(),
             bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
-            limit_failures: chunks.failures(),
+            cells_left: chunks.cells_left,
+            splices: self.counts.splices,
+            relocations: self.counts.relocations,
+            cells_relocated: self.counts.cells_relocated,
+            escapes: self.counts.escapes,
+            limit_failures: chunks.failures,
         }
     }
 }
@@ -506,6 +544,38 @@ impl Stamp {
     pub fn length(&self) -> usize {
         self.length
     }
+}
+
+/// The length of the expression that lies here in a heap of these words.
+#[inline]
+pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
+    let length = (words[at as usize * 2].payload() >> NOTE_BITS) as usize;
+    if length == LONG { prefix_in(words, at) } else { length }
+}
+
+#[cold]
+fn prefix_in(words: &[Ref], at: u32) -> usize {
+    words[at as usize * 2 - 2].payload() as usize
+}
+
+/// What bindings lead to in a heap of these words.
+#[inline]
+pub(crate) fn walk_in(words: &[Ref], mut reference: Ref) -> Ref {
+    while reference.is_variable() {
+        let value = words[reference.payload() as usize * 2];
+        if value == reference {
+            break;
+        }
+        reference = value;
+    }
+    reference
+}
+
+/// The number that lies here in a heap of these words.
+#[inline]
+pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
+    let halves = &words[at as usize * 2..at as usize * 2 + 2];
+    u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.

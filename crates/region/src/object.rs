@@ -82,7 +82,7 @@ impl Heap {
             None if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize => {
                 Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX))
             }
-            None => self.extend(&mut region.expressions, Kind::Expressions, cells),
+            None => self.extend(region, Kind::Expressions, cells),
         }
     }
 

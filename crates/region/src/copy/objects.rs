@@ -6,10 +6,11 @@ use crate::heap::{Heap, cells_of};
 use crate::limit::Full;
 use crate::map::TABLE;
 use crate::object::{ARRAY, BYTES};
+use crate::origin::Origin;
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Region};
 
-impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
+impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// The scan where it meets something else than an expression: the prefix of a long one, or an object.
     #[cold]
     #[inline(never)]
@@ -55,7 +56,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         let (length, run) = (self.heap.word(object, 1).payload() as usize, self.heap.word(object, RUN));
         let cells = run_cells(length);
         let to = self.heap.take_run(self.to, cells)?;
-        self.heap.chunks.copy_cells(run.cell(), to, cells);
+        self.origin.copy_cells(self.heap, run.cell(), to, cells);
         self.heap.set_word(object, RUN, run.at_cell(to));
         Ok(())
     }
@@ -70,7 +71,7 @@ impl Heap {
     /// Makes the indexes of the maps that a region made after a mark anew: for an owner that has moved cells, or replaced
     /// keys, otherwise than by a copy. Looks at every header since the mark, and at every entry of a map.
     pub fn reindex_maps(&mut self, region: &Region, since: Mark) {
-        self.reindex_from(&mut Scan::from(since.expressions), &region.expressions);
+        self.reindex_from(&mut Scan::since(since.expressions, self), &region.expressions);
     }
 
     fn reindex_from(&mut self, scan: &mut Scan, lane: &Lane) {

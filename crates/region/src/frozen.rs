@@ -1,0 +1,284 @@
+//! Freezing: what roots lead to, copied out of a region into storage that nobody writes any more, for all threads to read.
+//!
+//! 1. What the roots lead to is [copied](Heap::copy) into a region of its own, so that it lies together.
+//! 2. The three lanes of that region are laid out one behind the other in a heap of their own, and each reference is moved by
+//!    as much as what it refers to. One that leads out of the region is refused: nobody could know how long it is good for.
+//! 3. The heap goes to a place that is never freed, whose word says who reads it: see the modules `tether::word` and
+//!    `tether::storage`.
+//!
+//! Thawing is the second step once more, to the end of a region of another heap. There each lane lies together already, so
+//! that a number for each lane moves all references.
+//!
+//! Cost: linear in what is frozen. The memory is exactly its chunks, three of them partly filled, and 16 bytes for each.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::ops::{Deref, Range};
+
+use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
+use crate::copy::Bound;
+use crate::heap::Heap;
+use crate::limit::{Full, Limit};
+use crate::reference::{Ref, tag};
+use crate::region::{Lane, Mark, Region};
+use crate::tether::{Content, Handle, NoPlace, Tether, place};
+
+/// Why nothing was frozen. The heap and its regions are as they were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unfrozen {
+    /// A limit was reached.
+    Full(Full),
+    /// Something refers to what lies in no region that is frozen: in another region, or in memory that was given back.
+    Stray(Ref),
+    /// So many regions are frozen, and there can be no more.
+    Places(u32),
+}
+
+impl fmt::Display for Unfrozen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfrozen::Full(full) => write!(f, "cannot freeze: {full}"),
+            Unfrozen::Stray(reference) => {
+                let (tag, payload) = (reference.tag(), reference.payload());
+                write!(
+                    f,
+                    "cannot freeze: a reference of tag {tag} leads out of the region, to {payload}; copy that first"
+                )
+            }
+            Unfrozen::Places(places) => {
+                write!(f, "cannot freeze: {places} regions are frozen and there can be no more; close some")
+            }
+        }
+    }
+}
+
+impl Error for Unfrozen {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Unfrozen::Full(full) => Some(full),
+            _ => None,
+        }
+    }
+}
+
+impl From<Full> for Unfrozen {
+    fn from(full: Full) -> Unfrozen {
+        Unfrozen::Full(full)
+    }
+}
+
+/// The owner of a frozen region. It reads it as a tether does; dropped, it closes the region and ends that tether.
+///
+/// The memory is given back by whoever ends the last tether, at once; or later, if a [`Reader`](crate::Reader) is reading.
+///
+/// What is frozen cannot be changed, nor can its chunks go anywhere else: that would take the heap for its own.
+///
+/// ```compile_fail,E0596
+/// fn change(frozen: region::Frozen) {
+///     frozen.open();
+/// }
+/// ```
+#[must_use = "a frozen region is closed when its owner is dropped"]
+#[derive(Debug)]
+pub struct Frozen {
+    tether: Option<Tether>,
+}
+
+impl Frozen {
+    /// Lets no more tethers start, and gives the memory back now or when the last tether ends. The same as dropping it.
+    pub fn close(self) {
+        drop(self);
+    }
+
+    /// Gives the region up without closing it: whoever has its name may [close](Handle::close) it. Until then it takes memory.
+    pub fn into_handle(mut self) -> Handle {
+        let tether = self.tether.take().expect("it is there until the owner is gone");
+        tether.handle()
+    }
+}
+
+impl Deref for Frozen {
+    type Target = Tether;
+
+    #[inline]
+    fn deref(&self) -> &Tether {
+        self.tether.as_ref().expect("it is there until the owner is gone")
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        if let Some(tether) = self.tether.take() {
+            // Somebody may have closed it by its name.
+            let _ = tether.handle().close();
+        }
+    }
+}
+
+impl Heap {
+    /// Copies what roots lead to out of a region into storage of its own, which never moves and which any thread may read. The
+    /// region is not changed.
+    ///
+    /// `bound` and `foreign` are as for [`Heap::copy`]. The heap needs room for a second copy while this runs.
+    pub fn freeze(
+        &mut self,
+        from: &Region,
+        roots: &[Ref],
+        bound: Bound,
+        foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Frozen, Unfrozen> {
+        let mut gathered = self.open();
+        let content = self.gather(from, roots, bound, &mut gathered, foreign);
+        let content = content.and_then(|roots| self.lift(&gathered, roots));
+        self.close(gathered);
+        let tether = place(Box::new(content?)).map_err(|NoPlace { places }| Unfrozen::Places(places))?;
+        Ok(Frozen { tether: Some(tether) })
+    }
+
+    /// Copies what roots lead to into an empty region. Gives the roots of the copy.
+    fn gather(
+        &mut self,
+        from: &Region,
+        roots: &[Ref],
+        bound: Bound,
+        to: &mut Region,
+        foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Box<[Ref]>, Unfrozen> {
+        let mut copying = self.copy(from, Mark::START, bound, to, foreign)?;
+        let roots = roots.iter().map(|root| copying.root(*root)).collect::<Result<Box<[Ref]>, Full>>()?;
+        copying.scan()?;
+        Ok(roots)
+    }
+
+    /// Copies all of a region into a heap of its own.
+    fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<Content, Unfrozen> {
+        if !self.scratch.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
+            let chunks = self.chunks.count();
+            return Err(self.chunks.refuse(Limit::Memory, chunks).into());
+        }
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        heap.chunks.fit(lanes(from).map(|lane| self.chunks.of_lane(lane).count() as u32).iter().sum())?;
+        let parts = heap.append(&mut region, &self.chunks, from)?;
+        self.scratch.begin();
+        for (lane, part) in lanes(from).into_iter().zip(&parts) {
+            for (order, chunk) in (0..).zip(self.chunks.of_lane(lane)) {
+                self.scratch.set(chunk * CHUNK_CELLS, part.start + order * CHUNK_CELLS);
+            }
+        }
+        let moved = |reference: Ref| -> Result<Ref, Unfrozen> {
+            if reference.is_immediate() {
+                return Ok(reference);
+            }
+            let cell = reference.cell();
+            let chunk = self.scratch.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(Unfrozen::Stray(reference))?;
+            Ok(reference.at_cell(chunk + cell % CHUNK_CELLS))
+        };
+        heap.each_reference(&parts, moved)?;
+        for root in &mut roots {
+            *root = moved(*root)?;
+        }
+        if self.has_maps() {
+            heap.maps_made = true;
+            heap.reindex_maps(&region, Mark::START);
+        }
+        heap.chunks.words.shrink_to_fit();
+        Ok(Content { heap, region, roots })
+    }
+
+    /// Copies the cells of a region of another heap to the end of a region, each lane to where it lies together. Says where.
+    fn append(&mut self, to: &mut Region, chunks: &Chunks, from: &Region) -> Result<Parts, Full> {
+        let mut parts = [const { 0..0 }; 3];
+        let start = self.mark(to);
+        for at in 0..KINDS.len() {
+            match self.append_lane(to, KINDS[at], chunks, lanes(from)[at]) {
+                Ok(part) => parts[at] = part,
+                Err(full) => {
+                    self.rewind(to, start);
+                    return Err(full);
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    fn append_lane(&mut self, to: &mut Region, kind: Kind, chunks: &Chunks, from: &Lane) -> Result<Range<u32>, Full> {
+        let cells = (chunks.of_lane(from).count() as u32 * CHUNK_CELLS).saturating_sub(from.room());
+        let at = match to.lane_mut(kind).bump(cells as usize) {
+            Some(at) => at,
+            None => self.extend(to, kind, cells as usize)?,
+        };
+        if kind == Kind::Numbers && at + cells > self.chunks.number_limit * CHUNK_CELLS {
+            return Err(self.chunks.refuse(Limit::NumberAddresses, self.chunks.number_limit));
+        }
+        let mut to = at as usize * 2;
+        for chunk in chunks.of_lane(from) {
+            let first = (chunk * CHUNK_CELLS) as usize * 2;
+            let words = (CHUNK_CELLS.min(at + cells - to as u32 / 2) * 2) as usize;
+            self.chunks.words[to..to + words].copy_from_slice(&chunks.words[first..first + words]);
+            to += words;
+        }
+        Ok(at..at + cells)
+    }
+
+    /// Replaces the words of parts that are references or look like immediates: every other one of variables, all of expressions.
+    fn each_reference<E>(&mut self, parts: &Parts, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
+        let [_, variables, expressions] = parts;
+        for variable in self.chunks.words[words_of(variables)].chunks_exact_mut(2) {
+            variable[0] = moved(variable[0])?;
+        }
+        for word in &mut self.chunks.words[words_of(expressions)] {
+            *word = moved(*word)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the lanes of a region went, in the order of [`KINDS`].
+type Parts = [Range<u32>; 3];
+
+/// Numbers come first: what can refer to them reaches half as far.
+const KINDS: [Kind; 3] = [Kind::Numbers, Kind::Variables, Kind::Expressions];
+
+fn lanes(region: &Region) -> [&Lane; 3] {
+    [&region.numbers, &region.variables, &region.expressions]
+}
+
+fn words_of(cells: &Range<u32>) -> Range<usize> {
+    cells.start as usize * 2..cells.end as usize * 2
+}
+
+impl Content {
+    /// Copies everything to the end of a region of another heap. Gives the roots of the copy.
+    ///
+    /// After an error the region is as it was.
+    pub(crate) fn thaw(
+        &self,
+        heap: &mut Heap,
+        region: &mut Region,
+        mut foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Vec<Ref>, Full> {
+        let start = heap.mark(region);
+        let parts = heap.append(region, &self.heap.chunks, &self.region)?;
+        // Each lane lies together here and there, so what begins it says how far all of it was moved.
+        let [numbers, variables, expressions] = lanes(&self.region).map(|lane| lane.first.wrapping_mul(CHUNK_CELLS));
+        let moved = [&parts[0], &parts[1], &parts[2]].map(|part| part.start);
+        let [numbers, variables, expressions] =
+            [moved[0].wrapping_sub(numbers), moved[1].wrapping_sub(variables), moved[2].wrapping_sub(expressions)];
+        let mut moved = |reference: Ref| match reference.tag() {
+            tag::NUMBER => reference.at_cell(reference.cell().wrapping_add(numbers)),
+            tag::VARIABLE => reference.at_cell(reference.cell().wrapping_add(variables)),
+            tag::EXPRESSION | tag::MARKED => reference.at_cell(reference.cell().wrapping_add(expressions)),
+            tag::IMMEDIATE_3 => foreign(reference),
+            _ => reference,
+        };
+        let Ok(()) = heap.each_reference(&parts, |word| Ok::<Ref, Infallible>(moved(word)));
+        if self.heap.has_maps() {
+            heap.maps_made = true;
+            heap.reindex_maps(region, start);
+        }
+        Ok(self.roots.iter().map(|root| moved(*root)).collect())
+    }
+}

@@ -1,0 +1,543 @@
+//! What is frozen, where it lies, and the holds under which it is read. All unsafe code of tethers is in this file.
+//!
+//! A place of the slab holds a tether word and, while the word is open or counted, the content. What keeps this sound:
+//!
+//! 1. Content is written only by [`place`], in a place that was just taken and whose word is closed with a count of 0, and
+//!    taken away only by [`destroy`]. Both are private to this file.
+//! 2. It is read only under a hold: a [`Tether`] that was counted, a [`LocalTether`] that stands on one of its thread, or a
+//!    [`Reading`] that announced the place and then found the word open.
+//! 3. [`destroy`] is called by one party, which was told to by the word and then saw no announcement: see the modules `word`
+//!    and `announcement` for why that is one party, and why it is the last.
+//!
+//! Content is never written while it is there, so that any number of threads may read it.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::announcement::{Announcement, look};
+use super::slab::{NoPlace, Slab};
+use super::word::{Failed, Refused, Then, Word};
+use crate::heap::Heap;
+use crate::limit::Full;
+use crate::reference::Ref;
+use crate::region::Region;
+
+/// What was frozen: a heap that nobody writes any more.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) heap: Heap,
+    pub(crate) region: Region,
+    pub(crate) roots: Box<[Ref]>,
+}
+
+/// A place in the slab, on a cache line of its own: readers of one region do not slow down those of another.
+#[repr(align(64))]
+struct Place {
+    word: Word,
+    number: u32,
+    content: UnsafeCell<Option<Box<Content>>>,
+}
+
+// SAFETY: the content is written by one thread while no other can reach it, and read by many while nobody writes: points 1 to
+// 3 above. `Content` itself may be read and dropped by any thread, which the function below has the compiler check.
+unsafe impl Sync for Place {}
+
+#[allow(dead_code)]
+fn content_goes_everywhere() {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Content>();
+}
+
+static PLACES: Slab<Place> = Slab::new();
+static READERS: Slab<ReaderPlace> = Slab::new();
+/// What is to be destroyed as soon as no reader announces it.
+static PUT_OFF: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+/// How many those are, so that nobody locks the list to find it empty.
+static PUT_OFF_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+impl Place {
+    fn new(number: u32) -> Place {
+        Place { word: Word::new(), number, content: UnsafeCell::new(None) }
+    }
+
+    /// # Safety
+    ///
+    /// The caller has a hold on this place for as long as it uses what this gives.
+    #[inline]
+    unsafe fn content(&self) -> &Content {
+        // SAFETY: under a hold nobody writes the content, by points 1 and 3 above.
+        match unsafe { &*self.content.get() } {
+            Some(content) => content,
+            None => unreachable!("what is held is there"),
+        }
+    }
+}
+
+/// Puts content into a place and opens it, with one tether started.
+pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
+    reclaim();
+    loop {
+        let place = PLACES.take(Place::new)?;
+        if place.word.next().is_none() {
+            // Its generations are used up: it is never given back, and so never taken again.
+            continue;
+        }
+        // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
+        // word is closed with a count of 0: no hold on it exists, and none can begin before it is opened below.
+        unsafe { *place.content.get() = Some(content) };
+        let handle = Handle { place, name: name(place.number, place.word.open()) };
+        return Ok(Tether { handle });
+    }
+}
+
+fn name(number: u32, generation: u32) -> u64 {
+    u64::from(number) << 32 | u64::from(generation)
+}
+
+/// Does what the word said.
+#[inline]
+fn settle(place: &'static Place, then: Then) {
+    if then == Then::Destroy {
+        retire(place);
+    }
+}
+
+/// Starts a tether. One that may not stay may have to do what the last one would have done.
+#[inline]
+fn start(handle: Handle) -> Result<(), Refused> {
+    handle.place.word.start(handle.generation()).map_err(|Failed { refused, then }| {
+        settle(handle.place, then);
+        refused
+    })
+}
+
+/// Destroys what nobody may tether any more and no tether holds, now or when no reader announces it.
+#[cold]
+fn retire(place: &'static Place) {
+    reclaim();
+    look();
+    // Nobody opens it again before it was destroyed here.
+    let name = name(place.number, place.word.generation());
+    if announced().any(|announced| announced == name) {
+        let mut list = put_off();
+        list.push(place);
+        PUT_OFF_COUNT.store(list.len(), Ordering::Relaxed);
+    } else {
+        // SAFETY: the word said to destroy to this party alone, and no announcement was seen since.
+        unsafe { destroy(place) };
+    }
+}
+
+/// Gives back what was put off because readers had announced it, and is read no more.
+///
+/// Every freezing, closing and last end of a tether does this too, and so does dropping a [`Reader`]: a call is only needed
+/// where all of these stop. Gives how many regions are still put off, which are never more than there are readers.
+pub fn reclaim() -> usize {
+    if PUT_OFF_COUNT.load(Ordering::Relaxed) == 0 {
+        return 0;
+    }
+    let mut list = put_off();
+    look();
+    let mut kept: Vec<u64> = announced().collect();
+    kept.sort_unstable();
+    list.retain(|place| {
+        let keep = kept.binary_search(&name(place.number, place.word.generation())).is_ok();
+        if !keep {
+            // SAFETY: the word said to destroy to the party that put this on the list, which is locked; it leaves the list
+            // here. No announcement was seen since.
+            unsafe { destroy(place) };
+        }
+        keep
+    });
+    PUT_OFF_COUNT.store(list.len(), Ordering::Relaxed);
+    list.len()
+}
+
+fn put_off() -> MutexGuard<'static, Vec<&'static Place>> {
+    PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What readers have announced.
+fn announced() -> impl Iterator<Item = u64> {
+    READERS.iter().map(|reader| reader.announcement.name()).filter(|name| *name != Announcement::NOTHING)
+}
+
+/// Takes the content out of a place and gives the place back.
+///
+/// # Safety
+///
+/// The word has said [`Then::Destroy`], nobody has acted on that yet, and since then no announcement of the place was seen.
+unsafe fn destroy(place: &'static Place) {
+    // SAFETY: no tether is counted and none can start; no announcement stands, and whoever announces from now on sees that the
+    // word is closed. So nobody reads, and nobody else writes, since one party was told to destroy.
+    let content = unsafe { (*place.content.get()).take() };
+    PLACES.give_back(place.number);
+    drop(content);
+}
+
+/// The name of a frozen region: any thread may copy it, keep it, and ask for a tether by it.
+///
+/// It keeps nothing alive. When the region is gone it is refused, for ever: what lies in the same place later has another
+/// generation.
+#[derive(Clone, Copy)]
+pub struct Handle {
+    place: &'static Place,
+    /// The number of the place, and below it the generation.
+    name: u64,
+}
+
+impl Handle {
+    fn generation(self) -> u32 {
+        self.name as u32
+    }
+
+    /// Starts a tether. It may end on another thread.
+    ///
+    /// Costs an atomic read-modify-write, as cloning an `Arc` does.
+    #[inline]
+    pub fn tether(self) -> Result<Tether, Refused> {
+        start(self)?;
+        Ok(Tether { handle: self })
+    }
+
+    /// Starts a tether that stays on this thread.
+    ///
+    /// If this thread has one on the region already, this only counts up a number of the thread, even if the region was closed
+    /// meanwhile: the first one keeps it. Otherwise it costs what [`Handle::tether`] costs.
+    #[inline]
+    pub fn tether_local(self) -> Result<LocalTether, Refused> {
+        LOCAL.with(|local| {
+            let entry = local.entry(self);
+            if entry.name.get() == self.name {
+                entry.count.set(entry.count.get().checked_add(1).ok_or(Refused::TooMany)?);
+                return Ok(LocalTether { handle: self, counted: true, stays: PhantomData });
+            }
+            start(self)?;
+            let counted = entry.name.get() == Announcement::NOTHING;
+            if counted {
+                entry.name.set(self.name);
+                entry.count.set(1);
+            }
+            Ok(LocalTether { handle: self, counted, stays: PhantomData })
+        })
+    }
+
+    /// Lets no more tethers start. The region is given back when the last one ends, which is now if there is none.
+    ///
+    /// Refused if somebody has closed it before.
+    pub fn close(self) -> Result<(), Refused> {
+        let then = self.place.word.close(self.generation())?;
+        settle(self.place, then);
+        Ok(())
+    }
+
+    /// How many tethers there were a moment ago, the owner's included, those of one thread counted once; 0 if the region is
+    /// gone.
+    pub fn tethers(self) -> u32 {
+        if self.place.word.generation() == self.generation() { self.place.word.count() } else { 0 }
+    }
+
+    /// The handle as a number other than 0, for code in other languages.
+    pub fn bits(self) -> u64 {
+        self.name
+    }
+
+    /// The handle of these bits. Refused if no frozen region ever had them.
+    pub fn from_bits(bits: u64) -> Result<Handle, Refused> {
+        let place = PLACES.get((bits >> 32) as u32).ok_or(Refused::Stale)?;
+        let generation = bits as u32;
+        if generation == 0 || generation > place.word.generation() {
+            return Err(Refused::Stale);
+        }
+        Ok(Handle { place, name: bits })
+    }
+}
+
+impl PartialEq for Handle {
+    fn eq(&self, other: &Handle) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Handle {}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({}, generation {})", self.place.number, self.generation())
+    }
+}
+
+/// Keeps a frozen region, on whatever thread it is, and reads it as a [`Heap`]. Ends when dropped.
+#[must_use = "a tether ends when it is dropped"]
+#[derive(Debug)]
+pub struct Tether {
+    handle: Handle,
+}
+
+impl Tether {
+    /// The name of the region, to start other tethers by.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    #[inline]
+    pub(crate) fn content(&self) -> &Content {
+        // SAFETY: this is a tether that was counted and has not ended.
+        unsafe { self.handle.place.content() }
+    }
+}
+
+impl Drop for Tether {
+    #[inline]
+    fn drop(&mut self) {
+        settle(self.handle.place, self.handle.place.word.end());
+    }
+}
+
+/// Keeps a frozen region for one thread, and reads it as a [`Heap`]. Ends when dropped.
+///
+/// It cannot leave its thread, whose count it is in:
+///
+/// ```compile_fail,E0277
+/// fn elsewhere<T: Send>(_: T) {}
+/// fn give_away(tether: region::LocalTether) {
+///     elsewhere(tether);
+/// }
+/// ```
+#[must_use = "a tether ends when it is dropped"]
+#[derive(Debug)]
+pub struct LocalTether {
+    handle: Handle,
+    /// Whether it is in the count of its thread, or in the word itself.
+    counted: bool,
+    stays: PhantomData<*const ()>,
+}
+
+impl LocalTether {
+    /// The name of the region, to start other tethers by.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    #[inline]
+    pub(crate) fn content(&self) -> &Content {
+        // SAFETY: this tether was counted in the word, or in the entry of this thread, whose first one was counted in the word
+        // and is taken away from it only when the entry falls to 0.
+        unsafe { self.handle.place.content() }
+    }
+}
+
+impl Drop for LocalTether {
+    #[inline]
+    fn drop(&mut self) {
+        let last = !self.counted || LOCAL.with(|local| local.entry(self.handle).end());
+        if last {
+            settle(self.handle.place, self.handle.place.word.end());
+        }
+    }
+}
+
+/// The tethers of a thread that are counted here, and in their words once.
+///
+/// An entry is found by the number of the place. It holds the name of the region, generation included, for as long as its
+/// count is not 0, and so as long as the region is there: no other region can have that name.
+struct Local([Entry; LOCAL_ENTRIES]);
+
+const LOCAL_ENTRIES: usize = 8;
+
+struct Entry {
+    name: Cell<u64>,
+    count: Cell<u32>,
+}
+
+thread_local! {
+    // Nothing to drop, so that it is there for tethers that end while the thread does.
+    static LOCAL: Local = const {
+        Local([const { Entry { name: Cell::new(Announcement::NOTHING), count: Cell::new(0) } }; LOCAL_ENTRIES])
+    };
+}
+
+impl Local {
+    #[inline]
+    fn entry(&self, handle: Handle) -> &Entry {
+        &self.0[(handle.name >> 32) as usize % LOCAL_ENTRIES]
+    }
+}
+
+impl Entry {
+    /// Takes one away; whether it was the last.
+    #[inline]
+    fn end(&self) -> bool {
+        let left = self.count.get() - 1;
+        self.count.set(left);
+        if left == 0 {
+            self.name.set(Announcement::NOTHING);
+        }
+        left == 0
+    }
+}
+
+/// Reads frozen regions, one at a time, without a read-modify-write.
+///
+/// Faster to start and to end than a [`Tether`], at a price: a region that is closed is given back later if a reader has read it
+/// last. It waits until that reader reads another one, [rests](Reader::rest) or is dropped, and then until somebody freezes,
+/// closes, ends a last tether, drops a reader or calls [`reclaim`]. After each of these, no more closed regions are kept than
+/// there are readers.
+///
+/// ```
+/// use region::{Bound, Heap, Reader, Ref, tag};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut heap = Heap::new();
+/// let mut region = heap.open();
+/// let one = Ref::new(tag::IMMEDIATE_0, 1);
+/// let pair = heap.expression(&mut region, &[one, one])?;
+/// let frozen = heap.freeze(&region, &[pair], Bound::Kept, |foreign| foreign)?;
+/// let handle = frozen.handle();
+/// std::thread::spawn(move || {
+///     let mut reader = Reader::new().expect("there are few readers");
+///     let reading = reader.read(handle).expect("the region is open");
+///     assert_eq!(reading.children(reading.roots()[0]), [one, one]);
+/// })
+/// .join()
+/// .expect("it does not panic");
+/// # heap.close(region);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reader {
+    place: &'static ReaderPlace,
+}
+
+/// The place of a reader, on a cache line of its own.
+#[repr(align(64))]
+struct ReaderPlace {
+    announcement: Announcement,
+    number: u32,
+}
+
+impl Reader {
+    /// A reader. It has a place of its own, which the next reader gets when this one is dropped.
+    pub fn new() -> Result<Reader, NoReader> {
+        let make = |number| ReaderPlace { announcement: Announcement::new(), number };
+        let place = READERS.take(make).map_err(|none| NoReader { readers: none.places })?;
+        Ok(Reader { place })
+    }
+
+    /// Reads a region. It is kept while what this gives is there, and until the reader goes on or rests.
+    ///
+    /// Costs two loads if it is what was read last, otherwise a store, a fence and a load.
+    #[inline]
+    pub fn read(&mut self, handle: Handle) -> Result<Reading<'_>, Refused> {
+        self.place.announcement.start(handle.name, &handle.place.word, handle.generation())?;
+        Ok(Reading { handle, reader: PhantomData })
+    }
+
+    /// Lets go of what was read last, for a reader that may not read again soon.
+    pub fn rest(&mut self) {
+        self.place.announcement.rest();
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.place.announcement.rest();
+        READERS.give_back(self.place.number);
+        reclaim();
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader({})", self.place.number)
+    }
+}
+
+/// There can be no more readers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoReader {
+    readers: u32,
+}
+
+impl fmt::Display for NoReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no more readers: there are {}; drop some, or use tethers", self.readers)
+    }
+}
+
+impl std::error::Error for NoReader {}
+
+/// Reads a frozen region as a [`Heap`], for a [`Reader`].
+#[derive(Debug)]
+pub struct Reading<'r> {
+    handle: Handle,
+    /// The reader announces nothing else meanwhile.
+    reader: PhantomData<&'r mut Reader>,
+}
+
+impl Reading<'_> {
+    /// The name of the region, to start tethers by.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    #[inline]
+    pub(crate) fn content(&self) -> &Content {
+        // SAFETY: the reader has announced this region, has then found it open, and announces nothing else while this lives.
+        unsafe { self.handle.place.content() }
+    }
+}
+
+macro_rules! reads {
+    ($($hold:ty),*) => { $(
+        impl $hold {
+            /// What was frozen, in the order in which the roots were given.
+            pub fn roots(&self) -> &[Ref] {
+                &self.content().roots
+            }
+
+            /// Copies everything that was frozen to the end of a region of any heap. Gives the roots of the copy, in order.
+            ///
+            /// `foreign` is called for each immediate of [`IMMEDIATE_3`](crate::tag::IMMEDIATE_3) and gives what the copy has in
+            /// its place. Linear in what was frozen. After an error the region is as it was.
+            pub fn thaw(
+                &self,
+                heap: &mut Heap,
+                region: &mut Region,
+                foreign: impl FnMut(Ref) -> Ref,
+            ) -> Result<Vec<Ref>, Full> {
+                self.content().thaw(heap, region, foreign)
+            }
+        }
+
+        impl Deref for $hold {
+            type Target = Heap;
+
+            #[inline]
+            fn deref(&self) -> &Heap {
+                &self.content().heap
+            }
+        }
+    )* };
+}
+
+reads!(Tether, LocalTether, Reading<'_>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A place whose generations are used up stays closed and is not taken again.
+    #[test]
+    fn generations_do_not_wrap() {
+        let word = Word::new();
+        word.use_up();
+        assert_eq!(word.next(), None);
+        assert_eq!(word.start(u32::MAX).map_err(|failed| failed.refused), Err(Refused::Closed));
+        assert_eq!(word.start(0).map_err(|failed| failed.refused), Err(Refused::Stale));
+    }
+}

@@ -1,0 +1,222 @@
+//! Regions in a table, scopes and the pool of a thread.
+
+use region::{Fate, Full, HandleError, Heap, Limit, RegionHandle, RegionScope, Regions, Way, tag};
+
+use crate::basics::small;
+use crate::leaving::values;
+
+type Result<T> = std::result::Result<T, HandleError>;
+
+fn regions() -> Regions {
+    Regions::new(Heap::new())
+}
+
+/// A list of so many cells in a region of the table.
+pub(crate) fn list(regions: &mut Regions, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
+    let (heap, region) = regions.parts(handle)?;
+    let mut list = small(0);
+    for at in 0..cells / 2 {
+        list = heap.expression(region, &[small(at), list])?;
+    }
+    Ok(list)
+}
+
+/// Numbers of regions repeated after 65,536. A slot is given up before its generations repeat.
+#[test]
+fn handles_do_not_wrap() -> Result<()> {
+    let mut regions = regions();
+    let first = regions.open()?;
+    regions.close(first)?;
+    for _ in 0..70_000 {
+        let handle = regions.open()?;
+        assert_ne!(handle, first);
+        regions.close(handle)?;
+    }
+    assert_eq!(regions.close(first), Err(HandleError::Freed));
+    for bits in [0, 1 << 32, 5 << 32 | 1, u64::MAX, u64::from(u32::MAX)] {
+        let made_up = RegionHandle::from_bits(bits);
+        assert_eq!((made_up.bits(), regions.close(made_up)), (bits, Err(HandleError::Unknown)));
+    }
+    assert_eq!(RegionHandle::from_bits(first.bits()), first);
+    Ok(())
+}
+
+/// It lives exactly while it is open, retained or tethered.
+#[test]
+fn a_region_lives_while_anything_holds_it() -> Result<()> {
+    for holders in 0..8_u32 {
+        let mut regions = regions();
+        let region = regions.open()?;
+        let made = list(&mut regions, region, 10)?;
+        let has = |bit: u32| holders >> bit & 1 == 1;
+        if has(1) {
+            regions.retain(region)?;
+        }
+        if has(2) {
+            regions.tether(region)?;
+        }
+        if !has(0) {
+            let lives = holders & 6 != 0;
+            assert_eq!(regions.close(region), Ok(if lives { Fate::Kept } else { Fate::Freed }));
+        }
+        assert_eq!((regions.count(), regions.heap().bytes_live() > 0), ((holders != 0) as usize, holders != 0));
+        if holders == 0 {
+            continue;
+        }
+        assert_eq!(values(regions.heap(), made).len(), 5);
+        if has(1) {
+            assert_eq!(regions.release(region)? == Fate::Freed, holders == 2);
+        }
+        if has(2) {
+            assert_eq!(regions.untether(region)? == Fate::Freed, !has(0));
+        }
+        if has(0) {
+            assert_eq!(regions.close(region), Ok(Fate::Freed));
+        }
+        assert_eq!((regions.count(), regions.heap().bytes_live()), (0, 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_chain_of_regions_is_freed_from_its_end() -> Result<()> {
+    let mut regions = regions();
+    let first = regions.open()?;
+    let mut last = first;
+    for _ in 0..100_000 {
+        let next = regions.open()?;
+        regions.refer(last, next)?;
+        list(&mut regions, next, 2)?;
+        if last != first {
+            assert_eq!(regions.close(last), Ok(Fate::Kept));
+        }
+        last = next;
+    }
+    regions.close(last)?;
+    assert_eq!((regions.count(), regions.close(first), regions.count()), (100_001, Ok(Fate::Freed), 0));
+    assert_eq!(regions.heap().bytes_live(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_parent_is_closed_after_its_children() -> Result<()> {
+    let mut regions = regions();
+    let parent = regions.open()?;
+    let (child, other) = (regions.open_within(parent)?, regions.open_within(parent)?);
+    let grandchild = regions.open_within(child)?;
+    assert_eq!(regions.close(parent), Err(HandleError::HasChildren(2)));
+    assert_eq!(regions.splice(child, parent), Err(HandleError::HasChildren(1)));
+    let made = list(&mut regions, grandchild, 1_000)?;
+    let mut roots = [made];
+    assert_eq!(regions.leave(grandchild, child, &mut roots)?.way, Way::Spliced);
+    regions.splice(child, parent)?;
+    assert_eq!(regions.close(child), Err(HandleError::Freed));
+    assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(Fate::Freed), Ok(())));
+    assert_eq!(values(regions.heap(), roots[0]).len(), 500);
+    assert_eq!((regions.close(parent), regions.open_within(parent)), (Ok(Fate::Freed), Err(HandleError::Freed)));
+    Ok(())
+}
+
+/// What a region retains, the region that it leaves for retains as well.
+#[test]
+fn what_was_retained_stays_so() -> Result<()> {
+    for is_tethered in [false, true] {
+        let mut regions = regions();
+        let (library, region, to) = (regions.open()?, regions.open()?, regions.open()?);
+        let shared = list(&mut regions, library, 10)?;
+        regions.refer(region, library)?;
+        let mut roots = [regions.expression(region, &[shared])?];
+        if is_tethered {
+            regions.tether(region)?;
+        }
+        regions.close(library)?;
+        regions.leave(region, to, &mut roots)?;
+        if is_tethered {
+            assert_eq!(regions.untether(region), Ok(Fate::Freed));
+        }
+        assert_eq!((regions.check(to, shared), regions.count()), (Ok(()), 2));
+        assert_eq!(regions.heap().child(roots[0], 0), shared);
+        assert_eq!((regions.close(to), regions.count()), (Ok(Fate::Freed), 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_finds_no_room_keeps_its_handle() -> Result<()> {
+    let mut regions = regions();
+    let (region, to) = (regions.open()?, regions.open()?);
+    let made = list(&mut regions, region, 1_000)?;
+    regions.parts(to)?.1.set_limit(Some(512));
+    let error = regions.leave(region, to, &mut [made]).expect_err("there is no room");
+    assert!(matches!(error, HandleError::Full(full) if full.limit() == Limit::Region), "{error}");
+    assert!(regions.splice(region, to).is_err());
+    assert_eq!((regions.check(region, made), regions.close(to)), (Ok(()), Ok(Fate::Freed)));
+    regions.close(region)?;
+    Ok(())
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let errors = [
+        HandleError::Unknown,
+        HandleError::Freed,
+        HandleError::Closed,
+        HandleError::HasChildren(1),
+        HandleError::HasChildren(2),
+        HandleError::Retained(3),
+        HandleError::Tethered(3),
+        HandleError::NotRetained,
+        HandleError::NotTethered,
+        HandleError::Foreign(small(1)),
+        HandleError::Same,
+        HandleError::TooMany,
+    ];
+    assert!(errors.iter().all(|error| error.to_string().contains(';')));
+}
+
+#[test]
+fn a_scope_gives_back_all_but_its_result() -> std::result::Result<(), Full> {
+    let mut heap = Heap::new();
+    let cells = RegionScope::run(&mut heap, |mut scope| -> std::result::Result<usize, Full> {
+        let variable = scope.variable(4)?;
+        let leaf = scope.expression(&[variable.term()])?;
+        scope.bind(variable, leaf);
+        let mut list = leaf;
+        for round in 0..10 {
+            list = scope.within(|inner| {
+                let (list, one) = (inner.outer(list), inner.immediate(tag::IMMEDIATE_0, round));
+                for _ in 0..1_000 {
+                    inner.expression(&[list, one])?;
+                }
+                inner.within(|innermost| innermost.expression(&[innermost.outer(one), innermost.outer(list)]))
+            })?;
+        }
+        let failed = scope.within(|inner| {
+            inner.set_limit(Some(512));
+            loop {
+                inner.number(0, 1)?;
+            }
+        });
+        assert_eq!(failed.map_err(|full: Full| full.limit()).map(|_| ()), Err(Limit::Region));
+        let mut depth = 0;
+        while scope.children(list).len() == 2 {
+            (list, depth) = (scope.children(list).nth(1).unwrap_or(list), depth + 1);
+        }
+        assert_eq!((scope.walk(variable.term()), list.reference()), (leaf, leaf.reference()));
+        Ok(depth)
+    })?;
+    assert_eq!((cells, heap.bytes_live(), heap.statistics().escapes.spliced), (10, 0, 10));
+    Ok(())
+}
+
+#[test]
+fn a_scope_ends_by_a_panic() {
+    let mut heap = Heap::new();
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        RegionScope::run(&mut heap, |mut scope| {
+            scope.expression(&[]).map(|_| ()).expect("there is no limit");
+            panic!("on purpose");
+        });
+    }));
+    assert_eq!((result.is_err(), heap.bytes_live()), (true, 0));
+}

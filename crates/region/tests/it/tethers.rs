@@ -1,0 +1,408 @@
+//! Frozen regions and their tethers, on one thread and on many.
+
+use std::sync::Barrier;
+use std::thread;
+
+use region::{
+    Bound, Frozen, Full, Handle, Heap, Limit, LocalTether, Reader, Ref, Refused, Region, Tether, Unfrozen, tag,
+};
+
+use crate::basics::small;
+use crate::defects::overwrite;
+
+/// A list whose every element has a variable bound to the list behind it, and a number.
+fn list(heap: &mut Heap, region: &mut Region, length: u32) -> Result<Ref, Full> {
+    let mut list = small(0);
+    for at in 0..length {
+        let (variable, number) = (heap.variable(region, at)?, heap.number(region, 1, u64::from(at) << 32)?);
+        heap.bind(variable, list);
+        list = heap.expression(region, &[variable, number, list])?;
+        heap.set_note(list, 5);
+    }
+    Ok(list)
+}
+
+fn check_list(heap: &Heap, mut list: Ref, length: u32) {
+    for at in (0..length).rev() {
+        let [variable, number, rest] = *heap.children(list) else { panic!("three children") };
+        assert_eq!((heap.note(list), heap.label(variable), heap.walk(variable)), (5, at, rest));
+        assert_eq!((heap.number_bits(number), number.payload() & 1), (u64::from(at) << 32, 1));
+        list = rest;
+    }
+    assert_eq!(list, small(0));
+}
+
+fn frozen_list(length: u32) -> Frozen {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let root = list(&mut heap, &mut region, length).expect("there is no limit");
+    let frozen = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).expect("there is no limit");
+    heap.close(region);
+    frozen
+}
+
+#[test]
+fn what_is_frozen_is_read_as_a_heap() -> Result<(), Unfrozen> {
+    let mut heap = Heap::new();
+    let (mut region, mut between) = (heap.open(), heap.open());
+    let mut roots = vec![];
+    // The chunks of both lie in each other's way, and some expressions take runs of chunks.
+    for length in [0, 1, 2, 63, 64, 500] {
+        roots.push(list(&mut heap, &mut region, length)?);
+        heap.expression(&mut between, &vec![small(0); length as usize * 40])?;
+        heap.number(&mut between, 0, 1)?;
+        heap.variable(&mut between, 1)?;
+    }
+    let long = heap.expression(&mut region, &[roots[5].marked(); 10_000])?;
+    roots.push(long);
+    let before = heap.statistics();
+    let frozen = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign)?;
+    assert_eq!(heap.statistics().bytes_live, before.bytes_live);
+    check_list(&heap, roots[5], 500);
+    heap.close(region);
+    heap.close(between);
+    let other = overwrite(&mut heap)?;
+    assert_eq!(frozen.roots().len(), 7);
+    for (root, length) in frozen.roots().iter().zip([0, 1, 2, 63, 64, 500]) {
+        check_list(&frozen, *root, length);
+    }
+    assert_eq!(frozen.children(frozen.roots()[6]), [frozen.roots()[5].marked(); 10_000]);
+    let (count, held) = (frozen.statistics().chunks, frozen.statistics().bytes_held);
+    assert_eq!((held, frozen.statistics().chunks_free), (count * 512, 0), "no more memory than chunks");
+    heap.close(other);
+    Ok(())
+}
+
+#[test]
+fn nothing_is_frozen_too() -> Result<(), Unfrozen> {
+    let mut heap = Heap::new();
+    let region = heap.open();
+    let frozen = heap.freeze(&region, &[small(4)], Bound::Kept, |foreign| foreign)?;
+    assert_eq!((frozen.roots(), frozen.statistics().bytes_held), (&[small(4)][..], 0));
+    let mut region = region;
+    assert_eq!(frozen.thaw(&mut heap, &mut region, |foreign| foreign)?, [small(4)]);
+    assert_eq!(heap.statistics().chunks, 0);
+    Ok(())
+}
+
+#[test]
+fn what_is_thawed_is_what_was_frozen() -> Result<(), Unfrozen> {
+    for length in [0, 1, 63, 64, 65, 1_000] {
+        let frozen = frozen_list(length);
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        // Into an empty region, behind what is there, and with the lanes of another one in between.
+        for round in 0..3 {
+            let mark = heap.mark(&region);
+            let [root] = frozen.thaw(&mut heap, &mut region, |foreign| foreign)?[..] else { panic!("one root") };
+            check_list(&heap, root, length);
+            assert_eq!(heap.stray(&[&region], &[root]), None);
+            assert!(length == 0 || !heap.precedes(root, &region, mark));
+            if round == 1 {
+                let other = overwrite(&mut heap)?;
+                check_list(&heap, root, length);
+                heap.close(other);
+            }
+        }
+        heap.close(region);
+        assert_eq!(heap.statistics().bytes_live, 0);
+    }
+    Ok(())
+}
+
+/// Freezes what was thawed, and so on: the same words each time.
+#[test]
+fn freezing_is_in_one_order() -> Result<(), Unfrozen> {
+    let first = frozen_list(100);
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    for at in 0..5 {
+        heap.expression(&mut region, &[small(at); 50])?;
+        let roots = first.thaw(&mut heap, &mut region, |foreign| foreign)?;
+        let again = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign)?;
+        assert_eq!(again.roots(), first.roots());
+        let mut list = first.roots()[0];
+        while list != small(0) {
+            assert_eq!(again.children(list), first.children(list));
+            list = first.child(list, 2);
+        }
+    }
+    heap.close(region);
+    Ok(())
+}
+
+#[test]
+fn foreign_immediates_are_translated_both_ways() -> Result<(), Unfrozen> {
+    let foreign = |value| Ref::new(tag::IMMEDIATE_3, value);
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let pair = heap.expression(&mut region, &[foreign(1), small(1)])?;
+    let frozen = heap.freeze(&region, &[pair, foreign(2)], Bound::Kept, |met| foreign(met.payload() + 10))?;
+    let roots = frozen.roots();
+    assert_eq!((frozen.children(roots[0]), roots[1]), (&[foreign(11), small(1)][..], foreign(12)));
+    let thawed = frozen.thaw(&mut heap, &mut region, |met| foreign(met.payload() - 10))?;
+    assert_eq!((heap.children(thawed[0]), thawed[1]), (&[foreign(1), small(1)][..], foreign(2)));
+    heap.close(region);
+    Ok(())
+}
+
+/// A container was left with a pointer to what had been freed.
+#[test]
+fn foreign_reference_is_refused() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let (mut region, mut other) = (heap.open(), heap.open());
+    let elsewhere = heap.expression(&mut other, &[small(1)])?;
+    let holder = heap.expression(&mut region, &[small(2), elsewhere])?;
+    let live = heap.statistics().bytes_live;
+    for roots in [[holder], [elsewhere]] {
+        let refused = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign).map(drop);
+        assert_eq!(refused, Err(Unfrozen::Stray(elsewhere)));
+    }
+    assert_eq!(heap.statistics().bytes_live, live);
+    heap.close(region);
+    heap.close(other);
+    Ok(())
+}
+
+#[test]
+fn a_freezing_that_finds_no_room_leaves_nothing() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let root = list(&mut heap, &mut region, 500)?;
+    let live = heap.statistics().bytes_live;
+    for more in 0..10 {
+        heap.set_limit(Some(live + more * 512));
+        let refused = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).map(drop);
+        let Err(Unfrozen::Full(full)) = refused else { panic!("no room for a second copy") };
+        assert_eq!((full.limit(), heap.statistics().bytes_live), (Limit::Bytes, live));
+    }
+    heap.set_limit(None);
+    let frozen = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).expect("there is room");
+    heap.close(region);
+    let mut small_heap = Heap::with_limit(5_000);
+    let mut to = small_heap.open();
+    small_heap.number(&mut to, 0, 1)?;
+    let mark = small_heap.mark(&to);
+    assert!(frozen.thaw(&mut small_heap, &mut to, |foreign| foreign).is_err());
+    assert_eq!((small_heap.mark(&to), small_heap.statistics().bytes_live), (mark, 512));
+    small_heap.close(to);
+    Ok(())
+}
+
+#[test]
+fn a_closed_region_is_kept_for_its_tethers_and_refuses_others() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    let (one, other) = (handle.tether().expect("open"), handle.tether().expect("open"));
+    assert_eq!(handle.tethers(), 3);
+    frozen.close();
+    assert_eq!((handle.tether().map(drop), handle.tethers()), (Err(Refused::Closed), 2));
+    drop(one);
+    check_list(&other, other.roots()[0], 10);
+    drop(other);
+    assert_eq!(handle.tethers(), 0);
+    // Another region may lie in its place by now.
+    assert!(matches!(handle.tether().map(drop), Err(Refused::Closed | Refused::Stale)));
+    assert!(matches!(handle.tether_local().map(drop), Err(Refused::Closed | Refused::Stale)));
+    assert!(Reader::new().expect("few readers").read(handle).map(drop).is_err());
+}
+
+#[test]
+fn a_region_without_owner_is_closed_by_its_name_once() {
+    let handle = frozen_list(10).into_handle();
+    let tether = handle.tether().expect("open");
+    assert_eq!(handle.close(), Ok(()));
+    assert_eq!(handle.close(), Err(Refused::Closed));
+    check_list(&tether, tether.roots()[0], 10);
+    drop(tether);
+    assert!(handle.close().is_err());
+    // While there is an owner, it reads on.
+    let frozen = frozen_list(10);
+    assert_eq!(frozen.handle().close(), Ok(()));
+    check_list(&frozen, frozen.roots()[0], 10);
+}
+
+#[test]
+fn handles_are_numbers_to_other_languages() {
+    let frozen = frozen_list(1);
+    let handle = frozen.handle();
+    assert_ne!(handle.bits(), 0);
+    assert_eq!(Handle::from_bits(handle.bits()), Ok(handle));
+    for wrong in [0, handle.bits() + 1, handle.bits() & !0xffff_ffff, u64::MAX, 5 << 60] {
+        assert_eq!(Handle::from_bits(wrong), Err(Refused::Stale), "{wrong:x}");
+    }
+}
+
+/// A tether that was started on one thread and ended on another left the first thread with one that was none.
+#[test]
+fn guard_ends_anywhere() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    let tethers: Vec<Tether> = (0..4).map(|_| handle.tether().expect("open")).collect();
+    thread::scope(|scope| {
+        for tether in tethers {
+            scope.spawn(move || check_list(&tether, tether.roots()[0], 10));
+        }
+    });
+    assert_eq!(handle.tethers(), 1);
+    let tether = thread::spawn(move || handle.tether().expect("open")).join().expect("no panic");
+    frozen.close();
+    check_list(&tether, tether.roots()[0], 10);
+}
+
+/// A thread that had a tether did not count the next one in the place of what was recycled.
+#[test]
+fn tethers_of_a_thread_are_of_one_region() {
+    // More regions than a thread counts by itself.
+    let regions: Vec<Frozen> = (0..30).map(frozen_list).collect();
+    let handles: Vec<Handle> = regions.iter().map(|frozen| frozen.handle()).collect();
+    let mut tethers: Vec<LocalTether> = handles.iter().map(|handle| handle.tether_local().expect("open")).collect();
+    tethers.extend(handles.iter().map(|handle| handle.tether_local().expect("open")));
+    for (tether, length) in tethers.iter().zip((0..30).chain(0..30)) {
+        check_list(tether, tether.roots()[0], length);
+    }
+    // The first ones are not the last to end.
+    tethers.drain(..30);
+    drop(regions);
+    for (tether, length) in tethers.iter().zip(0..30) {
+        check_list(tether, tether.roots()[0], length);
+    }
+    drop(tethers);
+    for handle in handles {
+        assert!(handle.tether_local().is_err());
+        assert_eq!(handle.tethers(), 0);
+    }
+    // Others lie in the same places now.
+    let again = frozen_list(50);
+    let (one, two) = (again.handle().tether_local().expect("open"), again.handle().tether_local().expect("open"));
+    assert!(again.handle().tethers() == 2, "the owner's and one of the thread");
+    drop(one);
+    check_list(&two, two.roots()[0], 50);
+}
+
+/// A nested tether is there whatever became of the region: the outer one keeps it.
+#[test]
+fn nested_tethers_outlive_a_close() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    let outer = handle.tether_local().expect("open");
+    frozen.close();
+    let nested = handle.tether_local().expect("the outer one keeps it");
+    assert_eq!(thread::spawn(move || handle.tether_local().map(drop)).join().expect("no panic"), Err(Refused::Closed));
+    drop(outer);
+    check_list(&nested, nested.roots()[0], 10);
+    assert_eq!(handle.tethers(), 1);
+    drop(nested);
+    assert_eq!(handle.tethers(), 0);
+}
+
+#[test]
+fn what_a_reader_reads_is_put_off() {
+    let mut reader = Reader::new().expect("few readers");
+    let (frozen, other) = (frozen_list(10), frozen_list(20));
+    let handle = frozen.handle();
+    let reading = reader.read(handle).expect("open");
+    frozen.close();
+    assert_eq!(handle.tethers(), 0);
+    for _ in 0..3 {
+        region::reclaim();
+        check_list(&reading, reading.roots()[0], 10);
+    }
+    let reading = reader.read(other.handle()).expect("open");
+    check_list(&reading, reading.roots()[0], 20);
+    assert!(reader.read(handle).map(drop).is_err(), "it is closed, and may be gone");
+    reader.rest();
+    drop(reader);
+    region::reclaim();
+}
+
+/// A count that was taken away without having been added never came to 0 again. A tether in Rust ends once, by its nature; one
+/// that goes by a number is found or not.
+#[test]
+fn release_needs_retain() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    for wrong in [0, 1, 77, u64::MAX] {
+        // Other tests park none.
+        assert!(Tether::take(wrong).is_err());
+    }
+    let numbers = [(); 3].map(|()| handle.tether().expect("open").park().expect("there is room"));
+    assert_eq!(handle.tethers(), 4);
+    assert!(numbers.iter().all(|number| Tether::take(*number).is_ok()));
+    assert_eq!(handle.tethers(), 1);
+    let again = handle.tether().expect("open").park().expect("there is room");
+    for number in numbers {
+        let refused = Tether::take(number).map(drop).expect_err("it has ended");
+        assert!(refused.to_string().contains("has ended already"));
+    }
+    frozen.close();
+    let tether = thread::spawn(move || Tether::take(again)).join().expect("no panic").expect("it is there");
+    check_list(&tether, tether.roots()[0], 10);
+}
+
+#[test]
+fn holds_go_where_they_may() {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Frozen>();
+    is_send_and_sync::<Tether>();
+    is_send_and_sync::<Handle>();
+    is_send_and_sync::<Reader>();
+    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<Handle>()), (16, 16, 16));
+}
+
+/// How many rounds a test of threads against each other runs: few, or as many as the environment says.
+fn rounds() -> u32 {
+    std::env::var("MNEMON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000)
+}
+
+/// In 300,000 rounds of a tether against a close, two threads got the same region from their pools 30 times.
+#[test]
+fn tether_and_close_race_destroys_once() {
+    let (start, end) = (Barrier::new(3), Barrier::new(3));
+    let rounds = rounds();
+    let handle = std::sync::Mutex::new(None);
+    let read = |how: fn(Handle, &mut Reader)| {
+        let mut reader = Reader::new().expect("few readers");
+        for _ in 0..rounds {
+            start.wait();
+            let handle = handle.lock().expect("no panic").expect("there is one");
+            how(handle, &mut reader);
+            end.wait();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            read(|handle, _| {
+                for _ in 0..3 {
+                    if let (Ok(outer), Ok(nested)) = (handle.tether(), handle.tether_local()) {
+                        drop(outer);
+                        check_list(&nested, nested.roots()[0], 3);
+                    }
+                }
+            })
+        });
+        scope.spawn(|| {
+            read(|handle, reader| {
+                for _ in 0..3 {
+                    if let Ok(reading) = reader.read(handle) {
+                        check_list(&reading, reading.roots()[0], 3);
+                    }
+                }
+            })
+        });
+        let mut heap = Heap::new();
+        for _ in 0..rounds {
+            let mut region = heap.open();
+            let root = list(&mut heap, &mut region, 3).expect("there is no limit");
+            let frozen = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).expect("there is no limit");
+            heap.close(region);
+            let name = frozen.handle();
+            *handle.lock().expect("no panic") = Some(name);
+            start.wait();
+            frozen.close();
+            end.wait();
+            region::reclaim();
+            assert_eq!(name.tethers(), 0);
+        }
+    });
+}
