@@ -23,6 +23,11 @@ const SUITES: &[(&str, &str)] = &[
          that the note names, so that starting and loading cancel. Hyperon does smaller sizes and is compared by the operation.",
     ),
     ("recall", "What it costs that a run is kept or recorded: whole processes, against the same run without."),
+    (
+        "region",
+        "Region memory: the loops that a region library is known by, beside arenas, allocators, counting and hash maps. A note says the \
+         bytes of an object on both sides, what the ratio must be, and whether it is.",
+    ),
 ];
 
 /// The whole document.
