@@ -13,6 +13,15 @@
 //! 4. Before a run is refused, the free list is sorted and searched in any case.
 //!
 //! If the chunks lie behind the last one of the lane, the lane just grows and nothing is left unused.
+//!
+//! A chunk knows its *home*: the lane that holds it and its order there. When a lane is joined to another, its chunks are not
+//! visited; only its first one is told where its own home is now. What was joined is a *segment* from then on, chunks that
+//! are taken later belong to the last segment, and a chunk's place in the whole lane is found over the first chunks of
+//! segments: a forest of disjoint sets (B. A. Galler and M. J. Fischer, *An improved equivalence algorithm*, 1964). Each
+//! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
+//! another needs no search.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
@@ -33,23 +42,55 @@ const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
-const NO_LANE: u32 = NONE - 1;
+pub(crate) const NO_LANE: u32 = NONE - 1;
 /// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
 /// Steps that a chunk earns when it is taken, for searching and sorting the free list.
 const STEPS_EARNED: u64 = 8;
 
+/// A lane or a segment, named by its first chunk, and a number of chunks that precede in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Home {
+    lane: u32,
+    order: u32,
+}
+
 /// What is known of a chunk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Link {
     /// The chunk behind this one in its list.
     next: u32,
-    /// The lane that holds this chunk, named by its first one.
-    lane: u32,
-    /// How many chunks precede this one in its lane.
-    order: u32,
     /// What the cells hold.
     kind: Kind,
+    /// Whether a segment begins here.
+    is_first: bool,
+    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk.
+    used: u8,
+    /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
+    /// chunks: where they lie in their segment.
+    ///
+    /// Both halves in one word, which a search may replace by another that says the same: hence the atomic type. It is read
+    /// and written without order, which costs what a plain word costs.
+    home: AtomicU64,
+}
+
+impl Link {
+    fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
+        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u8, home: AtomicU64::new(0) };
+        link.set_home(home);
+        link
+    }
+
+    #[inline]
+    fn home(&self) -> Home {
+        let bits = self.home.load(Ordering::Relaxed);
+        Home { lane: (bits >> 32) as u32, order: bits as u32 }
+    }
+
+    #[inline]
+    fn set_home(&self, home: Home) {
+        self.home.store(u64::from(home.lane) << 32 | u64::from(home.order), Ordering::Relaxed);
+    }
 }
 
 /// What the cells of a lane hold.
@@ -63,8 +104,7 @@ pub(crate) enum Kind {
 /// The cells of a lane from some place on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    lane: u32,
-    order: u32,
+    from: Home,
     cursor: u32,
 }
 
@@ -88,7 +128,9 @@ pub(crate) struct Chunks {
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
-    failures: u64,
+    pub(crate) failures: u64,
+    /// Cells that lanes have left unused at the ends of chunks.
+    pub(crate) cells_left: u64,
 }
 
 impl Chunks {
@@ -103,6 +145,7 @@ impl Chunks {
             live_peak: 0,
             credit: 0,
             failures: 0,
+            cells_left: 0,
         }
     }
 
@@ -128,10 +171,6 @@ impl Chunks {
         self.live_peak
     }
 
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures
-    }
-
     pub(crate) fn link_bytes(&self) -> usize {
         self.links.capacity() * size_of::<Link>()
     }
@@ -152,13 +191,16 @@ impl Chunks {
             }
             _ => self.run(lane, cells)?,
         };
-        let (last, order) = if lane.is_empty() { (NONE, 0) } else { self.last(lane.place.end()) };
-        if last == NONE {
+        let last = if lane.is_empty() { NONE } else { last_chunk(lane.place) };
+        let home = if last == NONE {
             lane.first = run.start;
+            Home { lane: run.start, order: 0 }
         } else {
             self.links[last as usize].next = run.start;
-        }
-        self.adopt(&run, lane.first, order, kind);
+            let Home { lane, order } = self.segment(last);
+            Home { lane, order: order + 1 }
+        };
+        self.adopt(&run, home, kind);
         let mut at = lane.place.cursor();
         if last == NONE || run.start != last + 1 {
             self.leave(lane);
@@ -168,21 +210,74 @@ impl Chunks {
         Ok(at)
     }
 
-    /// The last chunk of a lane that ends here, and the order of the one behind it.
-    fn last(&self, end: u32) -> (u32, u32) {
-        let last = end / CHUNK_CELLS - 1;
-        (last, self.links[last as usize].order + 1)
+    /// The segment that a chunk lies in, and its order there.
+    fn segment(&self, chunk: u32) -> Home {
+        let link = &self.links[chunk as usize];
+        if link.is_first { Home { lane: chunk, order: 0 } } else { link.home() }
     }
 
-    /// Links a run in itself, as the end of a lane.
-    fn adopt(&mut self, run: &Run, lane: u32, order: u32, kind: Kind) {
+    /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
+    #[cold]
+    fn find(&self, mut home: Home) -> Home {
+        const NOWHERE: Home = Home { lane: LOOSE, order: LOOSE };
+        loop {
+            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else { return NOWHERE };
+            let above = first.home();
+            if above.lane == home.lane {
+                return home;
+            }
+            let Some(second) = self.links.get(above.lane as usize) else { return NOWHERE };
+            let mut next = above;
+            if second.is_first && second.home().lane != above.lane {
+                let higher = second.home();
+                next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
+                first.set_home(next);
+            }
+            home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
+        }
+    }
+
+    /// How many chunks precede the one where a place of a lane lies.
+    #[inline]
+    fn order(&self, lane: &Lane, place: Place) -> u32 {
+        let home = self.links[last_chunk(place) as usize].home();
+        if home.lane == lane.first { home.order } else { self.find(home).order }
+    }
+
+    /// How many chunks a lane has.
+    pub(crate) fn length(&self, lane: &Lane) -> u32 {
+        if lane.is_empty() { 0 } else { self.order(lane, lane.place) + 1 }
+    }
+
+    /// Links a run in itself, as the end of a segment.
+    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
         for at in 0..run.count {
             let chunk = run.start + at;
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
-            self.links[chunk as usize] = Link { next, lane, order: order + at, kind };
+            let home = Home { lane: home.lane, order: home.order + at };
+            self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
+    }
+
+    /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
+    pub(crate) fn join(&mut self, from: Lane, to: &mut Lane) {
+        if from.is_empty() {
+            return;
+        }
+        if to.is_empty() {
+            (to.first, to.place) = (from.first, from.place);
+            return;
+        }
+        let home = Home { lane: to.first, order: self.order(to, to.place) + 1 };
+        let left = to.room();
+        let last = &mut self.links[last_chunk(to.place) as usize];
+        last.next = from.first;
+        last.used = (CHUNK_CELLS - left) as u8;
+        self.links[from.first as usize].set_home(home);
+        to.place = from.place;
+        self.cells_left += u64::from(left);
     }
 
     /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
@@ -190,6 +285,7 @@ impl Chunks {
         if lane.room() == 0 {
             return;
         }
+        self.cells_left += u64::from(lane.room());
         self.words[lane.place.cursor() as usize * 2..lane.place.end() as usize * 2].fill(Ref::from_bits(0));
     }
 
@@ -267,8 +363,8 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        let unused = Link { next: NONE, lane: LOOSE, order: LOOSE, kind: Kind::Numbers };
-        self.links.resize((start + count) as usize, unused);
+        let home = Home { lane: LOOSE, order: LOOSE };
+        self.links.resize_with((start + count) as usize, || Link::new(NONE, Kind::Numbers, false, home));
         self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
     }
@@ -310,13 +406,14 @@ impl Chunks {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
-            (link.lane, link.order) = (LOOSE, LOOSE);
+            link.is_first = false;
+            link.set_home(Home { lane: LOOSE, order: LOOSE });
             chunk = link.next;
         }
         self.free = NONE;
         for chunk in (0..self.count()).rev() {
             let link = &mut self.links[chunk as usize];
-            if link.order == LOOSE {
+            if link.home().order == LOOSE {
                 link.next = self.free;
                 self.free = chunk;
             }
@@ -327,12 +424,14 @@ impl Chunks {
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        let (last, behind) = self.last(lane.place.end());
+        let (last, behind) = (last_chunk(lane.place), self.length(lane));
         let (first, kept) = if place == Place::START {
-            (lane.first, 0)
+            (std::mem::replace(&mut lane.first, NO_LANE), 0)
         } else {
-            let (end, kept) = self.last(place.end());
-            (self.links[end as usize].next, kept)
+            let kept = self.order(lane, place) + 1;
+            let end = &mut self.links[last_chunk(place) as usize];
+            end.used = CHUNK_CELLS as u8;
+            (end.next, kept)
         };
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         self.links[last as usize].next = self.free;
@@ -344,16 +443,21 @@ impl Chunks {
     /// The cells of a lane from a place of it on.
     #[inline]
     pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let name = if lane.is_empty() { NO_LANE } else { lane.first };
-        let order = if place == Place::START { 0 } else { self.links[(place.end() / CHUNK_CELLS - 1) as usize].order };
-        Part { lane: name, order, cursor: place.cursor() }
+        let order = if place == Place::START { 0 } else { self.order(lane, place) };
+        Part { from: Home { lane: lane.first, order }, cursor: place.cursor() }
     }
 
     #[inline]
     pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
-        let link = &self.links[(cell / CHUNK_CELLS) as usize];
-        let later = link.order > part.order || link.order == part.order && cell >= part.cursor;
-        link.lane == part.lane && later
+        let home = self.links[(cell / CHUNK_CELLS) as usize].home();
+        if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
+    }
+
+    /// The same for a chunk of another segment.
+    #[cold]
+    fn joined(&self, part: &Part, home: Home, cell: u32) -> bool {
+        let home = self.find(home);
+        home.lane == part.from.lane && part.begins_before(home.order, cell)
     }
 
     /// Copies the content of cells. A few are copied faster than a call is made.
@@ -368,21 +472,52 @@ impl Chunks {
         }
     }
 
-    /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place,
-    /// and the end of the next chunk. Nowhere if the lane ends, or if what was walked over was left behind its end.
+    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
+    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
     pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
-        let link = &self.links[(end / CHUNK_CELLS - 1) as usize];
-        let next = self.links.get(link.next as usize)?;
-        let start = link.next * CHUNK_CELLS;
-        let goes_on = next.lane == link.lane && next.order == link.order + 1;
-        (goes_on && (at == end || start == end)).then(|| (if at == end { start } else { at }, start + CHUNK_CELLS))
+        let chunk = (end - 1) / CHUNK_CELLS;
+        let next = self.links[chunk as usize].next;
+        let (here, link) = (self.segment(chunk), self.links.get(next as usize)?);
+        let goes_on = !link.is_first && link.home() == Home { lane: here.lane, order: here.order + 1 };
+        (goes_on && (at == end || next * CHUNK_CELLS == end)).then(|| self.entered(at, end, next))
     }
 
-    /// Whether a chunk is the first of a lane of a kind, or was before it was freed.
+    /// The same for a walk over all of a lane, which goes on up to the cursor.
+    pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
+        let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
+        debug_assert!(at == end || next * CHUNK_CELLS == end, "an expression lies on chunks in a row");
+        self.entered(at, end, next)
+    }
+
+    fn entered(&self, at: u32, end: u32, chunk: u32) -> (u32, u32) {
+        let start = chunk * CHUNK_CELLS;
+        (if at == end { start } else { at }, self.walked_to(chunk))
+    }
+
+    /// Where the cells of a chunk end that a walk visits.
+    pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
+        chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
+    }
+
+    /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
     pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
         let link = &self.links[chunk as usize];
-        link.lane == chunk && link.kind == kind
+        link.is_first && link.kind == kind
     }
+}
+
+impl Part {
+    /// Whether a cell that lies in this chunk of the lane belongs to the part.
+    #[inline]
+    fn begins_before(&self, order: u32, cell: u32) -> bool {
+        order > self.from.order || order == self.from.order && cell >= self.cursor
+    }
+}
+
+/// The chunk where a place lies that is not the start.
+#[inline]
+fn last_chunk(place: Place) -> u32 {
+    place.end() / CHUNK_CELLS - 1
 }
 
 /// How many chunks are wanted: fewer if they lie behind the last one.

@@ -391,10 +391,10 @@ impl Scan {
     #[cold]
     fn follow(&mut self, lane: &Lane, heap: &Heap) {
         if self.end == 0 {
-            (self.at, self.end) = (lane.first * CHUNK_CELLS, (lane.first + 1) * CHUNK_CELLS);
+            (self.at, self.end) = (lane.first * CHUNK_CELLS, heap.chunks.walked_to(lane.first));
         }
         while self.at >= self.end {
-            (self.at, self.end) = heap.chunks.follow(self.at, self.end).expect("a lane goes on up to its cursor");
+            (self.at, self.end) = heap.chunks.go_on(self.at, self.end);
         }
     }
 }

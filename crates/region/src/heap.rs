@@ -18,7 +18,7 @@ use crate::copy::Scratch;
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
-use crate::statistics::Statistics;
+use crate::statistics::{Counts, Statistics};
 
 const ZERO: Ref = Ref::from_bits(0);
 const NOTE_BITS: u32 = 16;
@@ -32,7 +32,8 @@ pub struct Heap {
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
-    handed_out: u64,
+    pub(crate) handed_out: u64,
+    pub(crate) counts: Counts,
 }
 
 impl Default for Heap {
@@ -44,7 +45,7 @@ impl Default for Heap {
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
     pub fn new() -> Heap {
-        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0 }
+        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0, counts: Counts::default() }
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
@@ -118,20 +119,37 @@ impl Heap {
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
     }
 
+    /// Refuses chunks that a region has no room for within its own limit.
+    pub(crate) fn admit(&mut self, region: &Region, chunks: u32) -> Result<(), Full> {
+        let quota = region.expressions.quota;
+        if u64::from(self.chunks_of(region)) + u64::from(chunks) > u64::from(quota) {
+            return Err(self.chunks.refuse(Limit::Region, quota));
+        }
+        Ok(())
+    }
+
+    /// How many chunks a region holds.
+    pub(crate) fn chunks_of(&self, region: &Region) -> u32 {
+        region.lanes().iter().map(|lane| self.chunks.length(lane)).sum()
+    }
+
     /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
-    fn settle(&mut self, cells: u64, place: Place) {
+    pub(crate) fn settle(&mut self, cells: u64, place: Place) {
         self.handed_out = self.handed_out + cells - place.pending();
     }
 
     /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
     pub(crate) fn given(&self, region: &Region) -> u64 {
-        let lanes = [region.expressions, region.variables, region.numbers];
-        self.handed_out + lanes.iter().map(|lane| lane.place.pending()).sum::<u64>()
+        self.handed_out + region.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>()
     }
 
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
-    fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: usize) -> Result<u32, Full> {
+    pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
+        if region.expressions.quota != u32::MAX {
+            self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
+        }
+        let lane = region.lane_mut(kind);
         let before = lane.place;
         let at = self.chunks.extend(lane, kind, cells as u32)?;
         self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
@@ -197,9 +215,9 @@ impl Heap {
         }
         let cells = cells_of(length);
         if length < LONG {
-            return self.extend(&mut region.expressions, Kind::Expressions, cells);
+            return self.extend(region, Kind::Expressions, cells);
         }
-        let prefix = self.extend(&mut region.expressions, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
+        let prefix = self.extend(region, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
         self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
         Ok(prefix + LONG_PREFIX_CELLS as u32)
     }
@@ -311,7 +329,7 @@ impl Heap {
 
     /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
     fn clear_notes_from(&mut self, start: u32) {
-        let (mut at, mut end) = (start, start + CHUNK_CELLS);
+        let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
         loop {
             while at < end {
                 let header = &mut self.chunks.words[at as usize * 2];
@@ -337,7 +355,7 @@ impl Heap {
     pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
         let at = match region.variables.bump(1) {
             Some(at) => at,
-            None => self.extend(&mut region.variables, Kind::Variables, 1)?,
+            None => self.extend(region, Kind::Variables, 1)?,
         };
         let variable = Ref::new(tag::VARIABLE, at);
         self.write_cell(at, [variable, Ref::from_bits(label)]);
@@ -421,7 +439,7 @@ impl Heap {
     #[cold]
     fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
         let before = region.numbers.place;
-        let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
+        let at = self.extend(region, Kind::Numbers, 1)?;
         let limit = self.chunks.number_limit;
         if at < limit * CHUNK_CELLS {
             return Ok(at);
@@ -442,6 +460,17 @@ impl Heap {
 }
 
 impl Heap {
+    /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
+    #[inline]
+    pub fn bytes_live(&self) -> usize {
+        self.chunks.live_count() as usize * CHUNK_BYTES
+    }
+
+    /// Bytes of the chunks that a region holds, unused cells included.
+    pub fn bytes_of(&self, region: &Region) -> usize {
+        self.chunks_of(region) as usize * CHUNK_BYTES
+    }
+
     /// What the heap has done and holds.
     pub fn statistics(&self) -> Statistics {
         let chunks = &self.chunks;
@@ -454,7 +483,12 @@ impl Heap {
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
             bytes_held: chunks.words.capacity() * size_of::<Ref>(),
             bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
-            limit_failures: chunks.failures(),
+            cells_left: chunks.cells_left,
+            splices: self.counts.splices,
+            relocations: self.counts.relocations,
+            cells_relocated: self.counts.cells_relocated,
+            escapes: self.counts.escapes,
+            limit_failures: chunks.failures,
         }
     }
 }

@@ -46,6 +46,7 @@ mod heap;
 mod limit;
 mod reference;
 mod region;
+mod splice;
 mod statistics;
 mod stray;
 
@@ -54,4 +55,5 @@ pub use heap::{Heap, Stamp};
 pub use limit::{Full, LENGTH_MAX, Limit};
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
-pub use statistics::Statistics;
+pub use splice::Refused;
+pub use statistics::{Escapes, Statistics};

@@ -14,6 +14,8 @@ pub const LENGTH_MAX: usize = 1 << 26;
 pub enum Limit {
     /// The limit that the owner has set, in bytes of cells.
     Bytes,
+    /// The limit that the owner has set for the region, in bytes of cells.
+    Region,
     /// The cells that a reference can address.
     Addresses,
     /// The cells that a reference to a number can address: half of the others, its kind takes a bit.
@@ -54,6 +56,7 @@ impl fmt::Display for Full {
         let bytes = self.bytes();
         match self.limit {
             Limit::Bytes => write!(f, "the heap is full: its limit is {bytes} bytes; raise it, or hold on to less"),
+            Limit::Region => write!(f, "the region is full: its limit is {bytes} bytes; raise it, or hold on to less"),
             Limit::Addresses => {
                 write!(f, "the heap is full: it cannot address more than {bytes} bytes; hold on to less")
             }

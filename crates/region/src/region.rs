@@ -1,6 +1,6 @@
 //! Regions and marks: small values that say where in a heap something lies.
 
-use crate::chunks::CHUNK_CELLS;
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
 use crate::reference::{Ref, tag};
 
 /// Where a lane stands: the next free cell, and the end of the last chunk, which is 0 while there is none.
@@ -44,12 +44,14 @@ impl Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
     pub(crate) place: Place,
-    /// The first chunk, if there is one.
+    /// The first chunk, or what is no chunk.
     pub(crate) first: u32,
+    /// Of a region's first lane: the most chunks that the region may hold. It lies here since four bytes are free here.
+    pub(crate) quota: u32,
 }
 
 impl Lane {
-    pub(crate) const EMPTY: Lane = Lane { place: Place::START, first: 0 };
+    pub(crate) const EMPTY: Lane = Lane { place: Place::START, first: NO_LANE, quota: u32::MAX };
 
     /// Takes cells from the last chunk, if it has them.
     #[inline]
@@ -97,6 +99,31 @@ pub struct Region {
 
 impl Region {
     pub(crate) const EMPTY: Region = Region { expressions: Lane::EMPTY, variables: Lane::EMPTY, numbers: Lane::EMPTY };
+
+    /// Sets how many bytes of cells the region may hold, counted in whole chunks of 512 bytes. Only [`Heap::close`] forgets it.
+    ///
+    /// It is looked at where a chunk is taken and nowhere else. What it refuses fails with [`Limit::Region`]; where a region
+    /// holds more than that already, so does everything that needs another chunk. A long expression counts as what it would
+    /// take in chunks of its own, even if it would fit partly where the last one ends.
+    ///
+    /// [`Heap::close`]: crate::Heap::close
+    /// [`Limit::Region`]: crate::Limit::Region
+    pub fn set_limit(&mut self, bytes: Option<usize>) {
+        let chunks = bytes.map_or(u32::MAX as usize, |bytes| bytes / CHUNK_BYTES);
+        self.expressions.quota = chunks.min(u32::MAX as usize) as u32;
+    }
+
+    pub(crate) fn lanes(&self) -> [Lane; 3] {
+        [self.expressions, self.variables, self.numbers]
+    }
+
+    pub(crate) fn lane_mut(&mut self, kind: Kind) -> &mut Lane {
+        match kind {
+            Kind::Expressions => &mut self.expressions,
+            Kind::Variables => &mut self.variables,
+            Kind::Numbers => &mut self.numbers,
+        }
+    }
 
     /// The lane for what is no immediate.
     pub(crate) fn lane(&self, reference: Ref) -> &Lane {

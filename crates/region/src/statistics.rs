@@ -24,6 +24,40 @@ pub struct Statistics {
     /// Bytes of the tables beside the cells: the links of chunks, 16 bytes each, and the table that copies use, 8 bytes for
     /// each cell there was when the largest copy began.
     pub bytes_beside: usize,
+    /// Cells left unused at the ends of chunks since the heap was made: where an expression did not fit, and where a region
+    /// was joined to another one. Chunks that were given back since are counted as well.
+    pub cells_left: u64,
+    /// How often a region was joined to another one.
+    pub splices: u64,
+    /// How often a region of another heap was moved to one of this heap as a whole.
+    pub relocations: u64,
+    /// Cells that were moved so, in `cells_handed_out` as well.
+    pub cells_relocated: u64,
+    /// How often what was to outlive its region came to a region of this heap, by the way it went.
+    pub escapes: Escapes,
     /// How often something was refused because a limit was reached.
     pub limit_failures: u64,
+}
+
+/// How often each [`Way`](crate::Way) was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Escapes {
+    /// By joining the region.
+    pub spliced: u64,
+    /// By a copy that kept forwarding addresses in the table of the heap.
+    pub copied: u64,
+    /// By a copy that kept them in a map.
+    pub mapped: u64,
+    /// By moving the region's chunks.
+    pub relocated: u64,
+}
+
+/// What a heap counts of what comes to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) splices: u64,
+    pub(crate) relocations: u64,
+    pub(crate) cells_relocated: u64,
+    pub(crate) escapes: Escapes,
 }

@@ -30,6 +30,8 @@ struct Node {
     content: Content,
     reference: Ref,
     lives: bool,
+    /// When it was made in its region, or came to it.
+    born: usize,
 }
 
 /// A step of a program. Numbers choose among what there is, modulo how much that is.
@@ -47,6 +49,7 @@ enum Step {
     Mark { region: usize },
     Rewind { region: usize, mark: usize },
     Reopen { region: usize },
+    Splice { from: usize, to: usize },
     Copy { from: usize, to: usize, mark: usize, replaced: bool, roots: Vec<usize> },
 }
 
@@ -76,6 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => region.clone().prop_map(|region| Step::Mark { region }),
         2 => (region.clone(), pick).prop_map(|(region, mark)| Step::Rewind { region, mark }),
         1 => region.clone().prop_map(|region| Step::Reopen { region }),
+        2 => (region.clone(), 1..REGIONS).prop_map(|(from, to)| Step::Splice { from, to: (from + to) % REGIONS }),
         3 => (region.clone(), 1..REGIONS, pick, any::<bool>(), prop::collection::vec(pick, 1..4))
             .prop_map(|(from, to, mark, replaced, roots)| Step::Copy { from, to: (from + to) % REGIONS, mark, replaced, roots }),
     ]
@@ -85,9 +89,11 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     heap: Heap,
     regions: Vec<Region>,
-    /// Marks of each region, with the number of nodes there were.
+    /// Marks of each region, and when they were taken.
     marks: Vec<Vec<(Mark, usize)>>,
     nodes: Vec<Node>,
+    /// When the next node is born.
+    now: usize,
     /// Cells handed out, as long as that is known.
     cells: Option<u64>,
 }
@@ -97,7 +103,7 @@ impl World {
         let mut heap = Heap::new();
         heap.set_limit(limit.map(|chunks| chunks * 512));
         let regions = (0..REGIONS).map(|_| heap.open()).collect();
-        World { heap, regions, marks: vec![vec![(Mark::START, 0)]; REGIONS], nodes: Vec::new(), cells: Some(0) }
+        World { heap, regions, marks: vec![vec![(Mark::START, 0)]; REGIONS], nodes: Vec::new(), now: 0, cells: Some(0) }
     }
 
     fn living(&self) -> Vec<usize> {
@@ -149,8 +155,13 @@ impl World {
     fn add(&mut self, region: usize, content: Content, made: Result<Ref, Full>) {
         if let Ok(reference) = made {
             self.cells = self.cells.map(|cells| cells + size(&content));
-            self.nodes.push(Node { region, content, reference, lives: true });
+            self.push(region, content, reference);
         }
+    }
+
+    fn push(&mut self, region: usize, content: Content, reference: Ref) {
+        self.nodes.push(Node { region, content, reference, lives: true, born: self.now });
+        self.now += 1;
     }
 
     fn step(&mut self, step: Step) {
@@ -194,7 +205,7 @@ impl World {
             }
             Step::Mark { region } => {
                 let mark = self.heap.mark(&self.regions[region]);
-                self.marks[region].push((mark, self.nodes.len()));
+                self.marks[region].push((mark, self.now));
             }
             Step::Rewind { region, mark } => self.rewind(region, mark),
             Step::Reopen { region } => {
@@ -202,6 +213,12 @@ impl World {
                 let fresh = self.heap.open();
                 self.heap.close(std::mem::replace(&mut self.regions[region], fresh));
                 self.marks[region].truncate(1);
+            }
+            Step::Splice { from, to } => {
+                let fresh = self.heap.open();
+                let closing = std::mem::replace(&mut self.regions[from], fresh);
+                self.heap.splice(closing, &mut self.regions[to]).expect("regions have no limit");
+                self.came(from, to);
             }
             Step::Copy { from, to, mark, replaced, roots } => self.copy(from, to, mark, replaced, &roots),
         }
@@ -251,17 +268,25 @@ impl World {
 
     fn rewind(&mut self, region: usize, mark: usize) {
         let at = mark % self.marks[region].len();
-        let (mark, count) = self.marks[region][at];
-        self.forget(region, count);
+        let (mark, since) = self.marks[region][at];
+        self.forget(region, since);
         self.heap.rewind(&mut self.regions[region], mark);
         self.marks[region].truncate(at + 1);
     }
 
-    /// Ends the nodes of a region from some number on, and what refers to them, as an owner does with its trail.
-    fn forget(&mut self, region: usize, from: usize) {
-        for node in from..self.nodes.len() {
-            let dies = self.nodes[node].region == region;
-            self.nodes[node].lives &= !dies;
+    /// The nodes of a region are in another one from now on, and its marks are gone.
+    fn came(&mut self, from: usize, to: usize) {
+        for node in self.nodes.iter_mut().filter(|node| node.region == from) {
+            (node.region, node.born) = (to, self.now);
+        }
+        self.now += 1;
+        self.marks[from].truncate(1);
+    }
+
+    /// Ends the nodes of a region from some time on, and what refers to them, as an owner does with its trail.
+    fn forget(&mut self, region: usize, since: usize) {
+        for node in &mut self.nodes {
+            node.lives &= node.region != region || node.born < since;
         }
         let gone = |value: &Value, nodes: &[Node]| matches!(value, Value::Node { node, .. } if !nodes[*node].lives);
         for node in self.living() {
@@ -316,7 +341,7 @@ impl World {
     }
 
     fn is_copied(&self, node: usize, from: usize, count: usize) -> bool {
-        self.nodes[node].region == from && node >= count
+        self.nodes[node].region == from && self.nodes[node].born >= count
     }
 
     /// Makes nodes of the copies.
@@ -345,14 +370,14 @@ impl World {
                 }
                 number => number,
             };
-            self.nodes.push(Node { region, content, reference: pairs[&node], lives: true });
+            self.push(region, content, pairs[&node]);
         }
     }
 
     /// Everything that lives is in the heap as it is in the model.
     fn check(&self) {
         for node in self.living() {
-            let Node { content, reference, region, .. } = &self.nodes[node];
+            let Node { content, reference, region, born, .. } = &self.nodes[node];
             match content {
                 Content::Expression { children, note } => {
                     let words: Vec<Ref> = children.iter().map(|child| self.word(*child)).collect();
@@ -368,8 +393,10 @@ impl World {
                     assert_eq!((reference.payload() & 1, self.heap.number_bits(*reference)), (*kind, *bits));
                 }
             }
-            for (mark, count) in &self.marks[*region] {
-                assert_eq!(self.heap.precedes(*reference, &self.regions[*region], *mark), node < *count);
+            for (at, here) in self.regions.iter().enumerate() {
+                for (mark, since) in &self.marks[at] {
+                    assert_eq!(self.heap.precedes(*reference, here, *mark), at != *region || born < since);
+                }
             }
         }
         let words: Vec<Ref> = self.living().iter().map(|node| self.nodes[*node].reference).collect();
