@@ -103,7 +103,7 @@ pub(crate) enum Kind {
 
 /// The cells of a lane from some place on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub struct Part {
     from: Home,
     cursor: u32,
 }
@@ -472,6 +472,18 @@ impl Chunks {
         }
     }
 
+    /// The same out of another heap.
+    #[inline(always)]
+    pub(crate) fn copy_cells_from(&mut self, source: &Chunks, from: u32, to: u32, count: usize) {
+        let (from, to) = (from as usize * 2, to as usize * 2);
+        match count {
+            1 => self.words[to..to + 2].copy_from_slice(&source.words[from..from + 2]),
+            2 => self.words[to..to + 4].copy_from_slice(&source.words[from..from + 4]),
+            3 => self.words[to..to + 6].copy_from_slice(&source.words[from..from + 6]),
+            _ => self.words[to..to + count * 2].copy_from_slice(&source.words[from..from + count * 2]),
+        }
+    }
+
     /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
     /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
     pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
@@ -497,6 +509,55 @@ impl Chunks {
     /// Where the cells of a chunk end that a walk visits.
     pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
         chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
+    }
+
+    /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
+    pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
+        let (last, mut next) = (lane.place, None);
+        if since != last {
+            next = Some(if since == Place::START {
+                (lane.first, lane.first * CHUNK_CELLS)
+            } else {
+                (last_chunk(since), since.cursor())
+            });
+        }
+        std::iter::from_fn(move || {
+            let (chunk, start) = next?;
+            if chunk == last_chunk(last) {
+                next = None;
+                return Some((start, last.cursor()));
+            }
+            let behind = self.links[chunk as usize].next;
+            next = Some((behind, behind * CHUNK_CELLS));
+            Some((start, self.walked_to(chunk)))
+        })
+    }
+
+    /// How many chunks a lane begins with that lie one behind the other.
+    pub(crate) fn in_a_row(&self, lane: &Lane) -> u32 {
+        if lane.is_empty() {
+            return 0;
+        }
+        let (mut chunk, last) = (lane.first, last_chunk(lane.place));
+        while chunk != last && self.links[chunk as usize].next == chunk + 1 {
+            chunk += 1;
+        }
+        chunk - lane.first + 1
+    }
+
+    /// Notes that a walk visits the cells of a chunk up to here.
+    pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
+        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u8;
+    }
+
+    /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.
+    #[inline]
+    pub(crate) fn order_of(&self, lane: &Lane, cell: u32) -> Option<u32> {
+        let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
+        if home.lane != lane.first {
+            home = self.find(home);
+        }
+        (home.lane == lane.first).then_some(home.order)
     }
 
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.

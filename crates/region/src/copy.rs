@@ -14,8 +14,9 @@
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, cells_of};
+use crate::heap::{Heap, bits_in, cells_of, length_in, walk_in};
 use crate::limit::{Full, Limit};
+use crate::origin::{Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 
@@ -34,19 +35,26 @@ pub(crate) struct Scratch {
     entries: Vec<u64>,
     stamp: u32,
     pub(crate) cells_copied: u64,
+    /// Cells that were copied with a map instead of the table.
+    pub(crate) rented: u64,
 }
 
 impl Scratch {
     pub(crate) fn new() -> Scratch {
-        Scratch { entries: Vec::new(), stamp: 0, cells_copied: 0 }
+        Scratch { entries: Vec::new(), stamp: 0, cells_copied: 0, rented: 0 }
     }
 
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<u64>()
     }
 
+    /// How many cells the table covers.
+    pub(crate) fn length(&self) -> usize {
+        self.entries.len()
+    }
+
     /// A stamp that no entry has.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {
             self.entries.fill(0);
             self.stamp = 0;
@@ -55,7 +63,7 @@ impl Scratch {
     }
 
     /// Makes the table long enough for so many cells.
-    fn grow(&mut self, cells: usize) -> bool {
+    pub(crate) fn grow(&mut self, cells: usize) -> bool {
         let missing = cells.saturating_sub(self.entries.len());
         if self.entries.try_reserve_exact(missing).is_err() {
             return false;
@@ -67,21 +75,23 @@ impl Scratch {
     }
 
     #[inline]
-    fn get(&self, cell: u32) -> Option<u32> {
+    pub(crate) fn get(&self, cell: u32) -> Option<u32> {
         let entry = *self.entries.get(cell as usize)?;
         (entry >> 32 == u64::from(self.stamp)).then_some(entry as u32)
     }
 
     #[inline]
-    fn set(&mut self, cell: u32, to: u32) {
+    pub(crate) fn set(&mut self, cell: u32, to: u32) {
         self.entries[cell as usize] = u64::from(self.stamp) << 32 | u64::from(to);
     }
 }
 
 /// A copy under way, see [`Heap::copy`].
 #[derive(Debug)]
-pub struct Copying<'h, F> {
+pub struct Copying<'h, F, O = Here> {
+    /// Where the copy is made.
     heap: &'h mut Heap,
+    origin: O,
     source: Source,
     bound: Bound,
     to: &'h mut Region,
@@ -90,13 +100,15 @@ pub struct Copying<'h, F> {
     start: Mark,
     /// [`Heap::given`] when the cells copied were counted last.
     counted: u64,
+    /// [`Heap::given`] when the copy began.
+    began: u64,
     expressions: Scan,
     variables: Scan,
 }
 
 /// What is copied.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+pub(crate) struct Source {
     expressions: Part,
     variables: Part,
     numbers: Part,
@@ -146,15 +158,24 @@ impl Heap {
             return Err(self.chunks.refuse(Limit::Memory, chunks));
         }
         self.scratch.begin();
-        let source = Source {
-            expressions: self.chunks.since(&from.expressions, since.expressions),
-            variables: self.chunks.since(&from.variables, since.variables),
-            numbers: self.chunks.since(&from.numbers, since.numbers),
-        };
-        let start = self.mark(to);
+        let source = Source::new(self, from, since);
+        Ok(Copying::new(self, Here, source, bound, to, foreign))
+    }
+}
+
+impl<'h, F, O> Copying<'h, F, O> {
+    pub(crate) fn new(
+        heap: &'h mut Heap,
+        origin: O,
+        source: Source,
+        bound: Bound,
+        to: &'h mut Region,
+        foreign: F,
+    ) -> Copying<'h, F, O> {
+        let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
-        let counted = self.given(to);
-        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables })
+        let counted = heap.given(to);
+        Copying { heap, origin, source, bound, to, foreign, start, counted, began: counted, expressions, variables }
     }
 }
 
@@ -171,7 +192,7 @@ impl Heap {
     }
 }
 
-impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
+impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// Copies what a root refers to and gives the reference to the copy. Its children are right after the next
     /// [`Copying::scan`].
     ///
@@ -190,45 +211,45 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         result.map_err(|full| self.abandon(full))
     }
 
+    /// Completes what was copied so far, unless it comes to more than so many cells: then gives none of it.
+    pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
+        let most = self.counted.saturating_add(cells);
+        let result = self.scan_up_to(most);
+        let is_more = self.heap.given(self.to) > most;
+        self.count();
+        result.map(|()| !is_more).map_err(|full| self.abandon(full))
+    }
+
+    fn scan_up_to(&mut self, most: u64) -> Result<(), Full> {
+        while self.heap.given(self.to) <= most {
+            if let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
+                self.scan_expression(at)?;
+            } else if let Some(at) = self.variables.next(&self.to.variables, self.heap) {
+                self.variables.at += 1;
+                self.scan_word(at as usize * 2)?;
+            } else {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many cells were copied so far.
+    pub(crate) fn cells(&self) -> u64 {
+        self.heap.given(self.to) - self.began
+    }
+
     /// Where the copy stands: what the roots so far lead to was made before this, once it is scanned.
     pub fn mark(&self) -> Mark {
         self.heap.mark(self.to)
     }
 
-    /// Takes the binding of a variable of the source away, if it has one, until [`Copying::bind`] gives it back.
-    pub fn unbind(&mut self, variable: Ref) -> Option<Ref> {
-        let value = self.heap.binding(variable);
-        self.heap.unbind(variable);
-        value
-    }
-
-    /// Binds a variable of the source, and the copy that there may be of it.
-    ///
-    /// After an error the other region is as it was when the copy began: there is no copy.
-    pub fn bind(&mut self, variable: Ref, value: Ref) -> Result<(), Full> {
-        self.heap.bind(variable, value);
-        if let Some(cell) = self.heap.scratch.get(variable.cell()) {
-            let value = self.root(value)?;
-            self.heap.write_binding(variable.at_cell(cell), value);
-        }
-        Ok(())
-    }
-
-    /// Where something went: to the copy if it was copied, nowhere if it is part of the source and no root leads to it. What
-    /// is shared, or immediate, stays what it is. With [`Bound::Replaced`] a bound variable is where its value is.
-    pub fn moved(&self, reference: Ref) -> Option<Ref> {
-        let reference = self.resolve(reference);
-        let Some(part) = self.source.part(reference) else { return Some(reference) };
-        match self.heap.scratch.get(reference.cell()) {
-            Some(cell) => Some(reference.at_cell(cell)),
-            None if self.heap.chunks.contains(part, reference.cell()) => None,
-            None => Some(reference),
-        }
-    }
-
     #[inline]
     fn resolve(&self, reference: Ref) -> Ref {
-        if self.bound == Bound::Replaced { self.heap.walk(reference) } else { reference }
+        match self.bound {
+            Bound::Replaced => walk_in(self.origin.words(self.heap), reference),
+            Bound::Kept => reference,
+        }
     }
 
     /// The reference that the copy has in place of this one.
@@ -241,16 +262,16 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     #[inline(always)]
     fn forward_expression(&mut self, reference: Ref) -> Result<Ref, Full> {
         let from = reference.payload();
-        if let Some(to) = self.heap.scratch.get(from) {
+        if let Some(to) = self.origin.get(self.heap, from) {
             return Ok(reference.at_cell(to));
         }
-        if !self.heap.chunks.contains(&self.source.expressions, from) {
+        if !self.origin.holds(self.heap, &self.source.expressions, from) {
             return Ok(reference);
         }
-        let length = self.heap.length_at(from);
+        let length = length_in(self.origin.words(self.heap), from);
         let to = self.heap.allot(self.to, length)?;
-        self.heap.chunks.copy_cells(from, to, cells_of(length));
-        self.heap.scratch.set(from, to);
+        self.origin.copy_cells(self.heap, from, to, cells_of(length));
+        self.origin.set(self.heap, from, to)?;
         Ok(reference.at_cell(to))
     }
 
@@ -269,31 +290,36 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
 
     fn forward_number(&mut self, number: Ref) -> Result<Ref, Full> {
         let from = number.cell();
-        if let Some(to) = self.heap.scratch.get(from) {
+        if let Some(to) = self.origin.get(self.heap, from) {
             return Ok(number.at_cell(to));
         }
-        if !self.heap.chunks.contains(&self.source.numbers, from) {
+        if !self.origin.holds(self.heap, &self.source.numbers, from) {
             return Ok(number);
         }
-        let copy = self.heap.number(self.to, number.payload() & 1, self.heap.number_bits(number))?;
-        self.heap.scratch.set(from, copy.cell());
+        let bits = bits_in(self.origin.words(self.heap), from);
+        let copy = self.heap.number(self.to, number.payload() & 1, bits)?;
+        self.origin.set(self.heap, from, copy.cell())?;
         Ok(copy)
     }
 
     /// A variable that stays one. If it is bound, its value is forwarded by the scan.
     fn forward_variable(&mut self, variable: Ref) -> Result<Ref, Full> {
         let from = variable.cell();
-        if let Some(to) = self.heap.scratch.get(from) {
+        if let Some(to) = self.origin.get(self.heap, from) {
             return Ok(variable.at_cell(to));
         }
-        if !self.heap.chunks.contains(&self.source.variables, from) {
+        if !self.origin.holds(self.heap, &self.source.variables, from) {
             return Ok(variable);
         }
-        let copy = self.heap.variable(self.to, self.heap.label(variable))?;
-        if let Some(value) = self.heap.binding(variable) {
+        let words = self.origin.words(self.heap);
+        let (value, label) = (words[from as usize * 2], words[from as usize * 2 + 1]);
+        let copy = self.heap.variable(self.to, label.bits())?;
+        // An unbound variable is bound to itself; the copy of one already is. Out of another heap it is taken for a variable
+        // that is to be copied until the scan finds that it was.
+        if value != variable || self.origin.is_elsewhere() {
             self.heap.write_binding(copy, value);
         }
-        self.heap.scratch.set(from, copy.cell());
+        self.origin.set(self.heap, from, copy.cell())?;
         Ok(copy)
     }
 
@@ -342,16 +368,61 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// Undoes what was copied.
     #[cold]
     fn abandon(&mut self, full: Full) -> Full {
+        self.undo();
+        full
+    }
+
+    pub(crate) fn undo(&mut self) {
         self.count();
         self.heap.rewind(self.to, self.start);
-        self.heap.scratch.begin();
+        self.origin.forget(self.heap);
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
-        full
+    }
+}
+
+impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
+    /// Takes the binding of a variable of the source away, if it has one, until [`Copying::bind`] gives it back.
+    pub fn unbind(&mut self, variable: Ref) -> Option<Ref> {
+        let value = self.heap.binding(variable);
+        self.heap.unbind(variable);
+        value
+    }
+
+    /// Binds a variable of the source, and the copy that there may be of it.
+    ///
+    /// After an error the other region is as it was when the copy began: there is no copy.
+    pub fn bind(&mut self, variable: Ref, value: Ref) -> Result<(), Full> {
+        self.heap.bind(variable, value);
+        if let Some(cell) = self.heap.scratch.get(variable.cell()) {
+            let value = self.root(value)?;
+            self.heap.write_binding(variable.at_cell(cell), value);
+        }
+        Ok(())
+    }
+
+    /// Where something went: to the copy if it was copied, nowhere if it is part of the source and no root leads to it. What
+    /// is shared, or immediate, stays what it is. With [`Bound::Replaced`] a bound variable is where its value is.
+    pub fn moved(&self, reference: Ref) -> Option<Ref> {
+        let reference = self.resolve(reference);
+        let Some(part) = self.source.part(reference) else { return Some(reference) };
+        match self.heap.scratch.get(reference.cell()) {
+            Some(cell) => Some(reference.at_cell(cell)),
+            None if self.heap.chunks.contains(part, reference.cell()) => None,
+            None => Some(reference),
+        }
     }
 }
 
 impl Source {
+    pub(crate) fn new(heap: &Heap, from: &Region, since: Mark) -> Source {
+        Source {
+            expressions: heap.chunks.since(&from.expressions, since.expressions),
+            variables: heap.chunks.since(&from.variables, since.variables),
+            numbers: heap.chunks.since(&from.numbers, since.numbers),
+        }
+    }
+
     /// The lane that a reference points to; none for an immediate.
     #[inline]
     fn part(&self, reference: Ref) -> Option<&Part> {

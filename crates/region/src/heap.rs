@@ -252,13 +252,12 @@ impl Heap {
 
     #[inline]
     pub(crate) fn length_at(&self, at: u32) -> usize {
-        let length = (self.chunks.words[at as usize * 2].payload() >> NOTE_BITS) as usize;
-        if length == LONG { self.prefix(at) } else { length }
+        length_in(&self.chunks.words, at)
     }
 
     #[cold]
     fn prefix(&self, at: u32) -> usize {
-        self.chunks.words[at as usize * 2 - 2].payload() as usize
+        prefix_in(&self.chunks.words, at)
     }
 
     /// A child of an expression. The index must be below its length; no check is made in a release build.
@@ -424,15 +423,8 @@ impl Heap {
 
     /// Follows bindings to an unbound variable or to what is no variable.
     #[inline]
-    pub fn walk(&self, mut reference: Ref) -> Ref {
-        while reference.is_variable() {
-            let value = self.chunks.words[reference.payload() as usize * 2];
-            if value == reference {
-                break;
-            }
-            reference = value;
-        }
-        reference
+    pub fn walk(&self, reference: Ref) -> Ref {
+        walk_in(&self.chunks.words, reference)
     }
 
     /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
@@ -464,9 +456,7 @@ impl Heap {
     #[inline]
     pub fn number_bits(&self, number: Ref) -> u64 {
         debug_assert!(number.is_number());
-        let first = number.cell() as usize * 2;
-        let halves = &self.chunks.words[first..first + 2];
-        u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
+        bits_in(&self.chunks.words, number.cell())
     }
 }
 
@@ -535,6 +525,38 @@ impl Stamp {
     pub fn length(&self) -> usize {
         self.length
     }
+}
+
+/// The length of the expression that lies here in a heap of these words.
+#[inline]
+pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
+    let length = (words[at as usize * 2].payload() >> NOTE_BITS) as usize;
+    if length == LONG { prefix_in(words, at) } else { length }
+}
+
+#[cold]
+fn prefix_in(words: &[Ref], at: u32) -> usize {
+    words[at as usize * 2 - 2].payload() as usize
+}
+
+/// What bindings lead to in a heap of these words.
+#[inline]
+pub(crate) fn walk_in(words: &[Ref], mut reference: Ref) -> Ref {
+    while reference.is_variable() {
+        let value = words[reference.payload() as usize * 2];
+        if value == reference {
+            break;
+        }
+        reference = value;
+    }
+    reference
+}
+
+/// The number that lies here in a heap of these words.
+#[inline]
+pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
+    let halves = &words[at as usize * 2..at as usize * 2 + 2];
+    u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.

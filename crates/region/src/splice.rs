@@ -65,6 +65,7 @@ impl Heap {
         {
             return Err(Refused { full, region: from });
         }
+        self.counts.splices += 1;
         self.join(from, to);
         Ok(())
     }
@@ -78,6 +79,5 @@ impl Heap {
                 self.chunks.join(from, to);
             }
         }
-        self.counts.splices += 1;
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use region::{Bound, Full, Heap, Mark, Ref, Region, tag};
+use region::{Bound, Full, Heap, Mark, Ref, Region, Way, tag};
 
 /// What a word is in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,7 +50,17 @@ enum Step {
     Rewind { region: usize, mark: usize },
     Reopen { region: usize },
     Splice { from: usize, to: usize },
+    Transmigrate { from: usize, to: usize, roots: Vec<usize> },
+    Emigrate { from: usize, how: How, roots: Vec<usize> },
     Copy { from: usize, to: usize, mark: usize, replaced: bool, roots: Vec<usize> },
+}
+
+/// The ways to another heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    Cheapest,
+    Copied,
+    Relocated,
 }
 
 const REGIONS: usize = 3;
@@ -80,6 +90,11 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (region.clone(), pick).prop_map(|(region, mark)| Step::Rewind { region, mark }),
         1 => region.clone().prop_map(|region| Step::Reopen { region }),
         2 => (region.clone(), 1..REGIONS).prop_map(|(from, to)| Step::Splice { from, to: (from + to) % REGIONS }),
+        1 => (region.clone(), 1..REGIONS, prop::collection::vec(pick, 1..4))
+            .prop_map(|(from, to, roots)| Step::Transmigrate { from, to: (from + to) % REGIONS, roots }),
+        2 => (region.clone(), 0..4_usize, prop::collection::vec(pick, 1..4)).prop_map(|(from, how, roots)| {
+            Step::Emigrate { from, how: [How::Cheapest, How::Copied, How::Relocated, How::Relocated][how], roots }
+        }),
         3 => (region.clone(), 1..REGIONS, pick, any::<bool>(), prop::collection::vec(pick, 1..4))
             .prop_map(|(from, to, mark, replaced, roots)| Step::Copy { from, to: (from + to) % REGIONS, mark, replaced, roots }),
     ]
@@ -96,6 +111,8 @@ struct World {
     now: usize,
     /// Cells handed out, as long as that is known.
     cells: Option<u64>,
+    /// Another heap, with a region of its own.
+    abroad: (Heap, Region),
 }
 
 impl World {
@@ -103,7 +120,17 @@ impl World {
         let mut heap = Heap::new();
         heap.set_limit(limit.map(|chunks| chunks * 512));
         let regions = (0..REGIONS).map(|_| heap.open()).collect();
-        World { heap, regions, marks: vec![vec![(Mark::START, 0)]; REGIONS], nodes: Vec::new(), now: 0, cells: Some(0) }
+        let mut other = Heap::new();
+        let region = other.open();
+        World {
+            abroad: (other, region),
+            heap,
+            regions,
+            marks: vec![vec![(Mark::START, 0)]; REGIONS],
+            nodes: Vec::new(),
+            now: 0,
+            cells: Some(0),
+        }
     }
 
     fn living(&self) -> Vec<usize> {
@@ -220,6 +247,8 @@ impl World {
                 self.heap.splice(closing, &mut self.regions[to]).expect("regions have no limit");
                 self.came(from, to);
             }
+            Step::Transmigrate { from, to, roots } => self.transmigrate(from, to, &roots),
+            Step::Emigrate { from, how, roots } => self.emigrate(from, how, &roots),
             Step::Copy { from, to, mark, replaced, roots } => self.copy(from, to, mark, replaced, &roots),
         }
     }
@@ -330,11 +359,12 @@ impl World {
             self.cells = None;
             return;
         };
-        let comparison = Comparison { world: self, from, count, replaced };
+        let is_copied = |node: usize| self.is_copied(node, from, count);
+        let comparison = Comparison { world: self, heap: &self.heap, is_copied: &is_copied, replaced, shift: 1 };
         let (pairs, foreign) = comparison.compare(&values, &copies);
         assert_eq!(met, foreign, "foreign immediates are met once a place");
         comparison.check_moved(&pairs, &moved);
-        self.adopt(to, &pairs, replaced, from, count);
+        self.adopt(to, &pairs, replaced, 1, from, count);
         let copied: u64 = self.nodes[self.nodes.len() - pairs.len()..].iter().map(|node| size(&node.content)).sum();
         assert_eq!(self.heap.statistics().cells_copied - before.cells_copied, copied, "each cell is copied once");
         self.cells = self.cells.map(|cells| cells + copied);
@@ -344,8 +374,90 @@ impl World {
         self.nodes[node].region == from && self.nodes[node].born >= count
     }
 
+    fn transmigrate(&mut self, from: usize, to: usize, roots: &[usize]) {
+        let values: Vec<Value> = roots.iter().map(|root| self.value(*root)).collect();
+        let mut words: Vec<Ref> = values.iter().map(|value| self.word(*value)).collect();
+        let fresh = self.heap.open();
+        let closing = std::mem::replace(&mut self.regions[from], fresh);
+        let report = self.heap.transmigrate(&mut words, closing, &mut self.regions[to]).expect("there is a way");
+        let handed_out = report.cells + report.cells_in_vain;
+        self.cells = self.cells.map(|cells| cells + handed_out);
+        if report.way == Way::Spliced {
+            assert_eq!(words, values.iter().map(|value| self.word(*value)).collect::<Vec<Ref>>());
+            return self.came(from, to);
+        }
+        let is_copied = |node: usize| self.is_copied(node, from, 0);
+        let comparison = Comparison { world: self, heap: &self.heap, is_copied: &is_copied, replaced: false, shift: 0 };
+        let (pairs, _) = comparison.compare(&values, &words);
+        let copied: u64 = pairs.keys().map(|node| size(&self.nodes[*node].content)).sum();
+        assert_eq!(report.cells, copied, "each cell is copied once");
+        self.adopt(to, &pairs, false, 0, from, 0);
+        self.forget(from, 0);
+        self.marks[from].truncate(1);
+    }
+
+    /// What roots lead to goes to the other heap, where it is compared and given back.
+    fn emigrate(&mut self, from: usize, how: How, roots: &[usize]) {
+        let values: Vec<Value> = roots.iter().map(|root| self.value(*root)).collect();
+        let mut words: Vec<Ref> = values.iter().map(|value| self.word(*value)).collect();
+        let mut met = 0;
+        let foreign = |reference: Ref| {
+            met += 1;
+            Ref::new(tag::IMMEDIATE_3, reference.payload() + 1)
+        };
+        let (other, region) = &mut self.abroad;
+        other.number(region, 1, u64::MAX).expect("there is no limit");
+        let mark = other.mark(region);
+        let report = match how {
+            How::Cheapest => {
+                let fresh = self.heap.open();
+                let closing = std::mem::replace(&mut self.regions[from], fresh);
+                let report = self.heap.transmigrate_to(&mut words, closing, other, region, foreign);
+                Some(report.expect("there is no limit"))
+            }
+            How::Copied => Some(self.heap.copy_to(&mut words, other, region, foreign).expect("there is no limit")),
+            How::Relocated => {
+                let report = self.heap.relocate_to(&mut words, &self.regions[from], other, region, foreign);
+                report.expect("there is no limit")
+            }
+        };
+        let Some(report) = report else {
+            assert_eq!((met, other.mark(region)), (0, mark), "nothing is left behind");
+            return;
+        };
+        let comparison =
+            Comparison { world: self, heap: &self.abroad.0, is_copied: &|_| true, replaced: false, shift: 1 };
+        let (pairs, foreign) = comparison.compare(&values, &words);
+        let copied: u64 = pairs.keys().map(|node| size(&self.nodes[*node].content)).sum();
+        match report.way {
+            Way::Relocated => assert!(report.cells >= copied && met >= foreign, "garbage comes along"),
+            _ => assert_eq!((report.cells, met), (copied, foreign)),
+        }
+        let (other, region) = &mut self.abroad;
+        let reached: Vec<Ref> = pairs.values().copied().collect();
+        assert_eq!(other.stray(&[region], &reached), None);
+        assert!(reached.iter().all(|made| !other.precedes(*made, region, mark)));
+        other.clear_notes();
+        assert!(reached.iter().all(|made| !made.is_expression() || other.note(*made) == 0));
+        if roots[0].is_multiple_of(2) {
+            other.rewind(region, mark);
+        }
+        if how == How::Cheapest {
+            self.forget(from, 0);
+            self.marks[from].truncate(1);
+        }
+    }
+
     /// Makes nodes of the copies.
-    fn adopt(&mut self, region: usize, pairs: &HashMap<usize, Ref>, replaced: bool, from: usize, count: usize) {
+    fn adopt(
+        &mut self,
+        region: usize,
+        pairs: &HashMap<usize, Ref>,
+        replaced: bool,
+        shift: u32,
+        from: usize,
+        count: usize,
+    ) {
         let mut old: Vec<usize> = pairs.keys().copied().collect();
         old.sort_unstable();
         let first = self.nodes.len();
@@ -355,7 +467,7 @@ impl World {
                 Value::Node { node: number[&node], marked }
             }
             Value::Immediate(word) if word.tag() == tag::IMMEDIATE_3 => {
-                Value::Immediate(Ref::new(tag::IMMEDIATE_3, word.payload() + 1))
+                Value::Immediate(Ref::new(tag::IMMEDIATE_3, word.payload() + shift))
             }
             shared => shared,
         };
@@ -405,6 +517,9 @@ impl World {
     }
 
     fn finish(mut self) {
+        let (mut other, region) = self.abroad;
+        other.close(region);
+        assert_eq!(other.statistics().bytes_live, 0);
         for region in self.regions {
             self.heap.close(region);
         }
@@ -426,9 +541,12 @@ fn size(content: &Content) -> u64 {
 /// A walk over the model and a copy of it in the heap.
 struct Comparison<'w> {
     world: &'w World,
-    from: usize,
-    count: usize,
+    /// Where the copy is.
+    heap: &'w Heap,
+    is_copied: &'w dyn Fn(usize) -> bool,
     replaced: bool,
+    /// What was added to foreign immediates.
+    shift: u32,
 }
 
 impl Comparison<'_> {
@@ -440,7 +558,7 @@ impl Comparison<'_> {
                 value = self.world.walk(value);
             }
             let expected = match value {
-                Value::Node { node, marked } if self.world.is_copied(node, self.from, self.count) => {
+                Value::Node { node, marked } if (self.is_copied)(node) => {
                     pairs.get(&node).map(|copy| if marked { copy.marked() } else { *copy })
                 }
                 shared => Some(self.world.word(shared)),
@@ -451,7 +569,7 @@ impl Comparison<'_> {
 
     /// The copy of each node that was copied, and how many foreign immediates stand in the roots and the copies.
     fn compare(&self, values: &[Value], copies: &[Ref]) -> (HashMap<usize, Ref>, usize) {
-        let heap = &self.world.heap;
+        let heap = self.heap;
         let (mut pairs, mut taken, mut foreign) = (HashMap::new(), HashSet::new(), 0);
         let mut open: Vec<(Value, Ref)> = values.iter().copied().zip(copies.iter().copied()).collect();
         while let Some((value, copy)) = open.pop() {
@@ -459,10 +577,10 @@ impl Comparison<'_> {
             let node = match value {
                 Value::Immediate(word) if word.tag() == tag::IMMEDIATE_3 => {
                     foreign += 1;
-                    assert_eq!(copy, Ref::new(tag::IMMEDIATE_3, word.payload() + 1));
+                    assert_eq!(copy, Ref::new(tag::IMMEDIATE_3, word.payload() + self.shift));
                     continue;
                 }
-                Value::Node { node, .. } if self.world.is_copied(node, self.from, self.count) => node,
+                Value::Node { node, .. } if (self.is_copied)(node) => node,
                 shared => {
                     assert_eq!(copy, self.world.word(shared), "what is not copied is shared");
                     continue;

@@ -1,0 +1,184 @@
+//! Where a copy reads, and how it remembers what went where.
+//!
+//! | origin | reads | remembers in |
+//! |---|---|---|
+//! | [`Here`] | the heap where the copy is made | the table of that heap |
+//! | [`There`] | another heap | the table of the other heap |
+//! | [`Mapped`] | either | a map |
+//!
+//! The table takes eight bytes for each cell of the heap and is as fast as memory; it is made once, and then only grows. The
+//! map takes memory for what is copied, and several times as long. A copy is compiled for each of them, so that it pays for
+//! none of the others.
+
+use rustc_hash::FxHashMap;
+
+use crate::chunks::{Chunks, Part};
+use crate::copy::Scratch;
+use crate::heap::Heap;
+use crate::limit::{Full, Limit};
+use crate::reference::Ref;
+
+/// What a copy asks of where it reads. `heap` is where it writes.
+pub trait Origin {
+    /// All words of the heap that is read.
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref];
+
+    /// Whether a cell is to be copied, given the part of its lane that is. What lies in another heap cannot be shared.
+    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool;
+
+    /// Whether another heap is read.
+    fn is_elsewhere(&self) -> bool;
+
+    /// Copies the content of cells.
+    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize);
+
+    /// Where a cell went, if it was copied.
+    fn get(&self, heap: &Heap, cell: u32) -> Option<u32>;
+
+    /// Remembers where a cell went. Fails if there is no memory for it.
+    fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full>;
+
+    /// Forgets where everything went.
+    fn forget(&mut self, heap: &mut Heap);
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Here;
+
+impl Origin for Here {
+    #[inline(always)]
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
+        &heap.chunks.words
+    }
+
+    #[inline(always)]
+    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool {
+        heap.chunks.contains(part, cell)
+    }
+
+    #[inline(always)]
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
+        heap.chunks.copy_cells(from, to, count);
+    }
+
+    #[inline(always)]
+    fn get(&self, heap: &Heap, cell: u32) -> Option<u32> {
+        heap.scratch.get(cell)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
+        heap.scratch.set(cell, to);
+        Ok(())
+    }
+
+    #[inline]
+    fn forget(&mut self, heap: &mut Heap) {
+        heap.scratch.begin();
+    }
+}
+
+/// Where cells went, by their number.
+pub(crate) type Map = FxHashMap<u32, u32>;
+
+/// Remembers where a cell went, if there is memory for it.
+fn insert(map: &mut Map, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
+    if map.try_reserve(1).is_err() {
+        let chunks = heap.chunks.count();
+        return Err(heap.chunks.refuse(Limit::Memory, chunks));
+    }
+    map.insert(cell, to);
+    Ok(())
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct There<'s> {
+    pub(crate) chunks: &'s Chunks,
+    pub(crate) scratch: &'s mut Scratch,
+}
+
+impl Origin for There<'_> {
+    #[inline(always)]
+    fn words<'a>(&'a self, _: &'a Heap) -> &'a [Ref] {
+        &self.chunks.words
+    }
+
+    #[inline(always)]
+    fn holds(&self, _: &Heap, _: &Part, _: u32) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
+        heap.chunks.copy_cells_from(self.chunks, from, to, count);
+    }
+
+    #[inline(always)]
+    fn get(&self, _: &Heap, cell: u32) -> Option<u32> {
+        self.scratch.get(cell)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, _: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
+        self.scratch.set(cell, to);
+        Ok(())
+    }
+
+    fn forget(&mut self, _: &mut Heap) {
+        self.scratch.begin();
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Mapped<'s> {
+    /// The chunks of the other heap, if it is one.
+    pub(crate) elsewhere: Option<&'s Chunks>,
+    pub(crate) map: Map,
+}
+
+impl Origin for Mapped<'_> {
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
+        &self.elsewhere.unwrap_or(&heap.chunks).words
+    }
+
+    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool {
+        self.elsewhere.is_some() || heap.chunks.contains(part, cell)
+    }
+
+    #[inline(always)]
+    fn is_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
+    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
+        match self.elsewhere {
+            Some(chunks) => heap.chunks.copy_cells_from(chunks, from, to, count),
+            None => heap.chunks.copy_cells(from, to, count),
+        }
+    }
+
+    fn get(&self, _: &Heap, cell: u32) -> Option<u32> {
+        self.map.get(&cell).copied()
+    }
+
+    fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
+        insert(&mut self.map, heap, cell, to)
+    }
+
+    fn forget(&mut self, _: &mut Heap) {
+        self.map.clear();
+    }
+}

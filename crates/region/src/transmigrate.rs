@@ -1,0 +1,355 @@
+//! How what is to outlive its region leaves it: by the cheapest way that is sound.
+//!
+//! Within a heap, when the region closes ([`Heap::transmigrate`]):
+//!
+//! 1. It is copied, as long as the copy has at most one cell for every 16 that the region holds. So a small result is all
+//!    that stays of a large region, and the attempt costs less than a fifth of what filling the region has cost.
+//! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
+//!
+//! To a region of another heap ([`Heap::transmigrate_to`]):
+//!
+//! 1. It is copied, as long as the copy has at most one cell for every eight that the region holds: to copy so many costs what
+//!    it costs to relocate all of them.
+//! 2. Otherwise the region is [relocated](Heap::relocate_to), garbage included, unless something in it refers to another
+//!    region.
+//! 3. Otherwise everything that the roots lead to is copied.
+//!
+//! So no way takes more than twice the time of the better one. The figures are of decision 0011.
+
+use std::cell::Cell;
+
+use crate::chunks::{CHUNK_CELLS, Chunks};
+use crate::copy::{Bound, Copying, Scratch, Source};
+use crate::heap::Heap;
+use crate::limit::{Full, Limit};
+use crate::origin::{Here, Map, Mapped, Origin, There};
+use crate::reference::{Ref, tag};
+use crate::region::{Mark, Region};
+use crate::splice::Refused;
+
+/// Within a heap, a copy is made of at most one cell for so many of the region.
+const SHARE_WITHIN: u64 = 16;
+/// Between heaps.
+const SHARE_BETWEEN: u64 = 8;
+/// Regions of fewer chunks are joined as they are, ...
+const CHUNKS_MIN: u32 = 4;
+/// ... and copied to another heap if they come to at most so many cells.
+const CELLS_MIN: u64 = 64;
+/// A table is made, or made longer, by at most so many cells for each cell of the region that is copied from; ...
+const TABLE_SHARE: u64 = 4;
+/// ... or by so many for each cell that maps have served so far, since that is what they have cost.
+const TABLE_EARNED: u64 = 8;
+
+/// The way that something took to another region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Way {
+    /// The region was joined to the other one.
+    Spliced,
+    /// It was copied, with forwarding addresses in the table of the heap.
+    Copied,
+    /// It was copied, with forwarding addresses in a map: the heap is large, and its table was not.
+    Mapped,
+    /// The chunks of the region were copied, and their references adjusted.
+    Relocated,
+}
+
+/// What a transmigration has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// How it went.
+    pub way: Way,
+    /// Cells of the other region that were written: none by [`Way::Spliced`].
+    pub cells: u64,
+    /// Cells that were copied before that in vain, since more would have followed.
+    pub cells_in_vain: u64,
+}
+
+/// What an attempt to copy came to.
+enum Attempt {
+    Copied(Report),
+    /// There was more to copy than was wanted; so much of it was copied.
+    Dropped(u64),
+}
+
+/// What a copy is made of, and where it remembers what went where.
+struct Job<'r> {
+    roots: &'r mut [Ref],
+    /// The most cells that it may come to.
+    most: u64,
+    /// Whether immediates of [`tag::IMMEDIATE_3`] were met.
+    met_foreign: &'r Cell<bool>,
+}
+
+impl Heap {
+    /// Closes a region and moves what roots lead to, over children and bindings, to another region of this heap: as a copy if
+    /// that is little of what the region holds, and otherwise by [splicing](Heap::splice). The roots become references to where
+    /// it is now. What lies in other regions is shared. Sharing, cycles, bindings, labels, notes and the marks of references
+    /// are kept; immediates stay as they are.
+    ///
+    /// O(1), but for the attempt to copy: at most a sixteenth of what the region holds. The closed region is not written, and
+    /// nothing is made of it twice.
+    ///
+    /// Refused only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
+    /// regions are as they were.
+    ///
+    /// ```
+    /// use region::{Heap, Ref, Way, tag};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut heap = Heap::new();
+    /// let (mut results, mut evaluation) = (heap.open(), heap.open());
+    /// let one = Ref::new(tag::IMMEDIATE_0, 1);
+    /// for _ in 0..10_000 {
+    ///     heap.expression(&mut evaluation, &[one, one])?;
+    /// }
+    /// let mut root = [heap.expression(&mut evaluation, &[one])?];
+    /// let report = heap.transmigrate(&mut root, evaluation, &mut results)?;
+    /// assert_eq!((report.way, report.cells), (Way::Copied, 1));
+    /// assert_eq!(heap.children(root[0]), [one]);
+    /// # heap.close(results);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, Refused> {
+        let cells = u64::from(self.chunks_of(&from)) * u64::from(CHUNK_CELLS);
+        let mut in_vain = 0;
+        if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
+            match self.copy_some(roots, &from, to, cells / SHARE_WITHIN) {
+                Attempt::Copied(report) => return Ok(self.left(from, report)),
+                Attempt::Dropped(cells) => in_vain = cells,
+            }
+        }
+        let Refused { full, region } = match self.splice(from, to) {
+            Ok(()) => {
+                self.counts.escapes.spliced += 1;
+                return Ok(Report { way: Way::Spliced, cells: 0, cells_in_vain: in_vain });
+            }
+            Err(refused) => refused,
+        };
+        match self.copy_some(roots, &region, to, u64::MAX) {
+            Attempt::Copied(report) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
+            Attempt::Dropped(_) => Err(Refused { full, region }),
+        }
+    }
+
+    /// Closes a region that was copied.
+    fn left(&mut self, region: Region, report: Report) -> Report {
+        self.close(region);
+        report
+    }
+
+    /// Copies what roots lead to if it comes to at most so many cells. A limit that is reached means that it comes to more.
+    fn copy_some(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region, most: u64) -> Attempt {
+        let met_foreign = Cell::new(false);
+        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        let source = Source::new(self, from, Mark::START);
+        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
+        let job = Job { roots, most, met_foreign: &met_foreign };
+        let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
+        let attempt = if has_table {
+            self.scratch.begin();
+            job.run(self, Here, source, to, Way::Copied)
+        } else {
+            job.run(self, Mapped { elsewhere: None, map: Map::default() }, source, to, Way::Mapped)
+        };
+        let attempt = attempt.unwrap_or_else(|_| {
+            self.chunks.failures = failures;
+            Attempt::Dropped(self.scratch.cells_copied - copied)
+        });
+        if !has_table {
+            self.scratch.rented += self.scratch.cells_copied - copied;
+        }
+        attempt
+    }
+
+    /// Closes a region and moves what roots lead to, over children and bindings, to a region of another heap, the cheapest way:
+    /// see [`Heap::copy_to`] and [`Heap::relocate_to`]. The roots become references of the other heap.
+    ///
+    /// After an error both regions are as they were, and `foreign` was not called.
+    pub fn transmigrate_to(
+        &mut self,
+        roots: &mut [Ref],
+        from: Region,
+        target: &mut Heap,
+        to: &mut Region,
+        foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Report, Refused> {
+        match self.leave_for(roots, &from, target, to, foreign) {
+            Ok(report) => Ok(self.left(from, report)),
+            Err(full) => Err(Refused { full, region: from }),
+        }
+    }
+
+    fn leave_for(
+        &mut self,
+        roots: &mut [Ref],
+        from: &Region,
+        target: &mut Heap,
+        to: &mut Region,
+        mut foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Report, Full> {
+        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
+        let cells_in_vain = match self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
+            Ok(Attempt::Copied(report)) => return Ok(report),
+            Ok(Attempt::Dropped(cells)) => cells,
+            Err(_) => 0,
+        };
+        if let Ok(Some(report)) = self.relocate_to(roots, from, target, to, &mut foreign) {
+            return Ok(Report { cells_in_vain, ..report });
+        }
+        let report = self.copy_to(roots, target, to, foreign)?;
+        Ok(Report { cells_in_vain, ..report })
+    }
+
+    /// Copies what roots lead to, over children and bindings, to a region of another heap, whichever regions of this heap it
+    /// lies in: nothing can be shared. The roots become references of the other heap. Sharing, cycles, bindings, labels, notes
+    /// and the marks of references are kept.
+    ///
+    /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`], once for each place where it stands, when all is
+    /// copied, and gives what the other heap has in its place.
+    ///
+    /// This heap is not written. After an error the other region is as it was, and so are the roots.
+    pub fn copy_to(
+        &mut self,
+        roots: &mut [Ref],
+        target: &mut Heap,
+        to: &mut Region,
+        mut foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Report, Full> {
+        let cells = u64::from(self.chunks.count()) * u64::from(CHUNK_CELLS);
+        match self.copy_some_to(roots, cells, target, to, u64::MAX, &mut foreign)? {
+            Attempt::Copied(report) => Ok(report),
+            Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
+        }
+    }
+
+    fn copy_some_to(
+        &mut self,
+        roots: &mut [Ref],
+        cells: u64,
+        target: &mut Heap,
+        to: &mut Region,
+        most: u64,
+        foreign: &mut impl FnMut(Ref) -> Ref,
+    ) -> Result<Attempt, Full> {
+        let met_foreign = Cell::new(false);
+        let mark = target.mark(to);
+        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
+        let source = Source::new(self, &Region::EMPTY, Mark::START);
+        let job = Job { roots: &mut *roots, most, met_foreign: &met_foreign };
+        let copied = target.scratch.cells_copied;
+        let attempt = if has_table {
+            self.scratch.begin();
+            let there = There { chunks: &self.chunks, scratch: &mut self.scratch };
+            job.run(target, there, source, to, Way::Copied)
+        } else {
+            let map = Mapped { elsewhere: Some(&self.chunks), map: Map::default() };
+            job.run(target, map, source, to, Way::Mapped)
+        };
+        if !has_table {
+            self.scratch.rented += target.scratch.cells_copied - copied;
+        }
+        if let Ok(Attempt::Copied(_)) = attempt
+            && met_foreign.get()
+        {
+            target.replace_foreign(roots, to, mark, foreign);
+        }
+        attempt
+    }
+
+    /// Replaces the foreign immediates among roots and in what a region made since a mark.
+    pub(crate) fn replace_foreign(
+        &mut self,
+        roots: &mut [Ref],
+        region: &Region,
+        since: Mark,
+        foreign: &mut impl FnMut(Ref) -> Ref,
+    ) {
+        let mut replace = |word: &mut Ref| {
+            if word.tag() == tag::IMMEDIATE_3 {
+                *word = foreign(*word);
+            }
+        };
+        roots.iter_mut().for_each(&mut replace);
+        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.expressions, since.expressions).collect();
+        for (start, end) in extents {
+            self.chunks.words[start as usize * 2..end as usize * 2].iter_mut().for_each(&mut replace);
+        }
+        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.variables, since.variables).collect();
+        for (start, end) in extents {
+            self.chunks.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
+        }
+    }
+}
+
+/// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
+fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
+    let wanted = chunks.count() as usize * CHUNK_CELLS as usize;
+    let missing = wanted.saturating_sub(scratch.length()) as u64;
+    let worth = cells.saturating_mul(TABLE_SHARE).max(scratch.rented.saturating_mul(TABLE_EARNED));
+    missing <= worth && scratch.grow(wanted)
+}
+
+impl Job<'_> {
+    /// Copies. After an error, or if there is too much, the other region is as it was.
+    fn run<O: Origin>(
+        self,
+        heap: &mut Heap,
+        origin: O,
+        source: Source,
+        to: &mut Region,
+        way: Way,
+    ) -> Result<Attempt, Full> {
+        let (quota, copied) = (to.expressions.quota, heap.scratch.cells_copied);
+        // The most is exact to an expression; one that is longer than that is stopped by this.
+        let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks_of(to)));
+        let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
+        to.expressions.quota = within;
+        let result = self.copy(heap, origin, source, to, way);
+        to.expressions.quota = quota;
+        match result {
+            Err(full) if within < quota && full.limit() == Limit::Region => {
+                heap.chunks.failures -= 1;
+                Ok(Attempt::Dropped(heap.scratch.cells_copied - copied))
+            }
+            result => result,
+        }
+    }
+
+    fn copy<O: Origin>(
+        self,
+        heap: &mut Heap,
+        origin: O,
+        source: Source,
+        to: &mut Region,
+        way: Way,
+    ) -> Result<Attempt, Full> {
+        let met_foreign = self.met_foreign;
+        let foreign = |reference| {
+            met_foreign.set(true);
+            reference
+        };
+        let mut copying = Copying::new(heap, origin, source, Bound::Kept, to, foreign);
+        for root in &*self.roots {
+            copying.root(*root)?;
+        }
+        let is_all = copying.scan_within(self.most)?;
+        let cells = copying.cells();
+        if !is_all {
+            copying.undo();
+            return Ok(Attempt::Dropped(cells));
+        }
+        // Each is looked up now.
+        for root in self.roots {
+            *root = copying.root(*root)?;
+        }
+        let escapes = &mut heap.counts.escapes;
+        match way {
+            Way::Mapped => escapes.mapped += 1,
+            _ => escapes.copied += 1,
+        }
+        Ok(Attempt::Copied(Report { way, cells, cells_in_vain: 0 }))
+    }
+}
