@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;
 use std::mem;
 
-const FX_NEW: &str = "FxHash map, new each copy";
+pub(super) const FX_NEW: &str = "FxHash map, new each copy";
 const FX_KEPT: &str = "FxHash map, kept and cleared";
 const SIP_NEW: &str = "SipHash map, new each copy";
 
@@ -83,14 +83,12 @@ fn all(plan: &Plan) -> Vec<Copied> {
 impl Copied {
     fn rows(&self, plan: &Plan) -> Rows {
         let mut ours = Ours::new(self.shape)?;
-        let mut words = Words::default();
-        let root = self.shape.make(&mut words)?;
         let row = |peer, must, ours: &mut Ours, theirs: &mut dyn FnMut() -> Result<Timed, Failure>| {
             let n = self.repeats * if self.is_whole { 1 } else { self.shape.expressions() };
             let contest = Contest { name: self.name, n, peer, must, note: self.note };
             contest.run(plan, &mut || ours.copy(self.repeats), theirs)
         };
-        let (mut theirs, mut went) = (Theirs { from: words, root, to: Words::default() }, Went::default());
+        let (mut theirs, mut went) = (Theirs::new(self.shape)?, Went::default());
         Ok(vec![
             row(FX_NEW, self.must, &mut ours, &mut || theirs.copy_anew::<FxBuildHasher>(self.repeats))?,
             row(FX_KEPT, None, &mut ours, &mut || theirs.copy_again::<FxBuildHasher>(&mut went, self.repeats))?,
@@ -100,7 +98,7 @@ impl Copied {
 }
 
 /// A graph in a region, and the last copy of it.
-pub(super) struct Ours {
+struct Ours {
     from: Interleaved,
     root: Ref,
     to: Region,
@@ -139,14 +137,20 @@ fn copied(heap: &mut Heap, from: &Region, root: Ref, to: &mut Region) -> Result<
 }
 
 /// A graph as words, and the last copy of it.
-struct Theirs {
+pub(super) struct Theirs {
     from: Words,
     root: Ref,
     to: Words,
 }
 
 impl Theirs {
-    fn copy_anew<S: BuildHasher + Default>(&mut self, repeats: u64) -> Result<Timed, Failure> {
+    pub(super) fn new(shape: Shape) -> Result<Theirs, Failure> {
+        let mut from = Words::default();
+        let root = shape.make(&mut from)?;
+        Ok(Theirs { from, root, to: Words::default() })
+    }
+
+    pub(super) fn copy_anew<S: BuildHasher + Default>(&mut self, repeats: u64) -> Result<Timed, Failure> {
         self.copies(repeats, |from, root, to| hashed::copy(from, root, to, &mut Went::<S>::default()))
     }
 

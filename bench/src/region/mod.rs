@@ -11,13 +11,14 @@
 mod allocate;
 mod child;
 mod copies;
+mod escapes;
 mod graph;
 mod hashed;
 mod life;
 mod objects;
 
 use crate::compare::{Case, Side, Timed, compare};
-use crate::row::Row;
+use crate::row::{Ratio, Row};
 use crate::{Plan, Rows};
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -31,8 +32,13 @@ type Failure = Box<dyn Error>;
 /// A part of the suite: its name for `--only`, and what makes its rows.
 type Part = (&'static str, fn(&Plan) -> Rows);
 
-const PARTS: &[Part] =
-    &[("allocate", allocate::rows), (MIMALLOC, child::rows), ("life", life::rows), ("copies", copies::rows)];
+const PARTS: &[Part] = &[
+    ("allocate", allocate::rows),
+    (MIMALLOC, child::rows),
+    ("life", life::rows),
+    ("copies", copies::rows),
+    ("escapes", escapes::rows),
+];
 
 /// The part that is a process of its own.
 pub(crate) const MIMALLOC: &str = child::NAME;
@@ -84,6 +90,33 @@ fn judged(note: &str, must: Option<(f64, &str)>, ratio: Option<f64>) -> String {
     format!("{note}{separator}must be {least} or more ({case}): {verdict}")
 }
 
+/// A row of counts, which do not depend on the machine. Ours must be what is expected.
+fn exact(
+    name: &str,
+    ours: f64,
+    peer: &'static str,
+    theirs: f64,
+    expected: f64,
+    unit: &'static str,
+) -> Result<Row, Failure> {
+    if ours != expected {
+        return Err(format!("{name}: {ours}, but {expected} is the promise").into());
+    }
+    let ratio = (ours > 0.0).then(|| theirs / ours);
+    Ok(Row {
+        suite: SUITE,
+        case: name.to_owned(),
+        n: 1,
+        ours: Some(ours),
+        peer,
+        peer_figure: Some(theirs),
+        ratio: ratio.map(|ratio| Ratio { median: ratio, min: ratio, max: ratio }),
+        rounds: 1,
+        unit: Some(unit),
+        note: "an exact count, the same on every machine".to_owned(),
+    })
+}
+
 /// What a side took, without what it does beside the work.
 #[derive(Default)]
 struct Clock {
@@ -120,7 +153,7 @@ mod tests {
             rows.extend(part(&plan).unwrap());
         }
         assert!(rows.len() > 30);
-        assert!(rows.iter().all(|row| row.suite == SUITE && row.ratio.is_some()));
+        assert!(rows.iter().all(|row| row.suite == SUITE && (row.ratio.is_some() || row.unit.is_some())));
     }
 
     #[test]

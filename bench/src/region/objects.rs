@@ -78,6 +78,16 @@ impl<'a, const V: usize> Node<'a, V> {
     pub(super) fn new(number: u32, before: Option<&'a Node<'a, V>>) -> Self {
         Node { head: HEAD, values: [number; V], before }
     }
+
+    #[inline]
+    pub(super) fn before(&self) -> Option<&'a Node<'a, V>> {
+        self.before
+    }
+
+    #[inline]
+    pub(super) fn value(&self) -> u32 {
+        self.values[0]
+    }
 }
 
 /// Makes a chain in an arena.
