@@ -98,14 +98,14 @@ impl Copied {
 }
 
 /// A graph in a region, and the last copy of it.
-struct Ours {
+pub(super) struct Ours {
     from: Interleaved,
     root: Ref,
     to: Region,
 }
 
 impl Ours {
-    fn new(shape: Shape) -> Result<Ours, Failure> {
+    pub(super) fn new(shape: Shape) -> Result<Ours, Failure> {
         let mut from = Interleaved::new();
         let root = shape.make(&mut from)?;
         let to = from.heap.open();
@@ -114,6 +114,11 @@ impl Ours {
 
     /// Copies so many times; the last copy stays until the next one.
     fn copy(&mut self, repeats: u64) -> Result<Timed, Failure> {
+        self.copy_and(repeats, |heap, copy| fingerprint(copy, |expression| heap.children(expression)))
+    }
+
+    /// The same, with another way to read the last copy.
+    pub(super) fn copy_and(&mut self, repeats: u64, read: impl Fn(&Heap, Ref) -> u64) -> Result<Timed, Failure> {
         let Ours { from: Interleaved { heap, region, .. }, root, to } = self;
         let (mut clock, mut copy) = (Clock::default(), *root);
         clock.run(|| {
@@ -124,7 +129,7 @@ impl Ours {
             }
             Ok::<(), Full>(())
         })?;
-        Ok(clock.done(fingerprint(copy, |expression| heap.children(expression))))
+        Ok(clock.done(read(heap, copy)))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = splices(plan)?;
     rows.extend(built_and_left(plan)?);
     rows.extend(relocated(plan)?);
-    rows.extend(counts(plan)?);
+    rows.extend(counts()?);
     Ok(rows)
 }
 
@@ -273,8 +273,8 @@ impl Moving {
 }
 
 /// What does not depend on the machine.
-fn counts(plan: &Plan) -> Rows {
-    let objects = plan.scaled(100_000) as u32;
+fn counts() -> Rows {
+    let objects = 100_000;
     let cells = 2.0 * f64::from(objects);
     let mut heap = Heap::new();
     let (mut from, mut to) = (heap.open(), heap.open());

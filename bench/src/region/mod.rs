@@ -9,13 +9,19 @@
 //! One "object" is one expression of ours and one node of the peer's. Where their bytes differ, the note says both.
 
 mod allocate;
+#[cfg(feature = "batch")]
+mod batch;
 mod child;
 mod copies;
 mod escapes;
 mod graph;
 mod hashed;
 mod life;
+mod model;
+mod modelled;
 mod objects;
+#[cfg(feature = "tethers")]
+mod tethers;
 
 use crate::compare::{Case, Side, Timed, compare};
 use crate::row::{Ratio, Row};
@@ -36,8 +42,13 @@ const PARTS: &[Part] = &[
     ("allocate", allocate::rows),
     (MIMALLOC, child::rows),
     ("life", life::rows),
+    #[cfg(feature = "batch")]
+    ("batch", batch::rows),
     ("copies", copies::rows),
     ("escapes", escapes::rows),
+    #[cfg(feature = "tethers")]
+    ("tethers", tethers::rows),
+    ("model", modelled::rows),
 ];
 
 /// The part that is a process of its own.
