@@ -45,6 +45,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) const NO_LANE: u32 = NONE - 1;
 /// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
+const LOOSE_HOME: Home = Home { lane: LOOSE, order: LOOSE };
 /// Steps that a chunk earns when it is taken, for searching and sorting the free list.
 const STEPS_EARNED: u64 = 8;
 
@@ -154,6 +155,19 @@ impl Chunks {
         self.limit = chunks.min(CHUNKS_MAX as usize) as u32;
     }
 
+    /// Frees all chunks, lifts the limit and begins all counts anew.
+    pub(crate) fn reset(&mut self) {
+        if self.live_count() > 0 {
+            for chunk in 0..self.count() {
+                let next = if chunk + 1 == self.count() { NONE } else { chunk + 1 };
+                self.links[chunk as usize] = Link::new(next, Kind::Numbers, false, LOOSE_HOME);
+            }
+            (self.free, self.free_count) = (0, self.count());
+        }
+        self.limit = CHUNKS_MAX;
+        (self.live_peak, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
+    }
+
     /// All chunks, free ones included.
     pub(crate) fn count(&self) -> u32 {
         self.links.len() as u32
@@ -219,14 +233,15 @@ impl Chunks {
     /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
     #[cold]
     fn find(&self, mut home: Home) -> Home {
-        const NOWHERE: Home = Home { lane: LOOSE, order: LOOSE };
         loop {
-            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else { return NOWHERE };
+            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else {
+                return LOOSE_HOME;
+            };
             let above = first.home();
             if above.lane == home.lane {
                 return home;
             }
-            let Some(second) = self.links.get(above.lane as usize) else { return NOWHERE };
+            let Some(second) = self.links.get(above.lane as usize) else { return LOOSE_HOME };
             let mut next = above;
             if second.is_first && second.home().lane != above.lane {
                 let higher = second.home();
@@ -363,8 +378,8 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        let home = Home { lane: LOOSE, order: LOOSE };
-        self.links.resize_with((start + count) as usize, || Link::new(NONE, Kind::Numbers, false, home));
+        let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
+        self.links.resize_with((start + count) as usize, unused);
         self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
     }
@@ -407,7 +422,7 @@ impl Chunks {
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
             link.is_first = false;
-            link.set_home(Home { lane: LOOSE, order: LOOSE });
+            link.set_home(LOOSE_HOME);
             chunk = link.next;
         }
         self.free = NONE;

@@ -472,6 +472,19 @@ impl Heap {
         self.chunks_of(region) as usize * CHUNK_BYTES
     }
 
+    /// Bytes that were got from the system, for cells and for the tables beside them.
+    pub fn bytes_held(&self) -> usize {
+        self.chunks.words.capacity() * size_of::<Ref>() + self.chunks.link_bytes() + self.scratch.bytes()
+    }
+
+    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
+    /// chunks are kept. Linear in the chunks, unless all are free.
+    pub fn reset(&mut self) {
+        self.chunks.reset();
+        self.scratch.cells_copied = 0;
+        (self.handed_out, self.counts) = (0, Counts::default());
+    }
+
     /// What the heap has done and holds.
     pub fn statistics(&self) -> Statistics {
         let chunks = &self.chunks;

@@ -27,7 +27,7 @@ pub mod tag {
 #[repr(transparent)]
 pub struct Ref(u32);
 
-const TAG_BITS: u32 = 3;
+pub(crate) const TAG_BITS: u32 = 3;
 
 impl Ref {
     /// The payloads that fit.

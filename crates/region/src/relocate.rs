@@ -12,18 +12,22 @@
 use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
-use crate::reference::{Ref, tag};
+use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Place, Region};
 use crate::transmigrate::{Report, Way};
 
 const KINDS: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
 
-/// Where the cells of a lane go.
+/// Where the cells of a lane go: to a run that begins here.
 #[derive(Clone, Copy)]
 struct Move {
     lane: Lane,
-    /// The first cell of the new chunks.
     to: u32,
+}
+
+/// References to expressions whose chunks lie in a row here and there: the last ones met, or all of them.
+#[derive(Clone, Copy)]
+struct Near {
     /// References from this one on, so many bits further, ...
     low: u32,
     length: u32,
@@ -36,6 +40,7 @@ struct Moves<'s> {
     chunks: &'s Chunks,
     /// By tag.
     moves: [Move; 8],
+    near: Near,
     met_foreign: bool,
 }
 
@@ -91,7 +96,10 @@ impl Heap {
         }
         target.check_numbers(&fresh.numbers)?;
         let mut moves = Moves::new(&self.chunks, from, fresh);
-        let cells = KINDS.into_iter().try_fold(0, |cells, kind| Some(cells + moves.lane(kind, target, fresh)?));
+        let cells = KINDS
+            .into_iter()
+            .zip(from.lanes())
+            .try_fold(0, |cells, (kind, lane)| Some(cells + moves.lane(kind, &lane, target, fresh.lane_mut(kind))?));
         let Some(cells) = cells else { return Ok(None) };
         if roots.iter().any(|root| moves.reference(*root).is_none()) {
             return Ok(None);
@@ -123,94 +131,115 @@ impl Heap {
 
 impl<'s> Moves<'s> {
     fn new(chunks: &'s Chunks, from: &Region, to: &Region) -> Moves<'s> {
-        let [expressions, variables, numbers] = from.lanes().map(|lane| chunks.in_a_row(&lane));
-        let of = |lane: Lane, in_a_row: u32, to: &Lane, shift: u32| {
-            let cells = in_a_row * CHUNK_CELLS;
-            let (first, to) = (lane.first.wrapping_mul(CHUNK_CELLS), to.first.wrapping_mul(CHUNK_CELLS));
-            // Where the bits of all references to the lane do not fit, none is taken for one.
-            let length = if u64::from(cells) << shift > u64::from(u32::MAX) { 0 } else { cells << shift };
-            Move { lane, to, low: first << shift, length, delta: to.wrapping_sub(first) << shift }
-        };
-        let expressions = of(from.expressions, expressions, &to.expressions, 3);
-        let variables = of(from.variables, variables, &to.variables, 3);
-        let numbers = of(from.numbers, numbers, &to.numbers, 4);
+        let [expressions, variables, numbers] =
+            [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)]
+                .map(|(lane, to)| Move { lane, to: to.first.wrapping_mul(CHUNK_CELLS) });
         let mut moves = [expressions; 8];
         (moves[tag::VARIABLE as usize], moves[tag::NUMBER as usize]) = (variables, numbers);
-        Moves { chunks, moves, met_foreign: false }
+        Moves { chunks, moves, near: Near::row(chunks, &expressions), met_foreign: false }
     }
 
     /// The reference in the other heap; `None` if it leads out of the region.
-    #[inline(always)]
     fn reference(&mut self, reference: Ref) -> Option<Ref> {
-        let tag = reference.tag();
-        if tag < tag::NUMBER {
-            self.met_foreign |= tag == tag::IMMEDIATE_3;
+        if reference.is_immediate() {
+            self.met_foreign |= reference.tag() == tag::IMMEDIATE_3;
             return Some(reference);
         }
-        let bits = reference.bits();
-        let to = &self.moves[(bits & tag::MARKED) as usize];
-        if (bits.wrapping_sub(to.low)) < to.length {
-            return Some(Ref::from_bits(bits.wrapping_add(to.delta)));
-        }
-        self.elsewhere(reference)
+        let Move { lane, to } = self.moves[reference.tag() as usize];
+        let order = self.chunks.order_of(&lane, reference.cell())?;
+        Some(reference.at_cell(to + order * CHUNK_CELLS + reference.cell() % CHUNK_CELLS))
     }
 
-    /// The same for what lies behind the first chunks in a row.
-    fn elsewhere(&self, reference: Ref) -> Option<Ref> {
-        let to = &self.moves[reference.tag() as usize];
-        let order = self.chunks.order_of(&to.lane, reference.cell())?;
-        Some(reference.at_cell(to.to + order * CHUNK_CELLS + reference.cell() % CHUNK_CELLS))
+    /// The same for an expression that is not near the last one.
+    #[inline(never)]
+    fn far(&mut self, reference: Ref, near: &mut Near) -> Option<Ref> {
+        let moved = self.reference(reference)?;
+        if reference.is_expression() && near.length <= CHUNK_CELLS << TAG_BITS {
+            let first = reference.cell() / CHUNK_CELLS * CHUNK_CELLS;
+            *near = Near {
+                low: first << TAG_BITS,
+                length: CHUNK_CELLS << TAG_BITS,
+                delta: moved.bits().wrapping_sub(reference.bits()),
+            };
+        }
+        Some(moved)
     }
 
     /// Copies the words of a lane. Gives the number of cells, or nothing if one of them leads out of the region.
-    fn lane(&mut self, kind: Kind, target: &mut Heap, fresh: &mut Region) -> Option<u64> {
+    fn lane(&mut self, kind: Kind, lane: &Lane, target: &mut Heap, fresh: &mut Lane) -> Option<u64> {
         let source = self.chunks;
-        let lane = match kind {
-            Kind::Expressions => self.moves[tag::EXPRESSION as usize].lane,
-            Kind::Variables => self.moves[tag::VARIABLE as usize].lane,
-            Kind::Numbers => self.moves[tag::NUMBER as usize].lane,
-        };
-        let (mut cells, mut chunk) = (0, fresh.lane_mut(kind).first);
-        for (start, end) in source.extents(&lane, Place::START) {
+        let (mut cells, mut chunk) = (0, fresh.first);
+        for (start, end) in source.extents(lane, Place::START) {
             let from = &source.words[start as usize * 2..end as usize * 2];
             let at = chunk as usize * CHUNK_CELLS as usize * 2;
             let to = &mut target.chunks.words[at..at + from.len()];
+            to.copy_from_slice(from);
             match kind {
-                Kind::Expressions => self.expressions(from, to)?,
-                Kind::Variables => self.variables(from, to)?,
-                Kind::Numbers => to.copy_from_slice(from),
+                Kind::Expressions => self.expressions(to)?,
+                Kind::Variables => self.variables(to)?,
+                Kind::Numbers => {}
             }
             cells += u64::from(end - start);
             target.chunks.walk_to(chunk, chunk * CHUNK_CELLS + end - start);
             chunk += 1;
         }
-        self.stand(&lane, fresh.lane_mut(kind), target);
+        if !lane.is_empty() {
+            // It stands in its last chunk where the old one does.
+            let end = fresh.place.end();
+            fresh.place = Place::new(end - lane.room(), end);
+            target.chunks.walk_to(end / CHUNK_CELLS - 1, end);
+        }
         Some(cells)
     }
 
-    /// The new lane stands in its last chunk where the old one does.
-    fn stand(&self, lane: &Lane, fresh: &mut Lane, target: &mut Heap) {
-        if lane.is_empty() {
-            return;
-        }
-        let end = fresh.place.end();
-        fresh.place = Place::new(end - lane.room(), end);
-        target.chunks.walk_to(end / CHUNK_CELLS - 1, end);
-    }
-
     /// All words are references, headers of expressions, or zero; a header is an immediate and stays as it is.
-    fn expressions(&mut self, from: &[Ref], to: &mut [Ref]) -> Option<()> {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = self.reference(*from)?;
+    ///
+    /// Most cells hold no reference, and one look at a cell's two words finds that out.
+    fn expressions(&mut self, words: &mut [Ref]) -> Option<()> {
+        const FOLLOWED: u64 = (tag::NUMBER as u64) << 32 | tag::NUMBER as u64;
+        self.met_foreign |= has_foreign(words);
+        let mut near = self.near;
+        for cell in words.as_chunks_mut::<2>().0 {
+            if (u64::from(cell[1].bits()) << 32 | u64::from(cell[0].bits())) & FOLLOWED == 0 {
+                continue;
+            }
+            for word in cell {
+                let bits = word.bits();
+                if bits & tag::EXPRESSION == tag::EXPRESSION && bits.wrapping_sub(near.low) < near.length {
+                    *word = Ref::from_bits(bits.wrapping_add(near.delta));
+                } else if bits & tag::NUMBER != 0 {
+                    *word = self.far(*word, &mut near)?;
+                }
+            }
         }
+        self.near = near;
         Some(())
     }
 
     /// A binding and a label each.
-    fn variables(&mut self, from: &[Ref], to: &mut [Ref]) -> Option<()> {
-        for (to, from) in to.chunks_exact_mut(2).zip(from.chunks_exact(2)) {
-            (to[0], to[1]) = (self.reference(from[0])?, from[1]);
+    fn variables(&mut self, words: &mut [Ref]) -> Option<()> {
+        for binding in words.iter_mut().step_by(2) {
+            *binding = self.reference(*binding)?;
         }
         Some(())
+    }
+}
+
+/// Whether there is a foreign immediate among words. Written so that several words are looked at at once.
+fn has_foreign(words: &[Ref]) -> bool {
+    words.iter().fold(false, |met, word| met | (word.tag() == tag::IMMEDIATE_3))
+}
+
+impl Near {
+    /// The chunks in a row that a lane begins with.
+    fn row(chunks: &Chunks, expressions: &Move) -> Near {
+        let first = expressions.lane.first.wrapping_mul(CHUNK_CELLS);
+        let cells = u64::from(chunks.in_a_row(&expressions.lane) * CHUNK_CELLS);
+        Near {
+            low: first << TAG_BITS,
+            // Where the bits of all references to the lane do not fit, none is near.
+            length: u32::try_from(cells << TAG_BITS).unwrap_or(0),
+            delta: expressions.to.wrapping_sub(first) << TAG_BITS,
+        }
     }
 }

@@ -35,8 +35,11 @@ impl Heap {
         None
     }
 
-    /// Whether something lies in the memory that a region uses.
-    fn holds(&self, region: &Region, reference: Ref) -> bool {
+    /// Whether something lies in the memory that a region uses. An immediate lies nowhere.
+    pub fn holds(&self, region: &Region, reference: Ref) -> bool {
+        if reference.is_immediate() {
+            return false;
+        }
         let lane = region.lane(reference);
         let used = self.chunks.since(lane, Place::START);
         let left = self.chunks.since(lane, lane.place);

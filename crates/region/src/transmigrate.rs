@@ -115,10 +115,13 @@ impl Heap {
         let cells = u64::from(self.chunks_of(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
-            match self.copy_some(roots, &from, to, cells / SHARE_WITHIN) {
-                Attempt::Copied(report) => return Ok(self.left(from, report)),
-                Attempt::Dropped(cells) => in_vain = cells,
+            let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
+            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, to, cells / SHARE_WITHIN) {
+                return Ok(self.left(from, report));
             }
+            // That a limit was reached means that it came to more.
+            self.chunks.failures = failures;
+            in_vain = self.scratch.cells_copied - copied;
         }
         let Refused { full, region } = match self.splice(from, to) {
             Ok(()) => {
@@ -128,8 +131,8 @@ impl Heap {
             Err(refused) => refused,
         };
         match self.copy_some(roots, &region, to, u64::MAX) {
-            Attempt::Copied(report) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
-            Attempt::Dropped(_) => Err(Refused { full, region }),
+            Ok(Attempt::Copied(report)) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
+            _ => Err(Refused { full, region }),
         }
     }
 
@@ -139,24 +142,31 @@ impl Heap {
         report
     }
 
-    /// Copies what roots lead to if it comes to at most so many cells. A limit that is reached means that it comes to more.
-    fn copy_some(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region, most: u64) -> Attempt {
+    /// Copies what roots lead to in a region to another region of this heap; the first one stays as it is. What is kept and
+    /// what is shared is as with [`Heap::transmigrate`], which this is a part of; [`Heap::copy`] has more to choose from.
+    ///
+    /// After an error the other region is as it was, and so are the roots.
+    pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
+        match self.copy_some(roots, from, to, u64::MAX)? {
+            Attempt::Copied(report) => Ok(report),
+            Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
+        }
+    }
+
+    /// Copies what roots lead to if it comes to at most so many cells.
+    fn copy_some(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region, most: u64) -> Result<Attempt, Full> {
         let met_foreign = Cell::new(false);
         let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
         let source = Source::new(self, from, Mark::START);
         let has_table = prepare(&self.chunks, &mut self.scratch, cells);
         let job = Job { roots, most, met_foreign: &met_foreign };
-        let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
+        let copied = self.scratch.cells_copied;
         let attempt = if has_table {
             self.scratch.begin();
             job.run(self, Here, source, to, Way::Copied)
         } else {
             job.run(self, Mapped { elsewhere: None, map: Map::default() }, source, to, Way::Mapped)
         };
-        let attempt = attempt.unwrap_or_else(|_| {
-            self.chunks.failures = failures;
-            Attempt::Dropped(self.scratch.cells_copied - copied)
-        });
         if !has_table {
             self.scratch.rented += self.scratch.cells_copied - copied;
         }

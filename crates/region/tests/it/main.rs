@@ -3,11 +3,15 @@
 //! 1. [`model`] runs generated programs against an obvious model.
 //! 2. [`basics`] shows each operation by example, [`sizes`] pins what others count on.
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
-//! 4. [`shapes`] and [`limits`] go to the ends of what there is.
+//! 4. [`leaving`] is what becomes of what outlives its region.
+//! 5. [`handles`] is what keeps regions: tables, scopes, the pool of a thread.
+//! 6. [`shapes`] and [`limits`] go to the ends of what there is.
 #![forbid(unsafe_code)]
 
 mod basics;
 mod defects;
+mod handles;
+mod leaving;
 mod limits;
 mod model;
 mod shapes;

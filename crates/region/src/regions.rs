@@ -1,0 +1,496 @@
+//! Regions kept in a table, for owners that cannot hold them as values: other languages, and data that refers to regions.
+//!
+//! A [`Handle`] is a slot of the table and the generation that the slot is in. When a region is freed its slot's generation
+//! rises, so a handle to it is recognized as stale for ever; a slot whose generations are used up is not used again.
+//!
+//! A region in the table lives while it is open, or retained, or tethered:
+//!
+//! 1. It is opened, perhaps within another one, its *parent*, which cannot be closed before it.
+//! 2. It is retained by its owner or by another region ([`Regions::refer`]), and released; it is tethered while it is read.
+//! 3. It is closed, or leaves with its result for another region ([`Regions::leave`]). If nothing retains or tethers it, it is
+//!    freed at once, and otherwise by the last release. Whatever it retained is released then.
+//!
+//! Regions that retain each other in a ring are freed with the table.
+//!
+//! All operations but [`Regions::leave`] and [`Regions::check`] are O(1), freeing counted where it was caused. The rules are
+//! those of the RC-G runtime of Omnilisp, where an operation too many went unnoticed: here it is an error.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::heap::Heap;
+use crate::limit::Full;
+use crate::reference::Ref;
+use crate::region::Region;
+use crate::splice::Refused;
+use crate::transmigrate::Report;
+
+/// A region in a table: its slot, and the generation of the slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Handle {
+    slot: u32,
+    generation: u32,
+}
+
+impl Handle {
+    /// The handle as a word, for other languages: the slot above the generation. It is never 0.
+    pub fn bits(self) -> u64 {
+        u64::from(self.slot) << 32 | u64::from(self.generation)
+    }
+
+    /// The handle with these [`Handle::bits`]. Any other word makes a handle that every operation refuses.
+    pub fn from_bits(bits: u64) -> Handle {
+        Handle { slot: (bits >> 32) as u32, generation: bits as u32 }
+    }
+}
+
+/// Why an operation on a handle was refused. Nothing was changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// The table never gave out such a handle.
+    Unknown,
+    /// The region was freed.
+    Freed,
+    /// The region was closed, and lives only because it is retained or tethered.
+    Closed,
+    /// Regions that were opened within it are still open: so many.
+    HasChildren(u32),
+    /// The region is retained so often; it cannot be joined to another one.
+    Retained(u32),
+    /// The region is tethered so often; it cannot be joined to another one.
+    Tethered(u32),
+    /// The region is not retained by its owner, so there is nothing to release.
+    NotRetained,
+    /// The region is not tethered.
+    NotTethered,
+    /// What was to be stored lies in a region that may be freed before the one it is stored in.
+    Foreign(Ref),
+    /// Both handles are the same.
+    Same,
+    /// The region has been retained or tethered as often as can be counted, or there are as many regions as slots.
+    TooMany,
+    /// A limit of memory was reached.
+    Full(Full),
+}
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleError::Unknown => write!(f, "no region ever had this handle; use one that this table gave out"),
+            HandleError::Freed => {
+                write!(f, "the region was freed; retain a region that is to be used after it is closed")
+            }
+            HandleError::Closed => write!(f, "the region was closed before; nothing more can be made in it or closed"),
+            HandleError::HasChildren(1) => write!(f, "a region within the region is still open; close that one first"),
+            HandleError::HasChildren(count) => {
+                write!(f, "{count} regions within the region are still open; close them first")
+            }
+            HandleError::Retained(count) => {
+                write!(f, "the region is retained {count} times and cannot be joined to another; copy what is wanted")
+            }
+            HandleError::Tethered(count) => {
+                write!(f, "the region is tethered {count} times and cannot be joined to another; copy what is wanted")
+            }
+            HandleError::NotRetained => write!(f, "the region is not retained by its owner; release it once a retain"),
+            HandleError::NotTethered => write!(f, "the region is not tethered; end a tether once"),
+            HandleError::Foreign(_) => {
+                write!(f, "the value lies in a region that may be freed first; copy it, or let this region refer to it")
+            }
+            HandleError::Same => write!(f, "both regions are the same; give two"),
+            HandleError::TooMany => write!(f, "too many to be counted; release some first"),
+            HandleError::Full(full) => full.fmt(f),
+        }
+    }
+}
+
+impl Error for HandleError {}
+
+impl From<Full> for HandleError {
+    fn from(full: Full) -> HandleError {
+        HandleError::Full(full)
+    }
+}
+
+/// What became of a region that was closed or released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Its memory was given back.
+    Freed,
+    /// It lives: something still opens, retains or tethers it.
+    Kept,
+}
+
+/// A heap and the regions in it, by handle.
+#[derive(Debug, Default)]
+pub struct Regions {
+    heap: Heap,
+    slots: Vec<Slot>,
+    /// Slots without a region that can have one.
+    free: Vec<u32>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    kept: Option<Kept>,
+}
+
+/// A region that lives.
+#[derive(Debug)]
+struct Kept {
+    region: Region,
+    is_open: bool,
+    /// By the owner and by other regions.
+    external: u32,
+    /// Of those, by other regions.
+    referred: u32,
+    tethers: u32,
+    parent: Option<Handle>,
+    children: u32,
+    /// The regions that this one retains.
+    refers: Vec<Handle>,
+}
+
+impl Kept {
+    fn lives(&self) -> bool {
+        self.is_open || self.external > 0 || self.tethers > 0
+    }
+}
+
+/// Opening, closing and counting.
+impl Regions {
+    /// A table of regions in a heap of their own.
+    pub fn new(heap: Heap) -> Regions {
+        Regions { heap, slots: Vec::new(), free: Vec::new(), count: 0 }
+    }
+
+    /// The heap that all regions of the table lie in.
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// The same, to change what is in it. What it makes goes to regions of the table through [`Regions::parts`].
+    pub fn heap_mut(&mut self) -> &mut Heap {
+        &mut self.heap
+    }
+
+    /// How many regions live.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A new region.
+    pub fn open(&mut self) -> Result<Handle, HandleError> {
+        self.add(None)
+    }
+
+    /// A new region within another one, which cannot be closed before it.
+    pub fn open_within(&mut self, parent: Handle) -> Result<Handle, HandleError> {
+        self.opened(parent)?;
+        let child = self.add(Some(parent))?;
+        self.kept_mut(parent)?.children += 1;
+        Ok(child)
+    }
+
+    fn add(&mut self, parent: Option<Handle>) -> Result<Handle, HandleError> {
+        let region = self.heap.open();
+        let kept = Kept {
+            region,
+            is_open: true,
+            external: 0,
+            referred: 0,
+            tethers: 0,
+            parent,
+            children: 0,
+            refers: Vec::new(),
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot = u32::try_from(self.slots.len()).map_err(|_| HandleError::TooMany)?;
+                self.slots.push(Slot { generation: 1, kept: None });
+                slot
+            }
+        };
+        self.slots[slot as usize].kept = Some(kept);
+        self.count += 1;
+        Ok(Handle { slot, generation: self.slots[slot as usize].generation })
+    }
+
+    /// Closes a region. Nothing more can be made in it; it is freed unless it is retained or tethered.
+    pub fn close(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+        self.may_close(handle)?;
+        Ok(self.closed(handle))
+    }
+
+    /// An open region whose children are closed.
+    fn may_close(&self, handle: Handle) -> Result<&Kept, HandleError> {
+        match self.opened(handle)? {
+            kept if kept.children > 0 => Err(HandleError::HasChildren(kept.children)),
+            kept => Ok(kept),
+        }
+    }
+
+    fn closed(&mut self, handle: Handle) -> Fate {
+        let parent = self.kept_mut(handle).ok().and_then(|kept| {
+            kept.is_open = false;
+            kept.parent
+        });
+        if let Some(parent) = parent.and_then(|parent| self.kept_mut(parent).ok()) {
+            parent.children -= 1;
+        }
+        self.free_if_dead(handle)
+    }
+
+    /// Retains a region, open or closed: it lives until it is released as often.
+    pub fn retain(&mut self, handle: Handle) -> Result<(), HandleError> {
+        let external = &mut self.kept_mut(handle)?.external;
+        *external = external.checked_add(1).ok_or(HandleError::TooMany)?;
+        Ok(())
+    }
+
+    /// Takes back one [`Regions::retain`].
+    pub fn release(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+        let kept = self.kept_mut(handle)?;
+        if kept.external == kept.referred {
+            return Err(HandleError::NotRetained);
+        }
+        kept.external -= 1;
+        Ok(self.free_if_dead(handle))
+    }
+
+    /// Lets a region retain another one for as long as it lives: what is in the first one may refer to what is in the second.
+    pub fn refer(&mut self, from: Handle, to: Handle) -> Result<(), HandleError> {
+        self.opened(from)?;
+        if from == to {
+            return Err(HandleError::Same);
+        }
+        self.retain(to)?;
+        self.kept_mut(to)?.referred += 1;
+        self.kept_mut(from)?.refers.push(to);
+        Ok(())
+    }
+
+    /// Keeps a region alive while it is read, by this thread.
+    pub fn tether(&mut self, handle: Handle) -> Result<(), HandleError> {
+        let tethers = &mut self.kept_mut(handle)?.tethers;
+        *tethers = tethers.checked_add(1).ok_or(HandleError::TooMany)?;
+        Ok(())
+    }
+
+    /// Ends one [`Regions::tether`].
+    pub fn untether(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+        let tethers = &mut self.kept_mut(handle)?.tethers;
+        *tethers = tethers.checked_sub(1).ok_or(HandleError::NotTethered)?;
+        Ok(self.free_if_dead(handle))
+    }
+
+    /// Frees a region that does not live any more, and those that only it retained.
+    fn free_if_dead(&mut self, handle: Handle) -> Fate {
+        let (mut open, mut fate) = (vec![handle], Fate::Kept);
+        while let Some(handle) = open.pop() {
+            let Ok(kept) = self.kept_mut(handle) else { continue };
+            if kept.lives() {
+                continue;
+            }
+            let Some(kept) = self.take(handle) else { continue };
+            self.heap.close(kept.region);
+            fate = Fate::Freed;
+            for other in kept.refers {
+                if let Ok(other) = self.kept_mut(other) {
+                    (other.external, other.referred) = (other.external - 1, other.referred - 1);
+                }
+                open.push(other);
+            }
+        }
+        fate
+    }
+
+    /// Takes a region out of its slot, which is free then unless its generations are used up.
+    fn take(&mut self, handle: Handle) -> Option<Kept> {
+        let slot = &mut self.slots[handle.slot as usize];
+        let kept = slot.kept.take()?;
+        self.count -= 1;
+        if let Some(next) = slot.generation.checked_add(1) {
+            slot.generation = next;
+            self.free.push(handle.slot);
+        }
+        Some(kept)
+    }
+
+    fn slot(&self, handle: Handle) -> Result<&Slot, HandleError> {
+        let slot = self.slots.get(handle.slot as usize).ok_or(HandleError::Unknown)?;
+        match slot.generation.cmp(&handle.generation) {
+            std::cmp::Ordering::Less => Err(HandleError::Unknown),
+            _ if handle.generation == 0 => Err(HandleError::Unknown),
+            std::cmp::Ordering::Greater => Err(HandleError::Freed),
+            std::cmp::Ordering::Equal => Ok(slot),
+        }
+    }
+
+    fn kept(&self, handle: Handle) -> Result<&Kept, HandleError> {
+        self.slot(handle)?.kept.as_ref().ok_or(HandleError::Freed)
+    }
+
+    fn kept_mut(&mut self, handle: Handle) -> Result<&mut Kept, HandleError> {
+        self.slot(handle)?;
+        self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)
+    }
+
+    fn opened(&self, handle: Handle) -> Result<&Kept, HandleError> {
+        match self.kept(handle)? {
+            kept if kept.is_open => Ok(kept),
+            _ => Err(HandleError::Closed),
+        }
+    }
+}
+
+/// What is in regions.
+impl Regions {
+    /// The heap and an open region, to make something in it.
+    ///
+    /// What refers to other regions from there is not checked; [`Regions::check`] does that.
+    pub fn parts(&mut self, handle: Handle) -> Result<(&mut Heap, &mut Region), HandleError> {
+        self.opened(handle)?;
+        let kept = self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)?;
+        Ok((&mut self.heap, &mut kept.region))
+    }
+
+    /// A region that lives, open or closed.
+    pub fn region(&self, handle: Handle) -> Result<&Region, HandleError> {
+        Ok(&self.kept(handle)?.region)
+    }
+
+    /// Whether what lies in a region may refer to this: an immediate, or what lies in the region itself, in one that it was
+    /// opened within, or in one that it [refers](Regions::refer) to. Steps for each of those.
+    pub fn check(&self, handle: Handle, reference: Ref) -> Result<(), HandleError> {
+        let mut outer = Some(handle);
+        if reference.is_immediate() {
+            return self.kept(handle).map(|_| ());
+        }
+        while let Some(at) = outer {
+            let Ok(kept) = self.kept(at) else { break };
+            // A parent that was closed may be freed first.
+            if (at == handle || kept.is_open) && self.heap.holds(&kept.region, reference) {
+                return Ok(());
+            }
+            outer = kept.parent;
+        }
+        let refers = &self.kept(handle)?.refers;
+        let is_retained = |other: &Handle| self.kept(*other).is_ok_and(|kept| self.heap.holds(&kept.region, reference));
+        if refers.iter().any(is_retained) { Ok(()) } else { Err(HandleError::Foreign(reference)) }
+    }
+
+    /// Makes an expression of children that a region [may refer](Regions::check) to.
+    pub fn expression(&mut self, handle: Handle, children: &[Ref]) -> Result<Ref, HandleError> {
+        children.iter().try_for_each(|child| self.check(handle, *child))?;
+        let (heap, region) = self.parts(handle)?;
+        Ok(heap.expression(region, children)?)
+    }
+
+    /// Replaces a child of an expression in a region by what the region [may refer](Regions::check) to. The index must be
+    /// below the length of the expression.
+    pub fn set_child(&mut self, handle: Handle, of: Ref, index: usize, child: Ref) -> Result<(), HandleError> {
+        self.stores(handle, of, child)?;
+        self.heap.set_child(of, index, child);
+        Ok(())
+    }
+
+    /// Binds a variable in a region to what the region [may refer](Regions::check) to.
+    pub fn bind(&mut self, handle: Handle, variable: Ref, value: Ref) -> Result<(), HandleError> {
+        self.stores(handle, variable, value)?;
+        self.heap.bind(variable, value);
+        Ok(())
+    }
+
+    fn stores(&self, handle: Handle, into: Ref, value: Ref) -> Result<(), HandleError> {
+        let kept = self.opened(handle)?;
+        if !self.heap.holds(&kept.region, into) {
+            return Err(HandleError::Foreign(into));
+        }
+        self.check(handle, value)
+    }
+
+    /// Closes a region by [joining](Heap::splice) it to another one, which is open. Refused while it is retained or tethered.
+    pub fn splice(&mut self, from: Handle, to: Handle) -> Result<(), HandleError> {
+        self.may_leave(from, to)?;
+        let kept = self.kept(from)?;
+        if kept.tethers > 0 {
+            return Err(HandleError::Tethered(kept.tethers));
+        }
+        if kept.external > 0 {
+            return Err(HandleError::Retained(kept.external));
+        }
+        self.moving(from, to, Heap::splice)
+    }
+
+    /// Closes a region and moves what roots lead to to another one, which is open, the [cheapest way](Heap::transmigrate). If
+    /// the region is retained or tethered, it stays as it is, and what leaves is a copy.
+    ///
+    /// The other region retains from now on what the region retained.
+    pub fn leave(&mut self, from: Handle, to: Handle, roots: &mut [Ref]) -> Result<Report, HandleError> {
+        self.may_leave(from, to)?;
+        let kept = self.kept(from)?;
+        if kept.tethers == 0 && kept.external == 0 {
+            return self.moving(from, to, |heap, region, to| heap.transmigrate(roots, region, to));
+        }
+        let refers = kept.refers.clone();
+        let (source, target) = (self.lend(from)?, self.lend(to)?);
+        let (result, source, target) = copy(&mut self.heap, roots, source, target);
+        self.kept_mut(from)?.region = source;
+        self.kept_mut(to)?.region = target;
+        let report = result?;
+        for other in refers {
+            if other != to {
+                self.refer(to, other)?;
+            }
+        }
+        self.closed(from);
+        Ok(report)
+    }
+
+    fn may_leave(&self, from: Handle, to: Handle) -> Result<(), HandleError> {
+        if from == to {
+            return Err(HandleError::Same);
+        }
+        self.may_close(from)?;
+        self.opened(to).map(|_| ())
+    }
+
+    /// A region's value, for as long as nobody else looks.
+    fn lend(&mut self, handle: Handle) -> Result<Region, HandleError> {
+        Ok(std::mem::replace(&mut self.kept_mut(handle)?.region, Region::EMPTY))
+    }
+
+    /// Moves a region that nothing retains into another one; frees its handle.
+    fn moving<T>(
+        &mut self,
+        from: Handle,
+        to: Handle,
+        by: impl FnOnce(&mut Heap, Region, &mut Region) -> Result<T, Refused>,
+    ) -> Result<T, HandleError> {
+        let (source, mut target) = (self.lend(from)?, self.lend(to)?);
+        let result = by(&mut self.heap, source, &mut target);
+        self.kept_mut(to)?.region = target;
+        match result {
+            Err(Refused { full, region }) => {
+                self.kept_mut(from)?.region = region;
+                Err(full.into())
+            }
+            Ok(moved) => {
+                let mut refers = std::mem::take(&mut self.kept_mut(from)?.refers);
+                self.kept_mut(to)?.refers.append(&mut refers);
+                self.closed(from);
+                Ok(moved)
+            }
+        }
+    }
+}
+
+/// Copies what roots lead to out of a region that stays.
+fn copy(heap: &mut Heap, roots: &mut [Ref], from: Region, mut to: Region) -> (Result<Report, Full>, Region, Region) {
+    let result = heap.copy_within(roots, &from, &mut to);
+    (result, from, to)
+}

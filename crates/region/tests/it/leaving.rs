@@ -1,0 +1,360 @@
+//! What leaves its region: joined, copied or relocated; what that costs, in counts, and what happens where there is no room.
+
+use region::{Full, Heap, Limit, Mark, Ref, Region, Way};
+
+use crate::basics::small;
+use crate::defects::overwrite;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A list of so many cells, in chunks that lie among those of another region.
+pub(crate) fn interleaved(
+    heap: &mut Heap,
+    region: &mut Region,
+    cells: u32,
+) -> std::result::Result<(Region, Ref), Full> {
+    let (mut other, mut list) = (heap.open(), small(0));
+    for at in 0..cells / 2 {
+        list = heap.expression(region, &[small(at), list])?;
+        heap.expression(&mut other, &[small(at)])?;
+    }
+    Ok((other, list))
+}
+
+/// The values of a list, the last first.
+pub(crate) fn values(heap: &Heap, mut list: Ref) -> Vec<u32> {
+    let mut values = Vec::new();
+    while list.is_expression() {
+        values.push(heap.child(list, 0).payload());
+        list = heap.child(list, 1);
+    }
+    values
+}
+
+/// A splice asks for no memory and moves no cell, and what follows it is as it was, whatever the size.
+#[test]
+fn splice_moves_any_number_of_chunks() -> Result<()> {
+    for cells in [2, 10, 128, 2_000, 1_000_000] {
+        let mut heap = Heap::new();
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let before = heap.expression(&mut to, &[small(7)])?;
+        let mark = heap.mark(&to);
+        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
+        let statistics = heap.statistics();
+        let counted = allocation_counter::measure(|| heap.splice(region, &mut to).expect("there is no limit"));
+        let after = heap.statistics();
+        assert_eq!((counted.count_total, after.splices, after.cells_copied), (0, 1, 0));
+        assert_eq!((after.bytes_live, after.cells_left - statistics.cells_left), (statistics.bytes_live, 63));
+        heap.close(other);
+        let written = overwrite(&mut heap)?;
+        assert_eq!(values(&heap, list).len() as u32, cells / 2);
+        assert_eq!(heap.stray(&[&to], &[list, before]), None);
+        heap.rewind(&mut to, mark);
+        assert_eq!(heap.stray(&[&to], &[list]), Some(list));
+        assert_eq!((heap.children(before), heap.bytes_of(&to)), (&[small(7)][..], 512));
+        heap.close(written);
+        heap.close(to);
+        assert_eq!(heap.bytes_live(), 0);
+    }
+    Ok(())
+}
+
+/// A region that was joined keeps nothing: closing the other one gives everything back, and a small region, too.
+#[test]
+fn splice_leaves_nothing_behind() -> Result<()> {
+    for cells in [2, 1_000] {
+        let mut heap = Heap::new();
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
+        let variable = heap.variable(&mut region, 3)?;
+        heap.bind(variable, list);
+        let number = heap.number(&mut region, 0, 5)?;
+        heap.splice(region, &mut to)?;
+        heap.close(other);
+        let written = overwrite(&mut heap)?;
+        assert_eq!(heap.stray(&[&to], &[variable, number]), None);
+        assert_eq!((heap.walk(variable), heap.number_bits(number)), (list, 5));
+        heap.close(written);
+        heap.close(to);
+        assert_eq!(heap.bytes_live(), 0);
+    }
+    Ok(())
+}
+
+/// Regions that are joined one into the next, thousands deep, and then used: marks hold, nothing is walked twice.
+#[test]
+fn a_region_is_joined_again_and_again() -> Result<()> {
+    let mut heap = Heap::new();
+    let (mut inner, mut made) = (heap.open(), Vec::new());
+    for at in 0..5_000 {
+        let mut outer = heap.open();
+        made.push(heap.expression(&mut outer, &[small(at), small(0)])?);
+        heap.splice(inner, &mut outer)?;
+        inner = outer;
+        made.push(heap.expression(&mut inner, &[small(at), small(1)])?);
+    }
+    let mark = heap.mark(&inner);
+    let last = heap.expression(&mut inner, &vec![small(5); 1_000])?;
+    assert!(made.iter().all(|made| heap.precedes(*made, &inner, mark) && !heap.precedes(*made, &inner, Mark::START)));
+    assert!(!heap.precedes(last, &inner, mark));
+    made.iter().for_each(|made| heap.set_note(*made, 9));
+    heap.clear_notes();
+    assert!(made.iter().all(|made| heap.note(*made) == 0));
+    let mut to = heap.open();
+    let mut copying = heap.copy(&inner, Mark::START, region::Bound::Kept, &mut to, |foreign| foreign)?;
+    for made in &made {
+        copying.root(*made)?;
+    }
+    copying.scan()?;
+    heap.close(inner);
+    assert_eq!(heap.statistics().cells_copied, 20_000);
+    heap.close(to);
+    assert_eq!(heap.bytes_live(), 0);
+    Ok(())
+}
+
+/// Variables that were joined are relabelled, and the rest of the chunk before them is no variable.
+#[test]
+fn relabelling_visits_what_was_joined() -> Result<()> {
+    let mut heap = Heap::new();
+    let mut all = heap.open();
+    let mut made = Vec::new();
+    for round in 0..10 {
+        let mut region = heap.open();
+        for at in 0..(round * 13) % 70 {
+            made.push((heap.variable(&mut region, at)?, at));
+        }
+        heap.splice(region, &mut all)?;
+    }
+    let mut met = 0;
+    heap.relabel(&all, |label| {
+        met += 1;
+        label + 500
+    });
+    assert_eq!(met, made.len());
+    assert!(made.iter().all(|(variable, label)| heap.label(*variable) == label + 500));
+    heap.close(all);
+    Ok(())
+}
+
+/// A ten-cell result of a region of 100,000 costs ten cells, to another region and to another heap.
+#[test]
+fn a_small_result_leaves_alone() -> Result<()> {
+    for abroad in [false, true] {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let (mut beside, _) = interleaved(&mut heap, &mut region, 100_000)?;
+        let mut result = small(0);
+        for at in 0..5 {
+            result = heap.expression(&mut region, &[small(at), result])?;
+        }
+        let (mut roots, mut far) = ([result], other.open());
+        let report = if abroad {
+            heap.transmigrate_to(&mut roots, region, &mut other, &mut far, |foreign| foreign)?
+        } else {
+            heap.transmigrate(&mut roots, region, &mut to)?
+        };
+        assert_eq!((report.way, report.cells, report.cells_in_vain), (Way::Copied, 10, 0));
+        assert_eq!(values(if abroad { &other } else { &heap }, roots[0]), [4, 3, 2, 1, 0]);
+        assert_eq!(heap.bytes_live() + other.bytes_live(), heap.bytes_of(&beside) + 512);
+        heap.rewind(&mut beside, Mark::START);
+        heap.close(beside);
+        heap.close(to);
+        other.close(far);
+    }
+    Ok(())
+}
+
+/// A small result of a region in a far larger heap is copied with a map, until a table would have cost no more.
+#[test]
+fn a_small_region_of_a_large_heap_needs_no_table() -> Result<()> {
+    let mut heap = Heap::new();
+    let (mut large, mut to) = (heap.open(), heap.open());
+    heap.reserve(&mut large, 2_000_000)?;
+    let mut ways = Vec::new();
+    for round in 0..20_000 {
+        let mut region = heap.open();
+        heap.reserve(&mut region, 1_000)?;
+        let result = heap.expression(&mut region, &[small(round); 19])?;
+        ways.push(heap.transmigrate(&mut [result], region, &mut to)?.way);
+        heap.rewind(&mut to, Mark::START);
+    }
+    let mapped = ways.iter().take_while(|way| **way == Way::Mapped).count();
+    // Eight cells of table are earned by each cell that was copied with a map: a million of them by 12,500 times ten.
+    assert!((12_500..12_520).contains(&mapped), "{mapped}");
+    assert!(ways[mapped..].iter().all(|way| *way == Way::Copied));
+    let statistics = heap.statistics();
+    assert_eq!((statistics.escapes.mapped, statistics.escapes.copied), (mapped as u64, 20_000 - mapped as u64));
+    heap.close(large);
+    heap.close(to);
+    Ok(())
+}
+
+/// A region that lives is joined, or relocated to another heap; the attempt to copy it is bounded.
+#[test]
+fn what_mostly_lives_is_not_copied() -> Result<()> {
+    for abroad in [false, true] {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut to, mut far) = (heap.open(), heap.open(), other.open());
+        let (beside, list) = interleaved(&mut heap, &mut region, 100_000)?;
+        let mut roots = [list];
+        let report = if abroad {
+            heap.transmigrate_to(&mut roots, region, &mut other, &mut far, |foreign| foreign)?
+        } else {
+            heap.transmigrate(&mut roots, region, &mut to)?
+        };
+        let (way, cells, most) = if abroad { (Way::Relocated, 100_000, 8) } else { (Way::Spliced, 0, 16) };
+        assert_eq!((report.way, report.cells), (way, cells));
+        assert!(report.cells_in_vain <= 100_064 / most + 2, "{report:?}");
+        let of = if abroad { &other } else { &heap };
+        assert!(values(of, roots[0]).into_iter().eq((0..50_000).rev()));
+        heap.close(beside);
+        heap.close(to);
+        other.close(far);
+    }
+    Ok(())
+}
+
+/// A million levels to another heap, by copy and by relocation, and back.
+#[test]
+fn a_million_levels_leave() -> Result<()> {
+    let (mut heap, mut other) = (Heap::new(), Heap::new());
+    let (mut region, mut far) = (heap.open(), other.open());
+    let mut top = [small(0)];
+    for _ in 0..1_000_000 {
+        top = [heap.expression(&mut region, &top)?];
+    }
+    let mut copy = top;
+    let report = heap.copy_to(&mut copy, &mut other, &mut far, |foreign| foreign)?;
+    assert_eq!((report.way, report.cells), (Way::Copied, 1_000_000));
+    let report = heap.transmigrate_to(&mut top, region, &mut other, &mut far, |foreign| foreign)?;
+    assert_eq!((report.way, report.cells), (Way::Relocated, 1_000_000));
+    for root in [copy[0], top[0]] {
+        let (mut at, mut depth) = (root, 0);
+        while at.is_expression() {
+            (at, depth) = (other.child(at, 0), depth + 1);
+        }
+        assert_eq!((at, depth), (small(0), 1_000_000));
+    }
+    assert_eq!((heap.bytes_live(), other.statistics().cells_relocated), (0, 1_000_000));
+    other.close(far);
+    Ok(())
+}
+
+/// A shared graph of any depth goes to another heap in as many cells as it has.
+#[test]
+fn leaving_is_linear_in_shared_dag() -> Result<()> {
+    for depth in [1_000, 27_000, 1_000_000] {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut far) = (heap.open(), other.open());
+        let mut top = heap.expression(&mut region, &[small(1)])?;
+        for _ in 0..depth {
+            top = heap.expression(&mut region, &[top, top, top])?;
+        }
+        let mut roots = [top];
+        assert_eq!(heap.copy_to(&mut roots, &mut other, &mut far, |foreign| foreign)?.cells, 2 * depth + 1);
+        let report = heap.transmigrate_to(&mut [top], region, &mut other, &mut far, |foreign| foreign)?;
+        assert_eq!((report.way, report.cells - report.cells % 128), (Way::Relocated, 2 * depth / 128 * 128));
+        other.close(far);
+    }
+    Ok(())
+}
+
+/// Every request for a chunk fails once, by copy, by relocation and by the cheapest way: both heaps are as they were.
+#[test]
+fn what_cannot_leave_stays() -> Result<()> {
+    let (mut heap, mut other) = (Heap::new(), Heap::new());
+    let (mut region, mut far) = (heap.open(), other.open());
+    let mut list = small(0);
+    for at in 0..500 {
+        let (variable, number) = (heap.variable(&mut region, at)?, heap.number(&mut region, 0, u64::from(at))?);
+        list = heap.expression(&mut region, &[variable, number, list, Ref::new(3, at)])?;
+        heap.bind(variable, list);
+    }
+    let wide = heap.expression(&mut region, &[list; 10_000])?;
+    let before = other.expression(&mut far, &[small(77)])?;
+    let (mark, live, mut failures) = (other.mark(&far), other.bytes_live(), 0_u64);
+    for way in 0..3 {
+        for room in 0.. {
+            other.set_limit(Some(live + room * 512));
+            let (mut met, mut roots) = (0, [wide, list]);
+            let foreign = |reference| {
+                met += 1;
+                reference
+            };
+            let result = match way {
+                0 => heap.copy_to(&mut roots, &mut other, &mut far, foreign).map(Some),
+                1 => heap.relocate_to(&mut roots, &region, &mut other, &mut far, foreign),
+                _ => match heap.transmigrate_to(&mut roots, region, &mut other, &mut far, foreign) {
+                    Ok(_) => {
+                        other.close(far);
+                        return Ok(());
+                    }
+                    Err(refused) => {
+                        region = refused.region;
+                        Err(refused.full)
+                    }
+                },
+            };
+            let Err(full) = result else {
+                assert_eq!(met, 500);
+                other.rewind(&mut far, mark);
+                break;
+            };
+            failures += 1;
+            assert_eq!((full.limit(), met, roots), (Limit::Bytes, 0, [wide, list]));
+            assert_eq!((other.mark(&far), other.bytes_live()), (mark, live));
+            assert_eq!(other.children(before), [small(77)]);
+            assert!(other.statistics().limit_failures >= failures);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_region_has_a_limit_of_its_own() -> Result<()> {
+    let mut heap = Heap::new();
+    let (mut region, mut other) = (heap.open(), heap.open());
+    region.set_limit(Some(3 * 512 + 511));
+    let mut made = 0;
+    let full = loop {
+        match heap.expression(&mut region, &[small(1)]) {
+            Ok(_) => made += 1,
+            Err(full) => break full,
+        }
+    };
+    assert_eq!((full.limit(), full.bytes(), made), (Limit::Region, 3 * 512, 3 * 64));
+    assert_eq!(heap.number(&mut region, 0, 1).map_err(|full| full.limit()), Err(Limit::Region));
+    heap.number(&mut other, 0, 1)?;
+    heap.rewind(&mut region, Mark::START);
+    heap.variable(&mut region, 0)?;
+    heap.reserve(&mut region, 255)?;
+    assert_eq!(heap.reserve(&mut region, 1).map_err(|full| full.limit()), Err(Limit::Region));
+    heap.close(region);
+    heap.close(other);
+    Ok(())
+}
+
+/// What a limited region has no room for is copied, if the copy has room; otherwise both regions are as they were.
+#[test]
+fn a_splice_beyond_the_limit_is_refused() -> Result<()> {
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
+    let (other, list) = interleaved(&mut heap, &mut region, 1_000)?;
+    heap.expression(&mut region, &[small(0); 1_000])?;
+    to.set_limit(Some(10 * 512));
+    let mark = heap.mark(&to);
+    let refused = heap.transmigrate(&mut [list], region, &mut to).expect_err("1,000 cells are 16 chunks");
+    assert_eq!((refused.full.limit(), heap.mark(&to)), (Limit::Region, mark));
+    let mut region = refused.region;
+    let refused = heap.splice(region, &mut to).expect_err("the same");
+    assert_eq!(refused.full.bytes(), 5_120);
+    region = refused.region;
+    to.set_limit(Some(17 * 512));
+    let mut roots = [list];
+    assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.way, Way::Copied);
+    assert!(values(&heap, roots[0]).into_iter().eq((0..500).rev()));
+    heap.close(to);
+    heap.close(other);
+    Ok(())
+}
