@@ -9,6 +9,8 @@
 //! One "object" is one expression of ours and one node of the peer's. Where their bytes differ, the note says both.
 
 mod allocate;
+#[cfg(feature = "tethers")]
+mod arenas;
 #[cfg(feature = "batch")]
 mod batch;
 mod child;
@@ -46,6 +48,8 @@ const PARTS: &[Part] = &[
     ("batch", batch::rows),
     ("copies", copies::rows),
     ("escapes", escapes::rows),
+    #[cfg(feature = "tethers")]
+    ("arena", arenas::rows),
     #[cfg(feature = "tethers")]
     ("tethers", tethers::rows),
     ("model", modelled::rows),
