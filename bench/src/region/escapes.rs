@@ -38,7 +38,7 @@ fn splices(plan: &Plan) -> Rows {
             n: batches * AT_ONCE as u64,
             peer: "15 allocations of ours",
             must: Some((1.0, "splice, constant, at most 15 allocations' time")),
-            note: "16 bytes an object; a time is of a splice, of 16 that were filled in turn",
+            note: "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn and are no longer in the cache",
         };
         let mut allocations = allocations(contest.n);
         rows.push(contest.run(plan, &mut spliced(batches, objects as u32), &mut allocations)?);
