@@ -211,27 +211,29 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         result.map_err(|full| self.abandon(full))
     }
 
-    /// Completes what was copied so far, unless it comes to more than so many cells: then gives none of it.
+    /// Completes what was copied so far, unless it comes to more than so many cells of expressions. What was copied until that
+    /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
-        let most = self.counted.saturating_add(cells);
-        let result = self.scan_up_to(most);
-        let is_more = self.heap.given(self.to) > most;
+        let result = self.scan_up_to(cells);
         self.count();
-        result.map(|()| !is_more).map_err(|full| self.abandon(full))
+        result.map_err(|full| self.abandon(full))
     }
 
-    fn scan_up_to(&mut self, most: u64) -> Result<(), Full> {
-        while self.heap.given(self.to) <= most {
-            if let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
+    /// What was scanned is counted, and not what was made, since that is known without asking.
+    fn scan_up_to(&mut self, most: u64) -> Result<bool, Full> {
+        let mut scanned = 0;
+        loop {
+            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
                 self.scan_expression(at)?;
-            } else if let Some(at) = self.variables.next(&self.to.variables, self.heap) {
-                self.variables.at += 1;
-                self.scan_word(at as usize * 2)?;
-            } else {
-                return Ok(());
+                scanned += u64::from(self.expressions.at - at);
+                if scanned > most {
+                    return Ok(false);
+                }
             }
+            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(true) };
+            self.variables.at += 1;
+            self.scan_word(at as usize * 2)?;
         }
-        Ok(())
     }
 
     /// How many cells were copied so far.

@@ -15,21 +15,27 @@
 //!    heap grows, if [limits](Heap::set_limit) and the system allow.
 //! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
-//! 5. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
+//! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
+//! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
+//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced, copied, or, for [another
+//!    heap](Heap::transmigrate_to), copied with its chunks.
+//! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
+//!    watch over them, they are [scopes](Scope). Heaps that come and go are kept in the [pool] of a thread.
 //!
 //! # What it costs
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
-//! open and a close are O(1), whatever they give back. A copy is linear in what it copies, and only in that. A region wastes
-//! at most a chunk a lane, beside the ends of chunks that an expression did not fit into. Memory that was got from the system
+//! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in that. A region wastes
+//! at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind which a region was joined. Memory that was got from the system
 //! is kept until the heap is dropped.
 //!
 //! # What never happens
 //!
 //! - The heap never looks at an immediate, a label, a note or the bits of a number: what they mean is the owner's.
 //! - No operation recurses, however deep an expression is nested.
-//! - No copy writes into what it copies from, and one that fails leaves nothing behind.
+//! - No copy writes into what it copies from, and one that fails leaves nothing behind, here or in another heap.
+//! - No reference changes by a splice, and nothing is left behind in the closed region.
 //! - No limit is exceeded, and then noticed: what is refused was not made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
 //!   and [`Heap::stray`] finds it.

@@ -494,3 +494,35 @@ fn copy(heap: &mut Heap, roots: &mut [Ref], from: Region, mut to: Region) -> (Re
     let result = heap.copy_within(roots, &from, &mut to);
     (result, from, to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slot whose generations are used up is never used again.
+    #[test]
+    fn a_slot_is_retired() {
+        let mut regions = Regions::new(Heap::new());
+        let first = regions.open().expect("there is room");
+        assert_eq!(regions.close(first), Ok(Fate::Freed));
+        regions.slots[0].generation = u32::MAX;
+        let last = regions.open().expect("there is room");
+        assert_eq!((last.slot, last.generation), (0, u32::MAX));
+        assert_eq!(regions.close(last), Ok(Fate::Freed));
+        let next = regions.open().expect("there is room");
+        assert_eq!((next.slot, regions.free.len()), (1, 0));
+        assert_eq!((regions.close(last), regions.close(first)), (Err(HandleError::Freed), Err(HandleError::Freed)));
+    }
+
+    #[test]
+    fn counts_do_not_wrap() -> Result<(), HandleError> {
+        let mut regions = Regions::new(Heap::new());
+        let region = regions.open()?;
+        let kept = regions.kept_mut(region)?;
+        (kept.external, kept.tethers) = (u32::MAX, u32::MAX);
+        assert_eq!(regions.retain(region), Err(HandleError::TooMany));
+        assert_eq!(regions.tether(region), Err(HandleError::TooMany));
+        assert_eq!(regions.release(region), Ok(Fate::Kept));
+        Ok(())
+    }
+}

@@ -136,7 +136,7 @@ impl<'s> Moves<'s> {
                 .map(|(lane, to)| Move { lane, to: to.first.wrapping_mul(CHUNK_CELLS) });
         let mut moves = [expressions; 8];
         (moves[tag::VARIABLE as usize], moves[tag::NUMBER as usize]) = (variables, numbers);
-        Moves { chunks, moves, near: Near::row(chunks, &expressions), met_foreign: false }
+        Moves { chunks, moves, near: Near::first(chunks, &expressions), met_foreign: false }
     }
 
     /// The reference in the other heap; `None` if it leads out of the region.
@@ -154,7 +154,7 @@ impl<'s> Moves<'s> {
     #[inline(never)]
     fn far(&mut self, reference: Ref, near: &mut Near) -> Option<Ref> {
         let moved = self.reference(reference)?;
-        if reference.is_expression() && near.length <= CHUNK_CELLS << TAG_BITS {
+        if reference.is_expression() {
             let first = reference.cell() / CHUNK_CELLS * CHUNK_CELLS;
             *near = Near {
                 low: first << TAG_BITS,
@@ -231,10 +231,12 @@ fn has_foreign(words: &[Ref]) -> bool {
 }
 
 impl Near {
-    /// The chunks in a row that a lane begins with.
-    fn row(chunks: &Chunks, expressions: &Move) -> Near {
+    /// All of a lane, if its chunks lie in a row; otherwise the first of them.
+    fn first(chunks: &Chunks, expressions: &Move) -> Near {
         let first = expressions.lane.first.wrapping_mul(CHUNK_CELLS);
-        let cells = u64::from(chunks.in_a_row(&expressions.lane) * CHUNK_CELLS);
+        let length = chunks.length(&expressions.lane);
+        let near = if chunks.in_a_row(&expressions.lane) == length { length } else { 1 };
+        let cells = u64::from(near) * u64::from(CHUNK_CELLS);
         Near {
             low: first << TAG_BITS,
             // Where the bits of all references to the lane do not fit, none is near.

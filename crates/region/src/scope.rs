@@ -44,6 +44,20 @@
 //! });
 //! ```
 //!
+//! nor be bound to a variable of an outer scope,
+//!
+//! ```compile_fail
+//! let mut heap = region::Heap::new();
+//! region::Scope::run(&mut heap, |mut scope| {
+//!     let variable = scope.variable(1).unwrap();
+//!     let _ = scope.within(|inner| {
+//!         let made = inner.expression(&[])?;
+//!         inner.bind(variable, made);
+//!         Ok::<_, region::Full>(made)
+//!     });
+//! });
+//! ```
+//!
 //! nor be used with another heap:
 //!
 //! ```compile_fail

@@ -3,7 +3,7 @@
 //! Within a heap, when the region closes ([`Heap::transmigrate`]):
 //!
 //! 1. It is copied, as long as the copy has at most one cell for every 16 that the region holds. So a small result is all
-//!    that stays of a large region, and the attempt costs less than a fifth of what filling the region has cost.
+//!    that stays of a large region, and the attempt costs less than a third of what filling the region has cost at least.
 //! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
 //!
 //! To a region of another heap ([`Heap::transmigrate_to`]):
@@ -14,7 +14,7 @@
 //!    region.
 //! 3. Otherwise everything that the roots lead to is copied.
 //!
-//! So no way takes more than twice the time of the better one. The figures are of decision 0011.
+//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0011.
 
 use std::cell::Cell;
 
@@ -88,8 +88,7 @@ impl Heap {
     /// it is now. What lies in other regions is shared. Sharing, cycles, bindings, labels, notes and the marks of references
     /// are kept; immediates stay as they are.
     ///
-    /// O(1), but for the attempt to copy: at most a sixteenth of what the region holds. The closed region is not written, and
-    /// nothing is made of it twice.
+    /// O(1), but for the attempt to copy: about a sixteenth of what the region holds, and nothing of regions below 2 KiB.
     ///
     /// Refused only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
     /// regions are as they were.
@@ -116,7 +115,7 @@ impl Heap {
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
             let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
-            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, to, cells / SHARE_WITHIN) {
+            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
                 return Ok(self.left(from, report));
             }
             // That a limit was reached means that it came to more.
@@ -130,7 +129,7 @@ impl Heap {
             }
             Err(refused) => refused,
         };
-        match self.copy_some(roots, &region, to, u64::MAX) {
+        match self.copy_some(roots, &region, cells, to, u64::MAX) {
             Ok(Attempt::Copied(report)) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
             _ => Err(Refused { full, region }),
         }
@@ -147,16 +146,23 @@ impl Heap {
     ///
     /// After an error the other region is as it was, and so are the roots.
     pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        match self.copy_some(roots, from, to, u64::MAX)? {
+        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        match self.copy_some(roots, from, cells, to, u64::MAX)? {
             Attempt::Copied(report) => Ok(report),
             Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
         }
     }
 
-    /// Copies what roots lead to if it comes to at most so many cells.
-    fn copy_some(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region, most: u64) -> Result<Attempt, Full> {
+    /// Copies what roots lead to in a region of so many cells if it comes to at most so many.
+    fn copy_some(
+        &mut self,
+        roots: &mut [Ref],
+        from: &Region,
+        cells: u64,
+        to: &mut Region,
+        most: u64,
+    ) -> Result<Attempt, Full> {
         let met_foreign = Cell::new(false);
-        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
         let source = Source::new(self, from, Mark::START);
         let has_table = prepare(&self.chunks, &mut self.scratch, cells);
         let job = Job { roots, most, met_foreign: &met_foreign };
@@ -312,8 +318,11 @@ impl Job<'_> {
         to: &mut Region,
         way: Way,
     ) -> Result<Attempt, Full> {
+        if self.most == u64::MAX {
+            return self.copy(heap, origin, source, to, way);
+        }
         let (quota, copied) = (to.expressions.quota, heap.scratch.cells_copied);
-        // The most is exact to an expression; one that is longer than that is stopped by this.
+        // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
         let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks_of(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
         to.expressions.quota = within;

@@ -3,9 +3,14 @@
 //! That memory began each region in a buffer of its own; what lay there was forgotten when a region was copied, moved or
 //! freed. It also found copied objects by a search along all of them, and copied only some kinds.
 
-use region::{Bound, Full, Heap, Mark, Ref, Region, tag};
+use region::{Bound, Fate, Full, HandleError, Heap, Mark, Ref, Region, Regions, Way, pool, tag};
 
 use crate::basics::small;
+use crate::handles::list;
+use crate::leaving::{interleaved, values};
+
+type Any = Result<(), Box<dyn std::error::Error>>;
+type Handled = Result<(), HandleError>;
 
 /// Copies what a root leads to into a fresh region and closes the old one.
 pub(crate) fn escape(heap: &mut Heap, from: Region, root: Ref) -> Result<(Region, Ref), Full> {
@@ -40,6 +45,16 @@ fn tiny_region_escapes() -> Result<(), Full> {
     assert_eq!(heap.children(copy), [small(1)]);
     heap.close(other);
     heap.close(to);
+    let (mut far_heap, mut region, mut to) = (Heap::new(), heap.open(), heap.open());
+    let (mut far, mut roots) = (far_heap.open(), [heap.expression(&mut region, &[small(1)])?]);
+    let abroad = heap.relocate_to(&mut roots.clone(), &region, &mut far_heap, &mut far, |foreign| foreign)?;
+    assert_eq!(abroad.map(|report| (report.way, report.cells)), Some((Way::Relocated, 1)));
+    heap.transmigrate(&mut roots, region, &mut to).map_err(|refused| refused.full)?;
+    let other = overwrite(&mut heap)?;
+    assert_eq!(heap.children(roots[0]), [small(1)]);
+    heap.close(other);
+    heap.close(to);
+    far_heap.close(far);
     Ok(())
 }
 
@@ -186,4 +201,178 @@ fn foreign_reference_is_found() -> Result<(), Full> {
     assert_eq!(heap.stray(&[&long], &[holder]), Some(temporary.marked()));
     heap.close(long);
     Ok(())
+}
+
+/// A splice asks for no memory and moves no cell, and what follows it is as it was, whatever the size.
+#[test]
+fn splice_moves_any_number_of_chunks() -> Any {
+    for cells in [2, 10, 128, 2_000, 1_000_000] {
+        let mut heap = Heap::new();
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let before = heap.expression(&mut to, &[small(7)])?;
+        let mark = heap.mark(&to);
+        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
+        let statistics = heap.statistics();
+        let counted = allocation_counter::measure(|| heap.splice(region, &mut to).expect("there is no limit"));
+        let after = heap.statistics();
+        assert_eq!((counted.count_total, after.splices, after.cells_copied), (0, 1, 0));
+        assert_eq!((after.bytes_live, after.cells_left - statistics.cells_left), (statistics.bytes_live, 63));
+        heap.close(other);
+        let written = overwrite(&mut heap)?;
+        assert_eq!(values(&heap, list).len() as u32, cells / 2);
+        assert_eq!(heap.stray(&[&to], &[list, before]), None);
+        heap.rewind(&mut to, mark);
+        assert_eq!(heap.stray(&[&to], &[list]), Some(list));
+        assert_eq!((heap.children(before), heap.bytes_of(&to)), (&[small(7)][..], 512));
+        heap.close(written);
+        heap.close(to);
+        assert_eq!(heap.bytes_live(), 0);
+    }
+    Ok(())
+}
+
+/// A region that was joined keeps nothing: closing the other one gives everything back, and a small region, too.
+#[test]
+fn splice_leaves_nothing_behind() -> Any {
+    for cells in [2, 1_000] {
+        let mut heap = Heap::new();
+        let (mut region, mut to) = (heap.open(), heap.open());
+        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
+        let variable = heap.variable(&mut region, 3)?;
+        heap.bind(variable, list);
+        let number = heap.number(&mut region, 0, 5)?;
+        heap.splice(region, &mut to)?;
+        heap.close(other);
+        let written = overwrite(&mut heap)?;
+        assert_eq!(heap.stray(&[&to], &[variable, number]), None);
+        assert_eq!((heap.walk(variable), heap.number_bits(number)), (list, 5));
+        heap.close(written);
+        heap.close(to);
+        assert_eq!(heap.bytes_live(), 0);
+    }
+    Ok(())
+}
+
+/// A region that was closed twice was in the pool twice, and two owners got the same one.
+#[test]
+fn double_exit_is_an_error() -> Handled {
+    let mut regions = Regions::new(Heap::new());
+    let (one, kept) = (regions.open()?, regions.open()?);
+    assert_eq!((regions.close(one), regions.close(one)), (Ok(Fate::Freed), Err(HandleError::Freed)));
+    regions.retain(kept)?;
+    assert_eq!((regions.close(kept), regions.close(kept)), (Ok(Fate::Kept), Err(HandleError::Closed)));
+    let (two, three) = (regions.open()?, regions.open()?);
+    assert!(two != three && two != one && regions.region(one).is_err());
+    assert_eq!(regions.parts(kept).map(|_| ()), Err(HandleError::Closed));
+    assert!(regions.region(kept).is_ok());
+    assert_eq!((regions.release(kept), regions.count()), (Ok(Fate::Freed), 2));
+    Ok(())
+}
+
+/// A release too many made a count negative, and the region was never freed.
+#[test]
+fn release_needs_retain() -> Handled {
+    let mut regions = Regions::new(Heap::new());
+    let (one, other) = (regions.open()?, regions.open()?);
+    assert_eq!(regions.release(one), Err(HandleError::NotRetained));
+    assert_eq!(regions.untether(one), Err(HandleError::NotTethered));
+    regions.refer(other, one)?;
+    assert_eq!(regions.release(one), Err(HandleError::NotRetained), "the other region's is not the owner's to release");
+    regions.retain(one)?;
+    assert_eq!((regions.release(one), regions.close(one)), (Ok(Fate::Kept), Ok(Fate::Kept)));
+    assert_eq!((regions.close(other), regions.count()), (Ok(Fate::Freed), 0));
+    assert_eq!(regions.release(one), Err(HandleError::Freed));
+    Ok(())
+}
+
+/// The chunk of a tethered region was moved away under its readers.
+#[test]
+fn splice_refused_while_tethered() -> Handled {
+    let mut regions = Regions::new(Heap::new());
+    let (region, to) = (regions.open()?, regions.open()?);
+    let made = list(&mut regions, region, 1_000)?;
+    regions.tether(region)?;
+    assert_eq!(regions.splice(region, to), Err(HandleError::Tethered(1)));
+    regions.retain(region)?;
+    regions.untether(region)?;
+    assert_eq!(regions.splice(region, to), Err(HandleError::Retained(1)));
+    regions.tether(region)?;
+    let mut roots = [made];
+    let report = regions.leave(region, to, &mut roots)?;
+    assert_eq!((report.way, report.cells), (Way::Copied, 1_000));
+    assert_eq!((regions.check(to, roots[0]), regions.check(to, made)), (Ok(()), Err(HandleError::Foreign(made))));
+    assert_eq!(values(regions.heap(), roots[0]), values(regions.heap(), made));
+    assert_eq!((regions.untether(region), regions.release(region)), (Ok(Fate::Kept), Ok(Fate::Freed)));
+    assert_eq!((regions.splice(to, to), regions.close(to)), (Err(HandleError::Same), Ok(Fate::Freed)));
+    Ok(())
+}
+
+/// Nothing kept a reference to a temporary out of a region that lived longer.
+#[test]
+fn foreign_reference_is_refused() -> Handled {
+    let mut regions = Regions::new(Heap::new());
+    let (long, short) = (regions.open()?, regions.open()?);
+    let inner = regions.open_within(long)?;
+    let temporary = regions.expression(short, &[small(1)])?;
+    let holder = regions.expression(long, &[small(2)])?;
+    let variable = {
+        let (heap, region) = regions.parts(long)?;
+        heap.variable(region, 0)?
+    };
+    let foreign = Err(HandleError::Foreign(temporary));
+    assert_eq!(regions.expression(long, &[small(1), temporary]).map(|_| ()), foreign);
+    assert_eq!(regions.set_child(long, holder, 0, temporary), foreign);
+    assert_eq!(regions.bind(long, variable, temporary), foreign);
+    assert_eq!(regions.set_child(short, holder, 0, temporary), Err(HandleError::Foreign(holder)));
+    // An inner region may refer to the outer one, not the other way round.
+    let within = regions.expression(inner, &[holder, variable])?;
+    assert_eq!(regions.set_child(long, holder, 0, within), Err(HandleError::Foreign(within)));
+    regions.refer(long, short)?;
+    regions.bind(long, variable, temporary)?;
+    regions.set_child(long, holder, 0, variable)?;
+    assert_eq!((regions.close(short), regions.close(inner)), (Ok(Fate::Kept), Ok(Fate::Freed)));
+    assert_eq!(regions.heap().children(regions.heap().walk(variable)), [small(1)]);
+    assert_eq!((regions.close(long), regions.count()), (Ok(Fate::Freed), 0));
+    Ok(())
+}
+
+/// The memory of a thread's regions was lost when the thread ended. What its pool has is given back.
+#[test]
+fn threads_return_their_memory() {
+    let thread = std::thread::spawn(|| {
+        pool::set_limit(1 << 20);
+        let mut first = pool::take();
+        let mut region = first.open();
+        first.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
+        // The region is not closed: the heap is reset as it goes back.
+        drop((first, region));
+        let held = pool::bytes();
+        assert!(held >= 40_000, "{held}");
+        let counted = allocation_counter::measure(|| {
+            let mut again = pool::take();
+            assert_eq!((pool::bytes(), again.bytes_live(), again.statistics().cells_handed_out), (0, 0, 0));
+            let mut region = again.open();
+            again.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
+            again.close(region);
+        });
+        assert_eq!(counted.count_total, 0);
+        let heaps: Vec<pool::Pooled> = (0..100).map(|_| pool::take()).collect();
+        drop(heaps);
+        let mut large = pool::take();
+        let mut region = large.open();
+        large.reserve(&mut region, 1 << 20).map(|_| ()).expect("there is no limit");
+        drop((large, region));
+        assert!(pool::bytes() <= 1 << 20);
+        pool::set_limit(0);
+        assert_eq!(pool::bytes(), 0);
+    });
+    thread.join().expect("the thread has not failed");
+    let counted = allocation_counter::measure(|| {
+        let mut heap = Heap::new();
+        let mut region = heap.open();
+        heap.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
+        let moved = std::thread::scope(|scope| scope.spawn(move || (heap, region)).join()).expect("it only moves");
+        drop(moved);
+    });
+    assert!(counted.bytes_current < 4_096, "{}", counted.bytes_current);
 }

@@ -1,6 +1,6 @@
 //! Regions in a table, scopes and the pool of a thread.
 
-use region::{Fate, Full, Handle, HandleError, Heap, Limit, Regions, Scope, Way, pool, tag};
+use region::{Fate, Full, Handle, HandleError, Heap, Limit, Regions, Scope, Way, tag};
 
 use crate::basics::small;
 use crate::leaving::values;
@@ -12,45 +12,13 @@ fn regions() -> Regions {
 }
 
 /// A list of so many cells in a region of the table.
-fn list(regions: &mut Regions, handle: Handle, cells: u32) -> Result<region::Ref> {
+pub(crate) fn list(regions: &mut Regions, handle: Handle, cells: u32) -> Result<region::Ref> {
     let (heap, region) = regions.parts(handle)?;
     let mut list = small(0);
     for at in 0..cells / 2 {
         list = heap.expression(region, &[small(at), list])?;
     }
     Ok(list)
-}
-
-/// A region that was closed twice was in the pool twice, and two owners got the same one.
-#[test]
-fn double_exit_is_an_error() -> Result<()> {
-    let mut regions = regions();
-    let (one, kept) = (regions.open()?, regions.open()?);
-    assert_eq!((regions.close(one), regions.close(one)), (Ok(Fate::Freed), Err(HandleError::Freed)));
-    regions.retain(kept)?;
-    assert_eq!((regions.close(kept), regions.close(kept)), (Ok(Fate::Kept), Err(HandleError::Closed)));
-    let (two, three) = (regions.open()?, regions.open()?);
-    assert!(two != three && two != one && regions.region(one).is_err());
-    assert_eq!(regions.parts(kept).map(|_| ()), Err(HandleError::Closed));
-    assert!(regions.region(kept).is_ok());
-    assert_eq!((regions.release(kept), regions.count()), (Ok(Fate::Freed), 2));
-    Ok(())
-}
-
-/// A release too many made a count negative, and the region was never freed.
-#[test]
-fn release_needs_retain() -> Result<()> {
-    let mut regions = regions();
-    let (one, other) = (regions.open()?, regions.open()?);
-    assert_eq!(regions.release(one), Err(HandleError::NotRetained));
-    assert_eq!(regions.untether(one), Err(HandleError::NotTethered));
-    regions.refer(other, one)?;
-    assert_eq!(regions.release(one), Err(HandleError::NotRetained), "the other region's is not the owner's to release");
-    regions.retain(one)?;
-    assert_eq!((regions.release(one), regions.close(one)), (Ok(Fate::Kept), Ok(Fate::Kept)));
-    assert_eq!((regions.close(other), regions.count()), (Ok(Fate::Freed), 0));
-    assert_eq!(regions.release(one), Err(HandleError::Freed));
-    Ok(())
 }
 
 /// Numbers of regions repeated after 65,536. A slot is given up before its generations repeat.
@@ -146,57 +114,6 @@ fn a_parent_is_closed_after_its_children() -> Result<()> {
     assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(Fate::Freed), Ok(())));
     assert_eq!(values(regions.heap(), roots[0]).len(), 500);
     assert_eq!((regions.close(parent), regions.open_within(parent)), (Ok(Fate::Freed), Err(HandleError::Freed)));
-    Ok(())
-}
-
-/// The chunk of a tethered region was moved away under its readers.
-#[test]
-fn splice_refused_while_tethered() -> Result<()> {
-    let mut regions = regions();
-    let (region, to) = (regions.open()?, regions.open()?);
-    let made = list(&mut regions, region, 1_000)?;
-    regions.tether(region)?;
-    assert_eq!(regions.splice(region, to), Err(HandleError::Tethered(1)));
-    regions.retain(region)?;
-    regions.untether(region)?;
-    assert_eq!(regions.splice(region, to), Err(HandleError::Retained(1)));
-    regions.tether(region)?;
-    let mut roots = [made];
-    let report = regions.leave(region, to, &mut roots)?;
-    assert_eq!((report.way, report.cells), (Way::Copied, 1_000));
-    assert_eq!((regions.check(to, roots[0]), regions.check(to, made)), (Ok(()), Err(HandleError::Foreign(made))));
-    assert_eq!(values(regions.heap(), roots[0]), values(regions.heap(), made));
-    assert_eq!((regions.untether(region), regions.release(region)), (Ok(Fate::Kept), Ok(Fate::Freed)));
-    assert_eq!((regions.splice(to, to), regions.close(to)), (Err(HandleError::Same), Ok(Fate::Freed)));
-    Ok(())
-}
-
-/// Nothing kept a reference to a temporary out of a region that lived longer.
-#[test]
-fn foreign_reference_is_refused() -> Result<()> {
-    let mut regions = regions();
-    let (long, short) = (regions.open()?, regions.open()?);
-    let inner = regions.open_within(long)?;
-    let temporary = regions.expression(short, &[small(1)])?;
-    let holder = regions.expression(long, &[small(2)])?;
-    let variable = {
-        let (heap, region) = regions.parts(long)?;
-        heap.variable(region, 0)?
-    };
-    let foreign = Err(HandleError::Foreign(temporary));
-    assert_eq!(regions.expression(long, &[small(1), temporary]).map(|_| ()), foreign);
-    assert_eq!(regions.set_child(long, holder, 0, temporary), foreign);
-    assert_eq!(regions.bind(long, variable, temporary), foreign);
-    assert_eq!(regions.set_child(short, holder, 0, temporary), Err(HandleError::Foreign(holder)));
-    // An inner region may refer to the outer one, not the other way round.
-    let within = regions.expression(inner, &[holder, variable])?;
-    assert_eq!(regions.set_child(long, holder, 0, within), Err(HandleError::Foreign(within)));
-    regions.refer(long, short)?;
-    regions.bind(long, variable, temporary)?;
-    regions.set_child(long, holder, 0, variable)?;
-    assert_eq!((regions.close(short), regions.close(inner)), (Ok(Fate::Kept), Ok(Fate::Freed)));
-    assert_eq!(regions.heap().children(regions.heap().walk(variable)), [small(1)]);
-    assert_eq!((regions.close(long), regions.count()), (Ok(Fate::Freed), 0));
     Ok(())
 }
 
@@ -302,45 +219,4 @@ fn a_scope_ends_by_a_panic() {
         });
     }));
     assert_eq!((result.is_err(), heap.bytes_live()), (true, 0));
-}
-
-/// The memory of a thread's regions was lost when the thread ended. What its pool has is given back.
-#[test]
-fn threads_return_their_memory() {
-    let thread = std::thread::spawn(|| {
-        pool::set_limit(1 << 20);
-        let mut first = pool::take();
-        let mut region = first.open();
-        first.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
-        // The region is not closed: the heap is reset as it goes back.
-        drop((first, region));
-        let held = pool::bytes();
-        assert!(held >= 40_000, "{held}");
-        let counted = allocation_counter::measure(|| {
-            let mut again = pool::take();
-            assert_eq!((pool::bytes(), again.bytes_live(), again.statistics().cells_handed_out), (0, 0, 0));
-            let mut region = again.open();
-            again.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
-            again.close(region);
-        });
-        assert_eq!(counted.count_total, 0);
-        let heaps: Vec<pool::Pooled> = (0..100).map(|_| pool::take()).collect();
-        drop(heaps);
-        let mut large = pool::take();
-        let mut region = large.open();
-        large.reserve(&mut region, 1 << 20).map(|_| ()).expect("there is no limit");
-        drop((large, region));
-        assert!(pool::bytes() <= 1 << 20);
-        pool::set_limit(0);
-        assert_eq!(pool::bytes(), 0);
-    });
-    thread.join().expect("the thread has not failed");
-    let counted = allocation_counter::measure(|| {
-        let mut heap = Heap::new();
-        let mut region = heap.open();
-        heap.reserve(&mut region, 10_000).map(|_| ()).expect("there is no limit");
-        let moved = std::thread::scope(|scope| scope.spawn(move || (heap, region)).join()).expect("it only moves");
-        drop(moved);
-    });
-    assert!(counted.bytes_current < 4_096, "{}", counted.bytes_current);
 }

@@ -3,7 +3,6 @@
 use region::{Full, Heap, Limit, Mark, Ref, Region, Way};
 
 use crate::basics::small;
-use crate::defects::overwrite;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -29,56 +28,6 @@ pub(crate) fn values(heap: &Heap, mut list: Ref) -> Vec<u32> {
         list = heap.child(list, 1);
     }
     values
-}
-
-/// A splice asks for no memory and moves no cell, and what follows it is as it was, whatever the size.
-#[test]
-fn splice_moves_any_number_of_chunks() -> Result<()> {
-    for cells in [2, 10, 128, 2_000, 1_000_000] {
-        let mut heap = Heap::new();
-        let (mut region, mut to) = (heap.open(), heap.open());
-        let before = heap.expression(&mut to, &[small(7)])?;
-        let mark = heap.mark(&to);
-        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
-        let statistics = heap.statistics();
-        let counted = allocation_counter::measure(|| heap.splice(region, &mut to).expect("there is no limit"));
-        let after = heap.statistics();
-        assert_eq!((counted.count_total, after.splices, after.cells_copied), (0, 1, 0));
-        assert_eq!((after.bytes_live, after.cells_left - statistics.cells_left), (statistics.bytes_live, 63));
-        heap.close(other);
-        let written = overwrite(&mut heap)?;
-        assert_eq!(values(&heap, list).len() as u32, cells / 2);
-        assert_eq!(heap.stray(&[&to], &[list, before]), None);
-        heap.rewind(&mut to, mark);
-        assert_eq!(heap.stray(&[&to], &[list]), Some(list));
-        assert_eq!((heap.children(before), heap.bytes_of(&to)), (&[small(7)][..], 512));
-        heap.close(written);
-        heap.close(to);
-        assert_eq!(heap.bytes_live(), 0);
-    }
-    Ok(())
-}
-
-/// A region that was joined keeps nothing: closing the other one gives everything back, and a small region, too.
-#[test]
-fn splice_leaves_nothing_behind() -> Result<()> {
-    for cells in [2, 1_000] {
-        let mut heap = Heap::new();
-        let (mut region, mut to) = (heap.open(), heap.open());
-        let (other, list) = interleaved(&mut heap, &mut region, cells)?;
-        let variable = heap.variable(&mut region, 3)?;
-        heap.bind(variable, list);
-        let number = heap.number(&mut region, 0, 5)?;
-        heap.splice(region, &mut to)?;
-        heap.close(other);
-        let written = overwrite(&mut heap)?;
-        assert_eq!(heap.stray(&[&to], &[variable, number]), None);
-        assert_eq!((heap.walk(variable), heap.number_bits(number)), (list, 5));
-        heap.close(written);
-        heap.close(to);
-        assert_eq!(heap.bytes_live(), 0);
-    }
-    Ok(())
 }
 
 /// Regions that are joined one into the next, thousands deep, and then used: marks hold, nothing is walked twice.
