@@ -21,14 +21,14 @@
 //! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced, copied, or, for [another
 //!    heap](Heap::transmigrate_to), copied with its chunks.
 //! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
-//!    watch over them, they are [scopes](Scope). Heaps that come and go are kept in the [pool] of a thread.
+//!    watch over them, they are [scopes](RegionScope). Heaps that come and go are kept in the [pool] of a thread.
 //!
 //! # What it costs
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
-//! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in that. A region wastes
-//! at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind which a region was joined. Memory that was got from the system
-//! is kept until the heap is dropped.
+//! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
+//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
+//! which a region was joined. Memory that was got from the system is kept until the heap is dropped.
 //!
 //! # What never happens
 //!
@@ -67,8 +67,8 @@ pub use heap::{Heap, Stamp};
 pub use limit::{Full, LENGTH_MAX, Limit};
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
-pub use regions::{Fate, Handle, HandleError, Regions};
-pub use scope::{Scope, Term, Variable};
-pub use splice::Refused;
+pub use regions::{Fate, HandleError, RegionHandle, Regions};
+pub use scope::{RegionScope, Term, Variable};
+pub use splice::StillOpen;
 pub use statistics::{Escapes, Statistics};
 pub use transmigrate::{Report, Way};

@@ -1,6 +1,6 @@
 //! Regions kept in a table, for owners that cannot hold them as values: other languages, and data that refers to regions.
 //!
-//! A [`Handle`] is a slot of the table and the generation that the slot is in. When a region is freed its slot's generation
+//! A [`RegionHandle`] is a slot of the table and the generation that the slot is in. When a region is freed its slot's generation
 //! rises, so a handle to it is recognized as stale for ever; a slot whose generations are used up is not used again.
 //!
 //! A region in the table lives while it is open, or retained, or tethered:
@@ -22,25 +22,25 @@ use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
-use crate::splice::Refused;
+use crate::splice::StillOpen;
 use crate::transmigrate::Report;
 
 /// A region in a table: its slot, and the generation of the slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Handle {
+pub struct RegionHandle {
     slot: u32,
     generation: u32,
 }
 
-impl Handle {
+impl RegionHandle {
     /// The handle as a word, for other languages: the slot above the generation. It is never 0.
     pub fn bits(self) -> u64 {
         u64::from(self.slot) << 32 | u64::from(self.generation)
     }
 
-    /// The handle with these [`Handle::bits`]. Any other word makes a handle that every operation refuses.
-    pub fn from_bits(bits: u64) -> Handle {
-        Handle { slot: (bits >> 32) as u32, generation: bits as u32 }
+    /// The handle with these [`RegionHandle::bits`]. Any other word makes a handle that every operation refuses.
+    pub fn from_bits(bits: u64) -> RegionHandle {
+        RegionHandle { slot: (bits >> 32) as u32, generation: bits as u32 }
     }
 }
 
@@ -147,10 +147,10 @@ struct Kept {
     /// Of those, by other regions.
     referred: u32,
     tethers: u32,
-    parent: Option<Handle>,
+    parent: Option<RegionHandle>,
     children: u32,
     /// The regions that this one retains.
-    refers: Vec<Handle>,
+    refers: Vec<RegionHandle>,
 }
 
 impl Kept {
@@ -182,19 +182,19 @@ impl Regions {
     }
 
     /// A new region.
-    pub fn open(&mut self) -> Result<Handle, HandleError> {
+    pub fn open(&mut self) -> Result<RegionHandle, HandleError> {
         self.add(None)
     }
 
     /// A new region within another one, which cannot be closed before it.
-    pub fn open_within(&mut self, parent: Handle) -> Result<Handle, HandleError> {
+    pub fn open_within(&mut self, parent: RegionHandle) -> Result<RegionHandle, HandleError> {
         self.opened(parent)?;
         let child = self.add(Some(parent))?;
         self.kept_mut(parent)?.children += 1;
         Ok(child)
     }
 
-    fn add(&mut self, parent: Option<Handle>) -> Result<Handle, HandleError> {
+    fn add(&mut self, parent: Option<RegionHandle>) -> Result<RegionHandle, HandleError> {
         let region = self.heap.open();
         let kept = Kept {
             region,
@@ -216,24 +216,24 @@ impl Regions {
         };
         self.slots[slot as usize].kept = Some(kept);
         self.count += 1;
-        Ok(Handle { slot, generation: self.slots[slot as usize].generation })
+        Ok(RegionHandle { slot, generation: self.slots[slot as usize].generation })
     }
 
     /// Closes a region. Nothing more can be made in it; it is freed unless it is retained or tethered.
-    pub fn close(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+    pub fn close(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
         self.may_close(handle)?;
         Ok(self.closed(handle))
     }
 
     /// An open region whose children are closed.
-    fn may_close(&self, handle: Handle) -> Result<&Kept, HandleError> {
+    fn may_close(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
         match self.opened(handle)? {
             kept if kept.children > 0 => Err(HandleError::HasChildren(kept.children)),
             kept => Ok(kept),
         }
     }
 
-    fn closed(&mut self, handle: Handle) -> Fate {
+    fn closed(&mut self, handle: RegionHandle) -> Fate {
         let parent = self.kept_mut(handle).ok().and_then(|kept| {
             kept.is_open = false;
             kept.parent
@@ -245,14 +245,14 @@ impl Regions {
     }
 
     /// Retains a region, open or closed: it lives until it is released as often.
-    pub fn retain(&mut self, handle: Handle) -> Result<(), HandleError> {
+    pub fn retain(&mut self, handle: RegionHandle) -> Result<(), HandleError> {
         let external = &mut self.kept_mut(handle)?.external;
         *external = external.checked_add(1).ok_or(HandleError::TooMany)?;
         Ok(())
     }
 
     /// Takes back one [`Regions::retain`].
-    pub fn release(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+    pub fn release(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
         let kept = self.kept_mut(handle)?;
         if kept.external == kept.referred {
             return Err(HandleError::NotRetained);
@@ -262,7 +262,7 @@ impl Regions {
     }
 
     /// Lets a region retain another one for as long as it lives: what is in the first one may refer to what is in the second.
-    pub fn refer(&mut self, from: Handle, to: Handle) -> Result<(), HandleError> {
+    pub fn refer(&mut self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         self.opened(from)?;
         if from == to {
             return Err(HandleError::Same);
@@ -274,21 +274,21 @@ impl Regions {
     }
 
     /// Keeps a region alive while it is read, by this thread.
-    pub fn tether(&mut self, handle: Handle) -> Result<(), HandleError> {
+    pub fn tether(&mut self, handle: RegionHandle) -> Result<(), HandleError> {
         let tethers = &mut self.kept_mut(handle)?.tethers;
         *tethers = tethers.checked_add(1).ok_or(HandleError::TooMany)?;
         Ok(())
     }
 
     /// Ends one [`Regions::tether`].
-    pub fn untether(&mut self, handle: Handle) -> Result<Fate, HandleError> {
+    pub fn untether(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
         let tethers = &mut self.kept_mut(handle)?.tethers;
         *tethers = tethers.checked_sub(1).ok_or(HandleError::NotTethered)?;
         Ok(self.free_if_dead(handle))
     }
 
     /// Frees a region that does not live any more, and those that only it retained.
-    fn free_if_dead(&mut self, handle: Handle) -> Fate {
+    fn free_if_dead(&mut self, handle: RegionHandle) -> Fate {
         let (mut open, mut fate) = (vec![handle], Fate::Kept);
         while let Some(handle) = open.pop() {
             let Ok(kept) = self.kept_mut(handle) else { continue };
@@ -309,7 +309,7 @@ impl Regions {
     }
 
     /// Takes a region out of its slot, which is free then unless its generations are used up.
-    fn take(&mut self, handle: Handle) -> Option<Kept> {
+    fn take(&mut self, handle: RegionHandle) -> Option<Kept> {
         let slot = &mut self.slots[handle.slot as usize];
         let kept = slot.kept.take()?;
         self.count -= 1;
@@ -320,7 +320,7 @@ impl Regions {
         Some(kept)
     }
 
-    fn slot(&self, handle: Handle) -> Result<&Slot, HandleError> {
+    fn slot(&self, handle: RegionHandle) -> Result<&Slot, HandleError> {
         let slot = self.slots.get(handle.slot as usize).ok_or(HandleError::Unknown)?;
         match slot.generation.cmp(&handle.generation) {
             std::cmp::Ordering::Less => Err(HandleError::Unknown),
@@ -330,16 +330,16 @@ impl Regions {
         }
     }
 
-    fn kept(&self, handle: Handle) -> Result<&Kept, HandleError> {
+    fn kept(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
         self.slot(handle)?.kept.as_ref().ok_or(HandleError::Freed)
     }
 
-    fn kept_mut(&mut self, handle: Handle) -> Result<&mut Kept, HandleError> {
+    fn kept_mut(&mut self, handle: RegionHandle) -> Result<&mut Kept, HandleError> {
         self.slot(handle)?;
         self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)
     }
 
-    fn opened(&self, handle: Handle) -> Result<&Kept, HandleError> {
+    fn opened(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
         match self.kept(handle)? {
             kept if kept.is_open => Ok(kept),
             _ => Err(HandleError::Closed),
@@ -352,20 +352,20 @@ impl Regions {
     /// The heap and an open region, to make something in it.
     ///
     /// What refers to other regions from there is not checked; [`Regions::check`] does that.
-    pub fn parts(&mut self, handle: Handle) -> Result<(&mut Heap, &mut Region), HandleError> {
+    pub fn parts(&mut self, handle: RegionHandle) -> Result<(&mut Heap, &mut Region), HandleError> {
         self.opened(handle)?;
         let kept = self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)?;
         Ok((&mut self.heap, &mut kept.region))
     }
 
     /// A region that lives, open or closed.
-    pub fn region(&self, handle: Handle) -> Result<&Region, HandleError> {
+    pub fn region(&self, handle: RegionHandle) -> Result<&Region, HandleError> {
         Ok(&self.kept(handle)?.region)
     }
 
     /// Whether what lies in a region may refer to this: an immediate, or what lies in the region itself, in one that it was
     /// opened within, or in one that it [refers](Regions::refer) to. Steps for each of those.
-    pub fn check(&self, handle: Handle, reference: Ref) -> Result<(), HandleError> {
+    pub fn check(&self, handle: RegionHandle, reference: Ref) -> Result<(), HandleError> {
         let mut outer = Some(handle);
         if reference.is_immediate() {
             return self.kept(handle).map(|_| ());
@@ -379,12 +379,13 @@ impl Regions {
             outer = kept.parent;
         }
         let refers = &self.kept(handle)?.refers;
-        let is_retained = |other: &Handle| self.kept(*other).is_ok_and(|kept| self.heap.holds(&kept.region, reference));
+        let is_retained =
+            |other: &RegionHandle| self.kept(*other).is_ok_and(|kept| self.heap.holds(&kept.region, reference));
         if refers.iter().any(is_retained) { Ok(()) } else { Err(HandleError::Foreign(reference)) }
     }
 
     /// Makes an expression of children that a region [may refer](Regions::check) to.
-    pub fn expression(&mut self, handle: Handle, children: &[Ref]) -> Result<Ref, HandleError> {
+    pub fn expression(&mut self, handle: RegionHandle, children: &[Ref]) -> Result<Ref, HandleError> {
         children.iter().try_for_each(|child| self.check(handle, *child))?;
         let (heap, region) = self.parts(handle)?;
         Ok(heap.expression(region, children)?)
@@ -392,20 +393,20 @@ impl Regions {
 
     /// Replaces a child of an expression in a region by what the region [may refer](Regions::check) to. The index must be
     /// below the length of the expression.
-    pub fn set_child(&mut self, handle: Handle, of: Ref, index: usize, child: Ref) -> Result<(), HandleError> {
+    pub fn set_child(&mut self, handle: RegionHandle, of: Ref, index: usize, child: Ref) -> Result<(), HandleError> {
         self.stores(handle, of, child)?;
         self.heap.set_child(of, index, child);
         Ok(())
     }
 
     /// Binds a variable in a region to what the region [may refer](Regions::check) to.
-    pub fn bind(&mut self, handle: Handle, variable: Ref, value: Ref) -> Result<(), HandleError> {
+    pub fn bind(&mut self, handle: RegionHandle, variable: Ref, value: Ref) -> Result<(), HandleError> {
         self.stores(handle, variable, value)?;
         self.heap.bind(variable, value);
         Ok(())
     }
 
-    fn stores(&self, handle: Handle, into: Ref, value: Ref) -> Result<(), HandleError> {
+    fn stores(&self, handle: RegionHandle, into: Ref, value: Ref) -> Result<(), HandleError> {
         let kept = self.opened(handle)?;
         if !self.heap.holds(&kept.region, into) {
             return Err(HandleError::Foreign(into));
@@ -413,8 +414,8 @@ impl Regions {
         self.check(handle, value)
     }
 
-    /// Closes a region by [joining](Heap::splice) it to another one, which is open. Refused while it is retained or tethered.
-    pub fn splice(&mut self, from: Handle, to: Handle) -> Result<(), HandleError> {
+    /// Closes a region by [joining](Heap::splice) it to another one, which is open. StillOpen while it is retained or tethered.
+    pub fn splice(&mut self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         self.may_leave(from, to)?;
         let kept = self.kept(from)?;
         if kept.tethers > 0 {
@@ -430,7 +431,7 @@ impl Regions {
     /// the region is retained or tethered, it stays as it is, and what leaves is a copy.
     ///
     /// The other region retains from now on what the region retained.
-    pub fn leave(&mut self, from: Handle, to: Handle, roots: &mut [Ref]) -> Result<Report, HandleError> {
+    pub fn leave(&mut self, from: RegionHandle, to: RegionHandle, roots: &mut [Ref]) -> Result<Report, HandleError> {
         self.may_leave(from, to)?;
         let kept = self.kept(from)?;
         if kept.tethers == 0 && kept.external == 0 {
@@ -451,7 +452,7 @@ impl Regions {
         Ok(report)
     }
 
-    fn may_leave(&self, from: Handle, to: Handle) -> Result<(), HandleError> {
+    fn may_leave(&self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         if from == to {
             return Err(HandleError::Same);
         }
@@ -460,22 +461,22 @@ impl Regions {
     }
 
     /// A region's value, for as long as nobody else looks.
-    fn lend(&mut self, handle: Handle) -> Result<Region, HandleError> {
+    fn lend(&mut self, handle: RegionHandle) -> Result<Region, HandleError> {
         Ok(std::mem::replace(&mut self.kept_mut(handle)?.region, Region::EMPTY))
     }
 
     /// Moves a region that nothing retains into another one; frees its handle.
     fn moving<T>(
         &mut self,
-        from: Handle,
-        to: Handle,
-        by: impl FnOnce(&mut Heap, Region, &mut Region) -> Result<T, Refused>,
+        from: RegionHandle,
+        to: RegionHandle,
+        by: impl FnOnce(&mut Heap, Region, &mut Region) -> Result<T, StillOpen>,
     ) -> Result<T, HandleError> {
         let (source, mut target) = (self.lend(from)?, self.lend(to)?);
         let result = by(&mut self.heap, source, &mut target);
         self.kept_mut(to)?.region = target;
         match result {
-            Err(Refused { full, region }) => {
+            Err(StillOpen { full, region }) => {
                 self.kept_mut(from)?.region = region;
                 Err(full.into())
             }

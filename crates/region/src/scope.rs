@@ -1,15 +1,15 @@
 //! Regions that the compiler watches over.
 //!
-//! A [`Scope`] is an open region together with its heap, and a [`Term`] a reference that knows the scope it is of, by a
+//! A [`RegionScope`] is an open region together with its heap, and a [`Term`] a reference that knows the scope it is of, by a
 //! lifetime that no other scope has (a *brand*). So a term cannot be used with another heap or another region, nor after its
 //! region was closed; that costs nothing when the program runs. A scope within a scope may use the terms of the outer one, and
 //! what it results in [leaves](crate::Heap::transmigrate) for the outer one:
 //!
 //! ```
-//! use region::{Full, Heap, Ref, Scope, tag};
+//! use region::{Full, Heap, Ref, RegionScope, tag};
 //! # fn main() -> Result<(), Full> {
 //! let mut heap = Heap::new();
-//! let length = Scope::run(&mut heap, |mut scope| -> Result<usize, Full> {
+//! let length = RegionScope::run(&mut heap, |mut scope| -> Result<usize, Full> {
 //!     let one = scope.immediate(tag::IMMEDIATE_0, 1);
 //!     let pair = scope.within(|inner| {
 //!         let one = inner.outer(one);
@@ -27,14 +27,14 @@
 //!
 //! ```compile_fail
 //! let mut heap = region::Heap::new();
-//! let kept = region::Scope::run(&mut heap, |mut scope| scope.expression(&[]).unwrap());
+//! let kept = region::RegionScope::run(&mut heap, |mut scope| scope.expression(&[]).unwrap());
 //! ```
 //!
 //! nor an inner one, except as the result that is moved,
 //!
 //! ```compile_fail
 //! let mut heap = region::Heap::new();
-//! region::Scope::run(&mut heap, |mut scope| {
+//! region::RegionScope::run(&mut heap, |mut scope| {
 //!     let mut kept = None;
 //!     let _ = scope.within(|inner| {
 //!         let made = inner.expression(&[])?;
@@ -48,7 +48,7 @@
 //!
 //! ```compile_fail
 //! let mut heap = region::Heap::new();
-//! region::Scope::run(&mut heap, |mut scope| {
+//! region::RegionScope::run(&mut heap, |mut scope| {
 //!     let variable = scope.variable(1).unwrap();
 //!     let _ = scope.within(|inner| {
 //!         let made = inner.expression(&[])?;
@@ -62,9 +62,9 @@
 //!
 //! ```compile_fail
 //! let (mut one, mut other) = (region::Heap::new(), region::Heap::new());
-//! region::Scope::run(&mut one, |mut one| {
+//! region::RegionScope::run(&mut one, |mut one| {
 //!     let made = one.expression(&[]).unwrap();
-//!     region::Scope::run(&mut other, |mut other| {
+//!     region::RegionScope::run(&mut other, |mut other| {
 //!         other.expression(&[made]).unwrap();
 //!     });
 //! });
@@ -78,12 +78,12 @@ use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
-use crate::splice::Refused;
+use crate::splice::StillOpen;
 
 /// A lifetime that can be neither shortened nor made longer.
 type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
 
-/// A reference to something in a scope, or an immediate. See the [module's example](Scope).
+/// A reference to something in a scope, or an immediate. See the [module's example](RegionScope).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Term<'id> {
@@ -116,35 +116,35 @@ impl<'id> Variable<'id> {
 
 /// An open region and its heap; it is closed when the scope ends, also by a panic. `'outer` is the scope it lies within.
 #[derive(Debug)]
-pub struct Scope<'id, 'outer, 'h> {
+pub struct RegionScope<'id, 'outer, 'h> {
     heap: &'h mut Heap,
     region: Region,
     brand: Brand<'id>,
     outer: Brand<'outer>,
 }
 
-impl<'h> Scope<'static, 'static, 'h> {
+impl<'h> RegionScope<'static, 'static, 'h> {
     /// Opens a region for as long as this runs.
-    pub fn run<R>(heap: &'h mut Heap, run: impl for<'id> FnOnce(Scope<'id, 'static, 'h>) -> R) -> R {
-        run(Scope { region: heap.open(), heap, brand: PhantomData, outer: PhantomData })
+    pub fn run<R>(heap: &'h mut Heap, run: impl for<'id> FnOnce(RegionScope<'id, 'static, 'h>) -> R) -> R {
+        run(RegionScope { region: heap.open(), heap, brand: PhantomData, outer: PhantomData })
     }
 }
 
-impl<'id, 'outer> Scope<'id, 'outer, '_> {
+impl<'id, 'outer> RegionScope<'id, 'outer, '_> {
     /// Runs this with a scope within this one. What it results in is moved here, the [cheapest
     /// way](crate::Heap::transmigrate), and all else is given back.
     pub fn within<E: From<Full>>(
         &mut self,
-        run: impl for<'inner> FnOnce(&mut Scope<'inner, 'id, '_>) -> Result<Term<'inner>, E>,
+        run: impl for<'inner> FnOnce(&mut RegionScope<'inner, 'id, '_>) -> Result<Term<'inner>, E>,
     ) -> Result<Term<'id>, E> {
         let mut inner =
-            Scope { region: self.heap.open(), heap: &mut *self.heap, brand: PhantomData, outer: PhantomData };
+            RegionScope { region: self.heap.open(), heap: &mut *self.heap, brand: PhantomData, outer: PhantomData };
         let mut roots = [run(&mut inner)?.reference];
         let region = std::mem::replace(&mut inner.region, Region::EMPTY);
         drop(inner);
         match self.heap.transmigrate(&mut roots, region, &mut self.region) {
             Ok(_) => Ok(Term::new(roots[0])),
-            Err(Refused { full, region }) => {
+            Err(StillOpen { full, region }) => {
                 self.heap.close(region);
                 Err(full.into())
             }
@@ -208,7 +208,7 @@ impl<'id, 'outer> Scope<'id, 'outer, '_> {
     }
 }
 
-impl Drop for Scope<'_, '_, '_> {
+impl Drop for RegionScope<'_, '_, '_> {
     fn drop(&mut self) {
         self.heap.close(std::mem::replace(&mut self.region, Region::EMPTY));
     }

@@ -16,20 +16,20 @@ use crate::region::Region;
 /// What was to go to another region did not, because a limit was reached: the region is given back as it was.
 #[derive(Debug)]
 #[must_use = "the region in it is given back by `Heap::close`"]
-pub struct Refused {
+pub struct StillOpen {
     /// The limit.
     pub full: Full,
     /// The region that was to be closed, still open.
     pub region: Region,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for StillOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the region stays open, since there is no room for what leaves it: {}", self.full)
     }
 }
 
-impl Error for Refused {
+impl Error for StillOpen {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.full)
     }
@@ -42,7 +42,7 @@ impl Heap {
     /// Marks of the other region stay good: to rewind to one of them gives back what was joined since as well. Marks of the
     /// closed region mean nothing from now on, and its limit is forgotten.
     ///
-    /// Refused only if the other region has a [limit](Region::set_limit) and would hold more than that.
+    /// StillOpen only if the other region has a [limit](Region::set_limit) and would hold more than that.
     ///
     /// ```
     /// use region::{Heap, Ref, tag};
@@ -59,11 +59,11 @@ impl Heap {
     /// ```
     ///
     /// A region that is closed as its result leaves was the RC-G runtime's idea; there, it worked for regions of one chunk.
-    pub fn splice(&mut self, from: Region, to: &mut Region) -> Result<(), Refused> {
+    pub fn splice(&mut self, from: Region, to: &mut Region) -> Result<(), StillOpen> {
         if to.expressions.quota != u32::MAX
             && let Err(full) = self.admit(to, self.chunks_of(&from))
         {
-            return Err(Refused { full, region: from });
+            return Err(StillOpen { full, region: from });
         }
         self.counts.splices += 1;
         self.join(from, to);

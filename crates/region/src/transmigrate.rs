@@ -25,7 +25,7 @@ use crate::limit::{Full, Limit};
 use crate::origin::{Here, Map, Mapped, Origin, There};
 use crate::reference::{Ref, tag};
 use crate::region::{Mark, Region};
-use crate::splice::Refused;
+use crate::splice::StillOpen;
 
 /// Within a heap, a copy is made of at most one cell for so many of the region.
 const SHARE_WITHIN: u64 = 16;
@@ -90,7 +90,7 @@ impl Heap {
     ///
     /// O(1), but for the attempt to copy: about a sixteenth of what the region holds, and nothing of regions below 2 KiB.
     ///
-    /// Refused only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
+    /// StillOpen only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
     /// regions are as they were.
     ///
     /// ```
@@ -110,7 +110,7 @@ impl Heap {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, Refused> {
+    pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, StillOpen> {
         let cells = u64::from(self.chunks_of(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
@@ -122,7 +122,7 @@ impl Heap {
             self.chunks.failures = failures;
             in_vain = self.scratch.cells_copied - copied;
         }
-        let Refused { full, region } = match self.splice(from, to) {
+        let StillOpen { full, region } = match self.splice(from, to) {
             Ok(()) => {
                 self.counts.escapes.spliced += 1;
                 return Ok(Report { way: Way::Spliced, cells: 0, cells_in_vain: in_vain });
@@ -131,7 +131,7 @@ impl Heap {
         };
         match self.copy_some(roots, &region, cells, to, u64::MAX) {
             Ok(Attempt::Copied(report)) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
-            _ => Err(Refused { full, region }),
+            _ => Err(StillOpen { full, region }),
         }
     }
 
@@ -190,10 +190,10 @@ impl Heap {
         target: &mut Heap,
         to: &mut Region,
         foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Refused> {
+    ) -> Result<Report, StillOpen> {
         match self.leave_for(roots, &from, target, to, foreign) {
             Ok(report) => Ok(self.left(from, report)),
-            Err(full) => Err(Refused { full, region: from }),
+            Err(full) => Err(StillOpen { full, region: from }),
         }
     }
 

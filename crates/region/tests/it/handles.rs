@@ -1,6 +1,6 @@
 //! Regions in a table, scopes and the pool of a thread.
 
-use region::{Fate, Full, Handle, HandleError, Heap, Limit, Regions, Scope, Way, tag};
+use region::{Fate, Full, HandleError, Heap, Limit, RegionHandle, RegionScope, Regions, Way, tag};
 
 use crate::basics::small;
 use crate::leaving::values;
@@ -12,7 +12,7 @@ fn regions() -> Regions {
 }
 
 /// A list of so many cells in a region of the table.
-pub(crate) fn list(regions: &mut Regions, handle: Handle, cells: u32) -> Result<region::Ref> {
+pub(crate) fn list(regions: &mut Regions, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
     let (heap, region) = regions.parts(handle)?;
     let mut list = small(0);
     for at in 0..cells / 2 {
@@ -34,10 +34,10 @@ fn handles_do_not_wrap() -> Result<()> {
     }
     assert_eq!(regions.close(first), Err(HandleError::Freed));
     for bits in [0, 1 << 32, 5 << 32 | 1, u64::MAX, u64::from(u32::MAX)] {
-        let made_up = Handle::from_bits(bits);
+        let made_up = RegionHandle::from_bits(bits);
         assert_eq!((made_up.bits(), regions.close(made_up)), (bits, Err(HandleError::Unknown)));
     }
-    assert_eq!(Handle::from_bits(first.bits()), first);
+    assert_eq!(RegionHandle::from_bits(first.bits()), first);
     Ok(())
 }
 
@@ -177,7 +177,7 @@ fn errors_say_what_to_do() {
 #[test]
 fn a_scope_gives_back_all_but_its_result() -> std::result::Result<(), Full> {
     let mut heap = Heap::new();
-    let cells = Scope::run(&mut heap, |mut scope| -> std::result::Result<usize, Full> {
+    let cells = RegionScope::run(&mut heap, |mut scope| -> std::result::Result<usize, Full> {
         let variable = scope.variable(4)?;
         let leaf = scope.expression(&[variable.term()])?;
         scope.bind(variable, leaf);
@@ -213,7 +213,7 @@ fn a_scope_gives_back_all_but_its_result() -> std::result::Result<(), Full> {
 fn a_scope_ends_by_a_panic() {
     let mut heap = Heap::new();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        Scope::run(&mut heap, |mut scope| {
+        RegionScope::run(&mut heap, |mut scope| {
             scope.expression(&[]).map(|_| ()).expect("there is no limit");
             panic!("on purpose");
         });
