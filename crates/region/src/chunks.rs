@@ -82,6 +82,12 @@ impl Link {
         link
     }
 
+    /// The segment that this lies in, as the chunk of this number, and its order there.
+    #[inline]
+    fn segment(&self, chunk: u32) -> Home {
+        if self.is_first { Home { lane: chunk, order: 0 } } else { self.home() }
+    }
+
     #[inline]
     fn home(&self) -> Home {
         let bits = self.home.load(Ordering::Relaxed);
@@ -208,37 +214,51 @@ impl Chunks {
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
+    ///
+    /// A short region is one such call, and a long one makes it for every chunk: the common case goes straight through.
+    #[inline(always)]
     pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
-        let run = match self.free {
-            single if cells <= CHUNK_CELLS && single != NONE && self.live_count() < self.limit => {
-                self.unlink(NONE, single, 1);
-                Run { start: single, count: 1 }
-            }
-            _ => self.run(lane, cells)?,
-        };
-        let last = if lane.is_empty() { NONE } else { last_chunk(lane.place) };
-        let home = if last == NONE {
-            lane.first = run.start;
-            Home { lane: run.start, order: 0 }
-        } else {
-            self.links[last as usize].next = run.start;
-            let Home { lane, order } = self.segment(last);
-            Home { lane, order: order + 1 }
-        };
-        self.adopt(&run, home, kind);
-        let mut at = lane.place.cursor();
-        if last == NONE || run.start != last + 1 {
-            self.leave(lane);
-            at = run.start * CHUNK_CELLS;
+        let chunk = self.free;
+        if cells > CHUNK_CELLS || chunk == NONE || self.live_count() >= self.limit {
+            return self.extend_by_run(lane, kind, cells);
         }
-        lane.place = Place::new(at + cells, (run.start + run.count) * CHUNK_CELLS);
-        Ok(at)
+        self.unlink(NONE, chunk, 1);
+        Ok(self.append(lane, kind, &Run { start: chunk, count: 1 }, cells))
+    }
+
+    #[inline(never)]
+    fn extend_by_run(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+        let run = self.run(lane, cells)?;
+        Ok(self.append(lane, kind, &run, cells))
+    }
+
+    /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
+    #[inline(always)]
+    fn append(&mut self, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
+        let start = run.start * CHUNK_CELLS;
+        let end = start + run.count * CHUNK_CELLS;
+        if lane.is_empty() {
+            self.adopt(run, Home { lane: run.start, order: 0 }, kind);
+            lane.first = run.start;
+            lane.place = Place::new(start + cells, end);
+            return start;
+        }
+        let last = &mut self.links[last_chunk(lane.place) as usize];
+        last.next = run.start;
+        let home = last.segment(last_chunk(lane.place));
+        self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
+        let mut at = lane.place.cursor();
+        if start != lane.place.end() {
+            self.leave(lane);
+            at = start;
+        }
+        lane.place = Place::new(at + cells, end);
+        at
     }
 
     /// The segment that a chunk lies in, and its order there.
     fn segment(&self, chunk: u32) -> Home {
-        let link = &self.links[chunk as usize];
-        if link.is_first { Home { lane: chunk, order: 0 } } else { link.home() }
+        self.links[chunk as usize].segment(chunk)
     }
 
     /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
@@ -276,6 +296,7 @@ impl Chunks {
     }
 
     /// Links a run in itself, as the end of a segment.
+    #[inline(always)]
     fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
         for at in 0..run.count {
             let chunk = run.start + at;
@@ -447,23 +468,31 @@ impl Chunks {
         self.credit = self.credit.saturating_sub(u64::from(self.count()));
     }
 
+    /// Frees all chunks of a lane, which stands at a place and has this first chunk.
+    pub(crate) fn release_all(&mut self, place: Place, first: u32) {
+        let last = last_chunk(place);
+        let home = self.links[last as usize].home();
+        let order = if home.lane == first { home.order } else { self.find(home).order };
+        self.links[last as usize].next = self.free;
+        self.free = first;
+        self.free_count += order + 1;
+    }
+
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        let (last, behind) = (last_chunk(lane.place), self.length(lane));
-        let (first, kept) = if place == Place::START {
-            (std::mem::replace(&mut lane.first, NO_LANE), 0)
-        } else {
-            let kept = self.order(lane, place) + 1;
-            let end = &mut self.links[last_chunk(place) as usize];
-            end.used = CHUNK_CELLS as u8;
-            (end.next, kept)
-        };
+        let stood = std::mem::replace(&mut lane.place, place);
+        if place == Place::START {
+            return self.release_all(stood, std::mem::replace(&mut lane.first, NO_LANE));
+        }
+        let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
+        let end = &mut self.links[last_chunk(place) as usize];
+        end.used = CHUNK_CELLS as u8;
+        let first = end.next;
         self.links[last as usize].next = self.free;
         self.free = first;
         self.free_count += behind - kept;
-        lane.place = place;
     }
 
     /// The chunks of a lane, in its order.

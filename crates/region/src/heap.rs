@@ -74,8 +74,20 @@ impl Heap {
     }
 
     /// Gives back all memory of a region. References into it mean nothing from now on. O(1).
-    pub fn close(&mut self, mut region: Region) {
-        self.rewind(&mut region, Mark::START);
+    #[inline]
+    pub fn close(&mut self, region: Region) {
+        // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
+        self.close_lane(region.expressions.place, region.expressions.first);
+        self.close_lane(region.variables.place, region.variables.first);
+        self.close_lane(region.numbers.place, region.numbers.first);
+    }
+
+    #[inline]
+    fn close_lane(&mut self, place: Place, first: u32) {
+        if place.end() != 0 {
+            self.handed_out += place.pending();
+            self.chunks.release_all(place, first);
+        }
     }
 
     /// Where a region stands.

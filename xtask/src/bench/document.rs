@@ -23,6 +23,16 @@ const SUITES: &[(&str, &str)] = &[
          that the note names, so that starting and loading cancel. Hyperon does smaller sizes and is compared by the operation.",
     ),
     ("recall", "What it costs that a run is kept or recorded: whole processes, against the same run without."),
+    (
+        "region",
+        "Region memory: the loops of the report that `crates/region` is to beat, beside arenas, allocators, counting and hash maps. A \
+         note says the bytes of an object on both sides, what the ratio must be, and whether it is. RC-G (model) is a model of the \
+         report's runtime written from its description, not that runtime. Of the report's suites are left out: whole programs \
+         (quicksort, BFS, memo, pipeline, state machine), which measure themselves; mixed sizes, exhaustion and closures of its inline \
+         buffer, which ours has not; reset cycles, allocation of pairs, lists and trees, deep nesting and alternating regions, \
+         which rows here do in another name; region splitting, hierarchies and calls across regions, which are splices and \
+         references here.",
+    ),
 ];
 
 /// The whole document.

@@ -26,7 +26,7 @@ const QUICK: Flag = Flag {
 const ONLY: Flag = Flag {
     name: "--only",
     value: Some("PROGRAM"),
-    about: "one program of the suite metta at its full size, kept below the target folder",
+    about: "one program of the suite metta or one part of region, at its full size, kept below the target folder",
 };
 
 pub(crate) const TASK: Task = Task {

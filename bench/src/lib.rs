@@ -1,0 +1,130 @@
+//! Mnemon compared with peers, round by round.
+//!
+//! `mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
+//! `FOLDER/SUITE.json`; `cargo xtask bench` calls it, keeps the runs and renders the table. How times are taken is in
+//! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
+#![forbid(unsafe_code)]
+
+mod command;
+mod compare;
+mod journal;
+mod metta;
+mod recall;
+mod region;
+mod row;
+
+use row::Row;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// How a suite is to be run.
+struct Plan {
+    /// Fewer rounds and smaller inputs: to see that a suite works, not to compare.
+    is_quick: bool,
+    /// By how much inputs are smaller than in full.
+    divisor: u64,
+    /// The one program or part that is run, where a suite consists of them.
+    only: Option<String>,
+    /// Whether peers that are missing may be fetched into the target folder.
+    may_install: bool,
+    /// A folder for whatever cases write. It is gone when the suite ends.
+    scratch: PathBuf,
+}
+
+impl Plan {
+    /// How many rounds to take where `full` are due.
+    fn rounds(&self, full: usize) -> usize {
+        if self.is_quick { full.min(2) } else { full }
+    }
+
+    /// How many operations to do where `full` are due.
+    fn scaled(&self, full: u64) -> u64 {
+        (full / self.divisor).max(1)
+    }
+}
+
+/// A suite: its cases run in order, and a row comes of each.
+struct Suite {
+    name: &'static str,
+    /// Whether it consists of programs or parts that can be run one at a time.
+    has_programs: bool,
+    run: fn(&Plan) -> Rows,
+}
+
+/// The rows of a suite, or why there are none.
+type Rows = Result<Vec<Row>, Box<dyn Error>>;
+
+const SUITES: &[Suite] = &[
+    Suite { name: "journal", has_programs: false, run: journal::run },
+    Suite { name: "metta", has_programs: true, run: metta::run },
+    Suite { name: "recall", has_programs: false, run: recall::run },
+    Suite { name: "region", has_programs: true, run: region::run },
+];
+
+/// The part of the suite `region` that runs in a process with another allocator.
+const WITH_MIMALLOC: &[Suite] = &[Suite { name: region::MIMALLOC, has_programs: false, run: region::with_mimalloc }];
+
+const USAGE: &str = "usage: mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]";
+
+/// Runs the suite that the command line names.
+pub fn main() -> ExitCode {
+    exit(SUITES)
+}
+
+/// The same in a process whose allocator is mimalloc.
+pub fn with_mimalloc() -> ExitCode {
+    exit(WITH_MIMALLOC)
+}
+
+fn exit(suites: &[Suite]) -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match run(suites, &words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mnemon-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(suites: &[Suite], words: &[String]) -> Result<(), Box<dyn Error>> {
+    let (name, words) = words.split_first().ok_or(USAGE)?;
+    let suite = suite(suites, name)?;
+    let (plan, folder) = plan(words)?;
+    if plan.only.is_some() && !suite.has_programs {
+        return Err(format!("--only chooses a program or a part, and {name} has none: leave it out").into());
+    }
+    std::fs::create_dir_all(&plan.scratch)?;
+    let rows = (suite.run)(&plan);
+    std::fs::remove_dir_all(&plan.scratch)?;
+    std::fs::write(folder.join(format!("{name}.json")), row::json(&rows?))?;
+    Ok(())
+}
+
+fn suite<'s>(suites: &'s [Suite], name: &str) -> Result<&'s Suite, String> {
+    suites.iter().find(|suite| suite.name == name).ok_or_else(|| {
+        let names: Vec<&str> = suites.iter().map(|suite| suite.name).collect();
+        format!("there is no suite {name}; the suites are {}", names.join(", "))
+    })
+}
+
+/// Reads the words after the suite's name, and gives also the folder for the result.
+fn plan(words: &[String]) -> Result<(Plan, PathBuf), &'static str> {
+    let mut plan = Plan { is_quick: false, divisor: 1, only: None, may_install: false, scratch: PathBuf::new() };
+    let mut words = words.iter().map(String::as_str);
+    let mut folder = None;
+    while let Some(word) = words.next() {
+        match word {
+            "--quick" => (plan.is_quick, plan.divisor) = (true, 8),
+            "--install" => plan.may_install = true,
+            "--only" => plan.only = Some(words.next().ok_or(USAGE)?.to_owned()),
+            "--into" => folder = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
+            _ => return Err(USAGE),
+        }
+    }
+    let folder = folder.ok_or(USAGE)?;
+    // Beside the result and not in the system's folder for temporary files, which may lie in memory.
+    plan.scratch = folder.join("scratch");
+    Ok((plan, folder))
+}

@@ -1,0 +1,183 @@
+//! The arena for values of any type, beside bumpalo: the same calls, the same bytes.
+
+use super::objects::{Node, chain_bump, read_last_plain, read_plain};
+use super::{Clock, Contest};
+use crate::{Plan, Rows};
+use bumpalo::Bump;
+use region::Arena;
+use std::cell::RefCell;
+use std::hint::black_box;
+
+const EQUAL: &str = "16 bytes an object on both sides";
+const EQUAL_LARGE: &str = "40 bytes an object on both sides";
+/// The report's pool keeps so many regions.
+const POOLED: usize = 32;
+
+pub(super) fn rows(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for (objects, repeats) in [(1_000, 4_000), (100_000, 40)] {
+        rows.push(warm::<1>(plan, objects, plan.scaled(repeats), EQUAL)?);
+        rows.push(warm::<7>(plan, objects, plan.scaled(repeats), EQUAL_LARGE)?);
+    }
+    rows.push(fresh::<1>(plan, EQUAL)?);
+    rows.push(fresh::<7>(plan, EQUAL_LARGE)?);
+    rows.extend(lives(plan)?);
+    rows.push(live_at_once(plan)?);
+    Ok(rows)
+}
+
+fn chain<const V: usize>(arena: &Arena, objects: u32) -> Option<&Node<'_, V>> {
+    (0..objects).fold(None, |before, number| Some(&*arena.alloc(Node::new(number, before))))
+}
+
+fn warm<const V: usize>(
+    plan: &Plan,
+    objects: u32,
+    repeats: u64,
+    note: &str,
+) -> Result<crate::row::Row, super::Failure> {
+    let (mut arena, mut bump) = (Arena::new(), Bump::new());
+    let mut ours = || {
+        let mut clock = Clock::default();
+        clock.run(|| {
+            for _ in 1..repeats {
+                arena.reset();
+                black_box(chain::<V>(&arena, objects));
+            }
+            arena.reset();
+        });
+        let last = clock.run(|| chain::<V>(&arena, objects));
+        Ok(clock.done(read_plain(last)))
+    };
+    let mut theirs = || {
+        let mut clock = Clock::default();
+        clock.run(|| {
+            for _ in 1..repeats {
+                bump.reset();
+                black_box(chain_bump::<V>(&bump, objects));
+            }
+            bump.reset();
+        });
+        let last = clock.run(|| chain_bump::<V>(&bump, objects));
+        Ok(clock.done(read_plain(last)))
+    };
+    let contest = Contest {
+        name: &format!("arena: {objects} objects, warm"),
+        n: repeats * u64::from(objects),
+        peer: "bumpalo, reset",
+        must: Some((0.91, "small object, warm")),
+        note,
+    };
+    contest.run(plan, &mut ours, &mut theirs)
+}
+
+fn fresh<const V: usize>(plan: &Plan, note: &str) -> Result<crate::row::Row, super::Failure> {
+    let objects = plan.scaled(10_000_000) as u32;
+    let mut ours = || {
+        let mut clock = Clock::default();
+        let arena = clock.run(Arena::new);
+        let last = clock.run(|| chain::<V>(&arena, objects));
+        let checksum = read_plain(last);
+        clock.run(|| drop(arena));
+        Ok(clock.done(checksum))
+    };
+    let mut theirs = || {
+        let mut clock = Clock::default();
+        let bump = clock.run(Bump::new);
+        let last = clock.run(|| chain_bump::<V>(&bump, objects));
+        let checksum = read_plain(last);
+        clock.run(|| drop(bump));
+        Ok(clock.done(checksum))
+    };
+    let must = Some((1.0, "10M objects, fresh memory"));
+    let name = "arena: 10M objects, fresh memory";
+    Contest { name, n: objects.into(), peer: "bumpalo, new", must, note }.run(plan, &mut ours, &mut theirs)
+}
+
+thread_local! {
+    static POOL: RefCell<Vec<Bump>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One region after the other: ours takes its chunk from the pool that it keeps for the thread.
+fn lives(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for (objects, name) in [(1, "arena: create, 1 object, destroy"), (10, "arena: create, 10 objects, destroy")] {
+        let regions = plan.scaled(800_000);
+        let mut ours = || {
+            let (mut clock, mut sum) = (Clock::default(), 0);
+            clock.run(|| {
+                for _ in 0..regions {
+                    let arena = black_box(Arena::new());
+                    sum += read_last_plain(black_box(chain::<1>(&arena, objects)));
+                }
+            });
+            Ok(clock.done(sum))
+        };
+        let bumps = |take: fn() -> Bump, give: fn(Bump)| {
+            let (mut clock, mut sum) = (Clock::default(), 0);
+            clock.run(|| {
+                for _ in 0..regions {
+                    let bump = black_box(take());
+                    sum += read_last_plain(black_box(chain_bump::<1>(&bump, objects)));
+                    give(bump);
+                }
+            });
+            Ok(clock.done(sum))
+        };
+        let contest = |peer, least| {
+            let must = Some((least, "create + allocate + destroy"));
+            Contest { name, n: regions, peer, must, note: EQUAL }
+        };
+        rows.push(contest("bumpalo, new", 3.0).run(plan, &mut ours, &mut || bumps(Bump::new, drop))?);
+        rows.push(contest("bumpalo, pool of 32", 1.2).run(plan, &mut ours, &mut || bumps(pooled, give_back))?);
+    }
+    Ok(rows)
+}
+
+fn pooled() -> Bump {
+    POOL.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+fn give_back(mut bump: Bump) {
+    bump.reset();
+    POOL.with_borrow_mut(|pool| {
+        if pool.len() < POOLED {
+            pool.push(bump);
+        }
+    });
+}
+
+fn live_at_once(plan: &Plan) -> Result<crate::row::Row, super::Failure> {
+    const REGIONS: u64 = 1_000;
+    let repeats = plan.scaled(200);
+    let contest = Contest {
+        name: "arena: 1000 live regions of 1 object",
+        n: REGIONS * repeats,
+        peer: "bumpalo, new",
+        must: Some((8.0, "1,000 live regions")),
+        note: EQUAL,
+    };
+    let mut ours = || {
+        let (mut clock, mut sum) = (Clock::default(), 0);
+        clock.run(|| {
+            for _ in 0..repeats {
+                let open: Vec<Arena> = (0..REGIONS).map(|_| Arena::new()).collect();
+                let lasts: Vec<_> = open.iter().map(|arena| chain::<1>(arena, 1)).collect();
+                sum += lasts.into_iter().map(read_last_plain).sum::<u64>() + open.len() as u64;
+            }
+        });
+        Ok(clock.done(sum))
+    };
+    let mut theirs = || {
+        let (mut clock, mut sum) = (Clock::default(), 0);
+        clock.run(|| {
+            for _ in 0..repeats {
+                let open: Vec<Bump> = (0..REGIONS).map(|_| Bump::new()).collect();
+                let lasts: Vec<_> = open.iter().map(|bump| chain_bump::<1>(bump, 1)).collect();
+                sum += lasts.into_iter().map(read_last_plain).sum::<u64>() + open.len() as u64;
+            }
+        });
+        Ok(clock.done(sum))
+    };
+    contest.run(plan, &mut ours, &mut theirs)
+}

@@ -1,0 +1,301 @@
+//! How results leave their region: joined to another one, relocated to another heap, or by the way that ours chooses.
+//!
+//! Regions are made in turn with others, so their chunks interleave. A splice is compared with the time that so many
+//! allocations take; everything else with the copy by a hash map, which a program without regions makes, and with the cheapest
+//! copy there is of a list, which keeps no sharing.
+
+use super::copies::{FX_NEW, Theirs};
+use super::graph::{Graph, Interleaved, Shape, Words, fingerprint};
+use super::hashed::{self, Went};
+use super::objects::{HEAD, NIL, Node, chain, chain_bump, read, read_plain};
+use super::{Clock, Contest, Failure, exact};
+use crate::compare::Timed;
+use crate::{Plan, Rows};
+use bumpalo::Bump;
+use region::{Bound, Full, Heap, Mark, Ref, Region, Way, tag};
+use rustc_hash::FxBuildHasher;
+use std::hint::black_box;
+use std::mem;
+
+/// A splice must cost at most so many allocations.
+const ALLOCATIONS: u32 = 15;
+
+pub(super) fn rows(plan: &Plan) -> Rows {
+    let mut rows = splices(plan)?;
+    rows.extend(built_and_left(plan)?);
+    rows.extend(relocated(plan)?);
+    rows.extend(counts()?);
+    Ok(rows)
+}
+
+fn splices(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for (objects, batches) in [(1, 1_000), (1_000, 100), (100_000, 2)] {
+        let (batches, objects) =
+            (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
+        let contest = Contest {
+            name: &format!("splice, a region of {objects}"),
+            n: batches * AT_ONCE as u64,
+            peer: "15 allocations of ours",
+            must: Some((1.0, "splice, constant, at most 15 allocations' time")),
+            note: "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn and are no longer in the cache",
+        };
+        let mut allocations = allocations(contest.n);
+        rows.push(contest.run(plan, &mut spliced(batches, objects as u32), &mut allocations)?);
+    }
+    Ok(rows)
+}
+
+/// So many regions are filled in turn, and then spliced one after the other.
+const AT_ONCE: usize = 16;
+
+fn spliced(batches: u64, objects: u32) -> impl FnMut() -> Result<Timed, Failure> {
+    let mut heap = Heap::new();
+    move || {
+        let (mut clock, mut count) = (Clock::default(), 0);
+        for _ in 0..batches {
+            let mut open: Vec<(Region, Ref)> = (0..AT_ONCE).map(|_| (heap.open(), NIL)).collect();
+            for number in 0..objects {
+                for (region, last) in &mut open {
+                    let children = [Ref::new(tag::IMMEDIATE_0, HEAD), Ref::new(tag::IMMEDIATE_1, number), *last];
+                    *last = heap.expression(region, &children)?;
+                }
+            }
+            let (open, lasts): (Vec<Region>, Vec<Ref>) = open.into_iter().unzip();
+            let mut results = heap.open();
+            clock.run(|| open.into_iter().try_for_each(|region| heap.splice(region, &mut results)))?;
+            count += lasts.iter().filter(|last| heap.child(**last, 1).payload() + 1 == objects).count() as u64;
+            heap.close(results);
+        }
+        Ok(clock.done(count))
+    }
+}
+
+fn allocations(times: u64) -> impl FnMut() -> Result<Timed, Failure> {
+    let mut heap = Heap::new();
+    move || {
+        let (mut clock, mut region) = (Clock::default(), heap.open());
+        clock.run(|| {
+            for _ in 0..times {
+                black_box(chain::<3>(&mut heap, &mut region, ALLOCATIONS)?);
+            }
+            Ok::<(), Full>(())
+        })?;
+        heap.close(region);
+        Ok(clock.done(times))
+    }
+}
+
+/// The report's two rows of splicing: build a list in a region, let it leave, close both.
+fn built_and_left(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for (objects, repeats) in [(1_000, 2_000), (100_000, 20)] {
+        let repeats = plan.scaled(repeats);
+        let name = &format!("build a list of {objects}, let it leave");
+        let row = |peer, note, ours: &mut dyn FnMut() -> _, theirs: &mut dyn FnMut() -> _| {
+            Contest { name, n: repeats * u64::from(objects), peer, must: None, note }.run(plan, ours, theirs)
+        };
+        const SPLICED: &str = "a time is of an element, building included; ours is spliced";
+        const CHOSEN: &str = "a time is of an element, building included; ours chooses the way, and splices";
+        let mut by_splice = left(objects, repeats, |heap, _, from, to| Ok(heap.splice(from, to)?));
+        let mut by_choice = left(objects, repeats, |heap, last, from, to| {
+            heap.transmigrate(std::slice::from_mut(last), from, to)?;
+            Ok(())
+        });
+        rows.push(row("bumpalo, walked and made again", SPLICED, &mut by_splice, &mut walked(objects, repeats))?);
+        rows.push(row(FX_NEW, SPLICED, &mut by_splice, &mut hashed_list(objects, repeats))?);
+        rows.push(row(FX_NEW, CHOSEN, &mut by_choice, &mut hashed_list(objects, repeats))?);
+    }
+    Ok(rows)
+}
+
+/// Ours. What came last stays in the other region until the next round.
+fn left(
+    objects: u32,
+    repeats: u64,
+    leave: impl Fn(&mut Heap, &mut Ref, Region, &mut Region) -> Result<(), Failure>,
+) -> impl FnMut() -> Result<Timed, Failure> {
+    let mut heap = Heap::new();
+    let mut to = heap.open();
+    move || {
+        let (mut clock, mut last) = (Clock::default(), NIL);
+        clock.run(|| {
+            for _ in 0..repeats {
+                let before = mem::replace(&mut to, heap.open());
+                heap.close(before);
+                let mut from = heap.open();
+                last = chain::<3>(&mut heap, &mut from, objects)?;
+                leave(&mut heap, &mut last, from, &mut to)?;
+                black_box(last);
+            }
+            Ok::<(), Failure>(())
+        })?;
+        Ok(clock.done(read(&heap, last)))
+    }
+}
+
+/// The list in one arena, and once more in another.
+fn walked(objects: u32, repeats: u64) -> impl FnMut() -> Result<Timed, Failure> {
+    fn again<'b>(last: Option<&Node<'_, 1>>, to: &'b Bump) -> Option<&'b Node<'b, 1>> {
+        // Each is made before what it leads to is known, so what it leads to is set when it is.
+        let mut values: Vec<u32> = Vec::new();
+        values.extend(std::iter::successors(last, |node| node.before()).map(Node::value));
+        values.into_iter().rev().fold(None, |before, value| Some(&*to.alloc(Node::new(value, before))))
+    }
+    let (mut from, mut to) = (Bump::new(), Bump::new());
+    move || {
+        let mut clock = Clock::default();
+        clock.run(|| {
+            for _ in 1..repeats {
+                from.reset();
+                to.reset();
+                black_box(again(chain_bump(&from, objects), &to));
+            }
+            from.reset();
+            to.reset();
+        });
+        let last = clock.run(|| again(chain_bump(&from, objects), &to));
+        Ok(clock.done(read_plain(last)))
+    }
+}
+
+/// The list as words, and a copy of it by a hash map.
+fn hashed_list(objects: u32, repeats: u64) -> impl FnMut() -> Result<Timed, Failure> {
+    let (mut from, mut to) = (Words::default(), Words::default());
+    move || {
+        let (mut clock, mut last) = (Clock::default(), NIL);
+        clock.run(|| {
+            for _ in 0..repeats {
+                from.0.clear();
+                to.0.clear();
+                let root = Shape::List(objects).make(&mut from)?;
+                last = black_box(hashed::copy(&from, root, &mut to, &mut Went::<FxBuildHasher>::default()));
+            }
+            Ok::<(), Failure>(())
+        })?;
+        let nodes = std::iter::successors(Some(last), |node| Some(to.children(*node)[2]));
+        let nodes = nodes.take_while(|node| *node != NIL).flat_map(|node| &to.children(node)[..2]);
+        Ok(clock.done(nodes.fold(0, |sum, value| super::objects::mix(sum, value.payload().into()))))
+    }
+}
+
+/// To another heap, as a whole.
+fn relocated(plan: &Plan) -> Rows {
+    let whole = "a time is of the whole; ours goes to another heap";
+    let cases = [
+        (
+            "list of 1,000, relocated",
+            Shape::List(1_000),
+            1_000,
+            10.0,
+            "list of 1,000, relocated",
+            "a time is of an element",
+        ),
+        ("tree of depth 15, relocated", Shape::Tree(15), 30, 8.0, "tree of depth 15, relocated", whole),
+        ("pairs of depth 15, relocated", Shape::Pairs(15), 30, 20.0, "tree of depth 15 of pairs, relocated", whole),
+    ];
+    let mut rows = Vec::new();
+    for (name, shape, repeats, least, case, note) in cases {
+        let repeats = plan.scaled(repeats);
+        let n = repeats * if matches!(shape, Shape::List(_)) { shape.expressions() } else { 1 };
+        let mut theirs = Theirs::new(shape)?;
+        let mut row = |peer, must, note, mut ours: Moving| {
+            let contest = Contest { name, n, peer, must, note };
+            contest.run(plan, &mut || ours.go(repeats), &mut || theirs.copy_anew::<FxBuildHasher>(repeats))
+        };
+        rows.push(row(FX_NEW, Some((least, case)), note, Moving::new(shape, false)?)?);
+        rows.push(row(
+            FX_NEW,
+            None,
+            "as above; ours tries to copy first, and then relocates",
+            Moving::new(shape, true)?,
+        )?);
+    }
+    Ok(rows)
+}
+
+/// A graph that goes to another heap again and again.
+struct Moving {
+    from: Interleaved,
+    root: Ref,
+    target: Heap,
+    to: Region,
+    /// Whether the way is chosen.
+    is_chosen: bool,
+}
+
+impl Moving {
+    fn new(shape: Shape, is_chosen: bool) -> Result<Moving, Failure> {
+        let (mut from, mut target) = (Interleaved::new(), Heap::new());
+        let root = shape.make(&mut from)?;
+        let to = target.open();
+        Ok(Moving { from, root, target, to, is_chosen })
+    }
+
+    fn go(&mut self, repeats: u64) -> Result<Timed, Failure> {
+        let (mut clock, mut root) = (Clock::default(), self.root);
+        if self.is_chosen {
+            // That closes the region, so there must be one for each time.
+            for _ in 0..repeats {
+                let spare = self.spare()?;
+                root = clock.run(|| self.once(Some(spare)))?;
+            }
+        } else {
+            clock.run(|| (0..repeats).try_for_each(|_| self.once(None).map(|moved| root = black_box(moved))))?;
+        }
+        Ok(clock.done(fingerprint(root, |expression| self.target.children(expression))))
+    }
+
+    /// The same graph in another region, which may be closed.
+    fn spare(&mut self) -> Result<(Region, Ref), Failure> {
+        let Interleaved { heap, region, .. } = &mut self.from;
+        let mut spare = heap.open();
+        let mut copying = heap.copy(region, Mark::START, Bound::Kept, &mut spare, |foreign| foreign)?;
+        let root = copying.root(self.root)?;
+        copying.scan()?;
+        Ok((spare, root))
+    }
+
+    fn once(&mut self, closing: Option<(Region, Ref)>) -> Result<Ref, Failure> {
+        let before = mem::replace(&mut self.to, self.target.open());
+        self.target.close(before);
+        let Moving { from: Interleaved { heap, region, .. }, root, target, to, .. } = self;
+        let mut roots = [closing.as_ref().map_or(*root, |closing| closing.1)];
+        let report = match closing {
+            Some((closing, _)) => Some(heap.transmigrate_to(&mut roots, closing, target, to, |foreign| foreign)?),
+            None => heap.relocate_to(&mut roots, region, target, to, |foreign| foreign)?,
+        };
+        match report {
+            Some(report) if report.way == Way::Relocated => Ok(roots[0]),
+            report => Err(format!("it was to be relocated, and was not: {report:?}").into()),
+        }
+    }
+}
+
+/// What does not depend on the machine.
+fn counts() -> Rows {
+    let objects = 100_000;
+    let cells = 2.0 * f64::from(objects);
+    let mut heap = Heap::new();
+    let (mut from, mut to) = (heap.open(), heap.open());
+    let before = heap.statistics().cells_copied;
+    let last = chain::<3>(&mut heap, &mut from, objects)?;
+    heap.splice(from, &mut to)?;
+    let spliced = heap.statistics().cells_copied - before;
+    let mut evaluation = Interleaved::new();
+    let mut root = [Shape::Scattered(10, objects).make(&mut evaluation)?];
+    let mut results = evaluation.heap.open();
+    let report = evaluation.heap.transmigrate(&mut root, evaluation.region, &mut results)?;
+    black_box(read(&heap, last));
+    Ok(vec![
+        exact("cells written: splice of a list of 100,000", spliced as f64, "a copy", cells, 0.0, "cells")?,
+        exact(
+            "cells written: 10 expressions out of 100,000",
+            report.cells as f64,
+            "all of them",
+            cells,
+            20.0,
+            "cells",
+        )?,
+    ])
+}

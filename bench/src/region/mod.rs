@@ -1,0 +1,180 @@
+//! Region memory: the loops of the report that the region layer is to beat, beside what people allocate with today.
+//!
+//! 1. [`objects`] says what is allocated: chains of nodes that hold the same values on both sides, so that every node is
+//!    consumed (the next one refers to it) and the chain can be read back.
+//! 2. [`allocate`], [`life`], [`copies`] and the others are the rows. A row is a [`Contest`]: two sides and what the ratio must be;
+//!    whether it is met stands in the row's note.
+//! 3. Each round reads back what it made last, outside of the clock, and both sides must have read the same.
+//!
+//! One "object" is one expression of ours and one node of the peer's. Where their bytes differ, the note says both.
+
+mod allocate;
+#[cfg(feature = "tethers")]
+mod arenas;
+#[cfg(feature = "batch")]
+mod batch;
+mod child;
+mod copies;
+mod escapes;
+mod graph;
+mod hashed;
+mod life;
+mod model;
+mod modelled;
+mod objects;
+#[cfg(feature = "tethers")]
+mod tethers;
+
+use crate::compare::{Case, Side, Timed, compare};
+use crate::row::{Ratio, Row};
+use crate::{Plan, Rows};
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+const SUITE: &str = "region";
+const ROUNDS: usize = 9;
+
+/// Anything that ends the suite.
+type Failure = Box<dyn Error>;
+
+/// A part of the suite: its name for `--only`, and what makes its rows.
+type Part = (&'static str, fn(&Plan) -> Rows);
+
+const PARTS: &[Part] = &[
+    ("allocate", allocate::rows),
+    (MIMALLOC, child::rows),
+    ("life", life::rows),
+    #[cfg(feature = "batch")]
+    ("batch", batch::rows),
+    ("copies", copies::rows),
+    ("escapes", escapes::rows),
+    #[cfg(feature = "tethers")]
+    ("arena", arenas::rows),
+    #[cfg(feature = "tethers")]
+    ("tethers", tethers::rows),
+    ("model", modelled::rows),
+];
+
+/// The part that is a process of its own.
+pub(crate) const MIMALLOC: &str = child::NAME;
+
+/// What that process does.
+pub(crate) fn with_mimalloc(plan: &Plan) -> Rows {
+    allocate::boxed_rows(plan, MIMALLOC)
+}
+
+pub(crate) fn run(plan: &Plan) -> Rows {
+    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
+    let parts: Vec<&Part> = PARTS.iter().filter(is_wanted).collect();
+    if parts.is_empty() {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
+        return Err(format!("there is no such part; the parts of region are {}", names.join(", ")).into());
+    }
+    let rows: Result<Vec<_>, _> = parts.into_iter().map(|(_, rows)| rows(plan)).collect();
+    Ok(rows?.into_iter().flatten().collect())
+}
+
+/// A row to be.
+struct Contest<'a> {
+    name: &'a str,
+    /// Operations in a round.
+    n: u64,
+    peer: &'static str,
+    /// What the ratio must be at least, and of which case of the list of musts that is.
+    must: Option<(f64, &'a str)>,
+    note: &'a str,
+}
+
+impl Contest<'_> {
+    /// Runs both sides in turn and notes whether the ratio is what it must be.
+    fn run(self, plan: &Plan, ours: Side<'_>, peer: Side<'_>) -> Result<Row, Failure> {
+        let Contest { name, n, peer: named, must, note } = self;
+        let rounds = plan.rounds(ROUNDS);
+        let case = Case { suite: SUITE, name: name.to_owned(), n, peer: named, rounds, note: String::new() };
+        let mut row = compare(case, ours, peer)?;
+        row.note = judged(note, must, row.ratio.map(|ratio| ratio.median));
+        Ok(row)
+    }
+}
+
+/// The note, with the must and whether it is met.
+fn judged(note: &str, must: Option<(f64, &str)>, ratio: Option<f64>) -> String {
+    let Some((least, case)) = must else { return note.to_owned() };
+    let verdict = if ratio.is_some_and(|ratio| ratio >= least) { "met" } else { "missed" };
+    let separator = if note.is_empty() { "" } else { "; " };
+    format!("{note}{separator}must be {least} or more ({case}): {verdict}")
+}
+
+/// A row of counts, which do not depend on the machine. Ours must be what is expected.
+fn exact(
+    name: &str,
+    ours: f64,
+    peer: &'static str,
+    theirs: f64,
+    expected: f64,
+    unit: &'static str,
+) -> Result<Row, Failure> {
+    if ours != expected {
+        return Err(format!("{name}: {ours}, but {expected} is the promise").into());
+    }
+    let ratio = (ours > 0.0).then(|| theirs / ours);
+    Ok(Row {
+        suite: SUITE,
+        case: name.to_owned(),
+        n: 1,
+        ours: Some(ours),
+        peer,
+        peer_figure: Some(theirs),
+        ratio: ratio.map(|ratio| Ratio { median: ratio, min: ratio, max: ratio }),
+        rounds: 1,
+        unit: Some(unit),
+        note: "an exact count, the same on every machine".to_owned(),
+    })
+}
+
+/// What a side took, without what it does beside the work.
+#[derive(Default)]
+struct Clock {
+    elapsed: Duration,
+}
+
+impl Clock {
+    /// Work that is part of the comparison.
+    #[inline]
+    fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        self.elapsed += began.elapsed();
+        done
+    }
+
+    fn done(self, checksum: u64) -> Timed {
+        Timed { elapsed: self.elapsed, checksum }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// In the system that the report describes the command that ran all of them crashed.
+    #[test]
+    fn every_bench_runs_small() {
+        let plan = Plan { is_quick: true, divisor: 1000, only: None, may_install: false, scratch: PathBuf::new() };
+        let mut rows = with_mimalloc(&plan).unwrap();
+        // The process is not there; what it does is.
+        for (_, part) in PARTS.iter().filter(|part| part.0 != MIMALLOC) {
+            rows.extend(part(&plan).unwrap());
+        }
+        assert!(rows.len() > 30);
+        assert!(rows.iter().all(|row| row.suite == SUITE && (row.ratio.is_some() || row.unit.is_some())));
+    }
+
+    #[test]
+    fn a_must_is_met_or_missed() {
+        assert_eq!(judged("16 B", None, Some(1.0)), "16 B");
+        assert_eq!(judged("16 B", Some((2.0, "copy")), Some(2.0)), "16 B; must be 2 or more (copy): met");
+        assert_eq!(judged("", Some((2.0, "copy")), Some(1.99)), "must be 2 or more (copy): missed");
+    }
+}
