@@ -25,7 +25,7 @@ pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
 /// Words of a chunk; a cell has two.
 const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
-const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
+pub(crate) const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
 /// The chunks that a number's 28 bits can address.
 const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 /// The least that is asked of the system.
@@ -141,6 +141,17 @@ impl Chunks {
     pub(crate) fn refuse(&mut self, limit: Limit, chunks: u32) -> Full {
         self.failures += 1;
         Full::new(limit, chunks)
+    }
+
+    /// Whether the limit leaves a lane so many cells, wherever they may lie.
+    pub(crate) fn could_hold(&self, lane: &Lane, cells: usize) -> bool {
+        let free = u64::from(self.limit.saturating_sub(self.live_count())) * u64::from(CHUNK_CELLS);
+        cells as u64 <= free + u64::from(lane.room())
+    }
+
+    /// Takes the last failure back, where another way was found.
+    pub(crate) fn forgive(&mut self) {
+        self.failures -= 1;
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.

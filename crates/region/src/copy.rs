@@ -13,6 +13,8 @@
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
+mod objects;
+
 use crate::chunks::{CHUNK_CELLS, Part};
 use crate::heap::{Heap, cells_of};
 use crate::limit::{Full, Limit};
@@ -92,6 +94,9 @@ pub struct Copying<'h, F> {
     counted: u64,
     expressions: Scan,
     variables: Scan,
+    /// Behind the expressions whose maps have their indexes.
+    indexed: Scan,
+    met_map: bool,
 }
 
 /// What is copied.
@@ -154,7 +159,8 @@ impl Heap {
         let start = self.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
         let counted = self.given(to);
-        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables })
+        let (indexed, met_map) = (expressions, false);
+        Ok(Copying { heap: self, source, bound, to, foreign, start, counted, expressions, variables, indexed, met_map })
     }
 }
 
@@ -186,6 +192,9 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
+        if self.met_map && result.is_ok() {
+            self.index_maps();
+        }
         self.count();
         result.map_err(|full| self.abandon(full))
     }
@@ -310,9 +319,8 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
 
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.chunks.words[at as usize * 2].tag() == tag::IMMEDIATE_1 {
-            self.expressions.at += 1;
-            return Ok(());
+        if self.heap.chunks.words[at as usize * 2].tag() != tag::IMMEDIATE_0 {
+            return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
         self.expressions.at += cells_of(length) as u32;
@@ -347,6 +355,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
         self.heap.scratch.begin();
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
+        (self.indexed, self.met_map) = (self.expressions, false);
         full
     }
 }

@@ -180,6 +180,11 @@ impl Heap {
         for root in &mut roots {
             *root = moved(*root)?;
         }
+        if self.has_maps() {
+            // Keys are found by where they lie.
+            heap.maps_made = true;
+            heap.reindex_maps(&region, Mark::START);
+        }
         heap.chunks.words.shrink_to_fit();
         Ok(Content { heap, region, roots })
     }
@@ -260,6 +265,7 @@ impl Content {
         region: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Vec<Ref>, Full> {
+        let start = heap.mark(region);
         let parts = heap.append(region, &self.heap.chunks, &self.region)?;
         // Each lane lies together here and there, so what begins it says how far all of it was moved.
         let [numbers, variables, expressions] = lanes(&self.region).map(|lane| lane.first * CHUNK_CELLS);
@@ -274,6 +280,10 @@ impl Content {
             _ => reference,
         };
         let Ok(()) = heap.each_reference(&parts, |word| Ok::<Ref, Infallible>(moved(word)));
+        if self.heap.has_maps() {
+            heap.maps_made = true;
+            heap.reindex_maps(region, start);
+        }
         Ok(self.roots.iter().map(|root| moved(*root)).collect())
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
-//! stands in front, in a prefix of tag 1. So all words of the expression lane are references or zeros, and whoever walks
+//! stands in front, in a prefix of tag 1. A header of tag 2 begins an [object](crate::Object). So all words of the expression lane are references or zeros, and whoever walks
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
@@ -20,10 +20,12 @@ use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 use crate::statistics::Statistics;
 
-const ZERO: Ref = Ref::from_bits(0);
-const NOTE_BITS: u32 = 16;
+pub(crate) const ZERO: Ref = Ref::from_bits(0);
+pub(crate) const NOTE_BITS: u32 = 16;
+/// The bits of a note in a header.
+const NOTE_MASK: u32 = Ref::new(0, (1 << NOTE_BITS) - 1).bits();
 /// In place of a length: it stands in the prefix.
-const LONG: usize = (1 << (29 - NOTE_BITS)) - 1;
+pub(crate) const LONG: usize = (1 << (29 - NOTE_BITS)) - 1;
 const LONG_PREFIX_CELLS: usize = 1;
 
 /// Memory in chunks of 64 cells, which regions take and give back.
@@ -33,6 +35,8 @@ pub struct Heap {
     pub(crate) scratch: Scratch,
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     handed_out: u64,
+    /// Whether there ever was a map, whose index depends on where keys lie.
+    pub(crate) maps_made: bool,
 }
 
 impl Default for Heap {
@@ -44,7 +48,7 @@ impl Default for Heap {
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
     pub fn new() -> Heap {
-        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0 }
+        Heap { chunks: Chunks::new(), scratch: Scratch::new(), handed_out: 0, maps_made: false }
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
@@ -106,6 +110,13 @@ impl Heap {
         self.chunks.release(lane, place);
     }
 
+    /// Gives back the cells that a lane was given last, for what is not made after all.
+    #[cold]
+    pub(crate) fn untake(&mut self, lane: &mut Lane, before: Place, cells: usize) {
+        self.rewind_lane(lane, before);
+        self.handed_out -= cells as u64;
+    }
+
     /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
     #[inline]
     pub fn precedes(&self, reference: Ref, region: &Region, mark: Mark) -> bool {
@@ -153,6 +164,12 @@ impl Heap {
     /// Makes an expression from a stamp, with the owner's note.
     #[inline(always)]
     pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+        self.stamp_open(region, stamp, note).map(|(made, _)| made)
+    }
+
+    /// The same, and gives the children to be replaced.
+    #[inline(always)]
+    pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let Some(at) = region.expressions.bump(stamp.words.len() / 2) else {
             return self.stamp_elsewhere(region, stamp, note);
         };
@@ -160,15 +177,16 @@ impl Heap {
         let words = &mut self.chunks.words[first..first + stamp.words.len()];
         copy_words(words, &stamp.words);
         words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
-        Ok(Ref::new(tag::EXPRESSION, at))
+        Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
     }
 
     /// The same where the last chunk has too little left.
     #[cold]
-    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
+    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
         self.set_note(made, note);
-        Ok(made)
+        let first = made.payload() as usize * 2 + 1;
+        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
     }
 
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
@@ -206,7 +224,7 @@ impl Heap {
 
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
-    fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
+    pub(crate) fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
         let (first, count) = (at as usize * 2, cells_of(length) * 2);
         let words = &mut self.chunks.words[first..first + count];
         words[count - 1] = ZERO;
@@ -294,8 +312,7 @@ impl Heap {
     pub fn set_note(&mut self, expression: Ref, note: u16) {
         debug_assert!(expression.is_expression());
         let header = &mut self.chunks.words[expression.payload() as usize * 2];
-        let length = header.payload() >> NOTE_BITS << NOTE_BITS;
-        *header = Ref::new(tag::IMMEDIATE_0, length | u32::from(note));
+        *header = Ref::from_bits(header.bits() & !NOTE_MASK | Ref::new(0, u32::from(note)).bits());
     }
 
     /// Takes the notes off all expressions: for an owner whose numbers have run out.
@@ -319,7 +336,7 @@ impl Heap {
                     at += LONG_PREFIX_CELLS as u32;
                     continue;
                 }
-                *header = Ref::new(tag::IMMEDIATE_0, header.payload() >> NOTE_BITS << NOTE_BITS);
+                *header = Ref::from_bits(header.bits() & !NOTE_MASK);
                 at = at.saturating_add(cells_of(self.length_at(at)) as u32);
             }
             match self.chunks.follow(at, end) {
@@ -412,22 +429,21 @@ impl Heap {
         debug_assert!(kind <= 1);
         let at = match region.numbers.bump(1) {
             Some(at) => at,
-            None => self.extend_numbers(region)?,
+            None => self.extend_numbers(region, 1)?,
         };
         self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
         Ok(Ref::new(tag::NUMBER, at << 1 | kind))
     }
 
     #[cold]
-    fn extend_numbers(&mut self, region: &mut Region) -> Result<u32, Full> {
+    pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         let before = region.numbers.place;
-        let at = self.extend(&mut region.numbers, Kind::Numbers, 1)?;
+        let at = self.extend(&mut region.numbers, Kind::Numbers, cells)?;
         let limit = self.chunks.number_limit;
         if at < limit * CHUNK_CELLS {
             return Ok(at);
         }
-        self.rewind_lane(&mut region.numbers, before);
-        self.handed_out -= 1;
+        self.untake(&mut region.numbers, before, cells);
         Err(self.chunks.refuse(Limit::NumberAddresses, limit))
     }
 
@@ -494,7 +510,7 @@ impl Stamp {
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
 #[inline]
-pub(crate) fn cells_of(length: usize) -> usize {
+pub(crate) const fn cells_of(length: usize) -> usize {
     length / 2 + 1
 }
 
@@ -514,6 +530,7 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
         3 => some::<3>(to, from),
         4 => some::<4>(to, from),
         5 => some::<5>(to, from),
+        6 => some::<6>(to, from),
         _ => to.copy_from_slice(from),
     }
 }
@@ -537,6 +554,8 @@ mod tests {
         assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
         assert_eq!(heap.statistics().chunks_free, 1);
         heap.variable(&mut region, 0).expect("only numbers have that limit");
+        let string = heap.string(&mut region, "").map_err(|full| (full.limit(), heap.mark(&region).expressions));
+        assert_eq!(string, Err((Limit::NumberAddresses, mark.expressions)));
         heap.rewind(&mut region, mark);
         heap.number(&mut region, 0, 7).expect("there is room again");
         heap.close(region);

@@ -3,6 +3,8 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
+//! [Strings and buffers](Heap::string), [arrays](Heap::array) and [maps](Heap::map) are made of the same cells, and
+//! [lists](Heap::list) and [trees](Heap::tree) as a whole.
 //!
 //! # How it works
 //!
@@ -17,10 +19,11 @@
 //!    that fills up again runs through the same memory in the same order.
 //! 5. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
-//!
-//! 6. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
+//! 6. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
+//!    raw data, if it has some, lies in the lane of numbers.
+//! 7. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
 //!    a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
-//! 7. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
+//! 8. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
 //!
 //! # What it costs
 //!
@@ -45,11 +48,16 @@
 #![deny(unsafe_code)]
 
 mod arena;
+mod array;
+mod batch;
+mod bytes;
 mod chunks;
 mod copy;
 mod frozen;
 mod heap;
 mod limit;
+mod map;
+mod object;
 mod reference;
 mod region;
 mod statistics;
@@ -57,10 +65,13 @@ mod stray;
 mod tether;
 
 pub use arena::{Arena, ArenaFull, ArenaMark, ArenaStatistics, NotHere, Scope};
+pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use frozen::{Frozen, Unfrozen};
 pub use heap::{Heap, Stamp};
-pub use limit::{Full, LENGTH_MAX, Limit};
+pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
+pub use map::Entries;
+pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use statistics::Statistics;

@@ -8,6 +8,12 @@ use crate::chunks::CHUNK_BYTES;
 /// The most children an expression may have.
 pub const LENGTH_MAX: usize = 1 << 26;
 
+/// The most bytes a string or a buffer may have.
+pub const BYTES_MAX: usize = 1 << 28;
+
+/// The most entries a map may have.
+pub const ENTRIES_MAX: usize = 1 << 24;
+
 /// What was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -18,8 +24,12 @@ pub enum Limit {
     Addresses,
     /// The cells that a reference to a number can address: half of the others, its kind takes a bit.
     NumberAddresses,
-    /// [`LENGTH_MAX`], the length of an expression.
+    /// [`LENGTH_MAX`], the length of an expression or an array.
     Length,
+    /// [`BYTES_MAX`], the length of a string or a buffer.
+    ByteLength,
+    /// [`ENTRIES_MAX`], the size of a map.
+    Entries,
     /// What the system was ready to give.
     Memory,
 }
@@ -63,6 +73,10 @@ impl fmt::Display for Full {
             Limit::Length => {
                 write!(f, "the expression is too long: an expression has at most {LENGTH_MAX} children; split it")
             }
+            Limit::ByteLength => {
+                write!(f, "the string is too long: a string or a buffer has at most {BYTES_MAX} bytes; split it")
+            }
+            Limit::Entries => write!(f, "the map is too large: a map has at most {ENTRIES_MAX} entries; split it"),
             Limit::Memory => {
                 write!(f, "the heap is full: the system gave {bytes} bytes and refused more; hold on to less")
             }

@@ -36,7 +36,7 @@ impl Heap {
     }
 
     /// Whether something lies in the memory that a region uses.
-    fn holds(&self, region: &Region, reference: Ref) -> bool {
+    pub(crate) fn holds(&self, region: &Region, reference: Ref) -> bool {
         let lane = region.lane(reference);
         let used = self.chunks.since(lane, Place::START);
         let left = self.chunks.since(lane, lane.place);

@@ -9,11 +9,11 @@
 //! 4. What was gathered stays where it is in memory: from then on no choice above the collector gives memory back that was
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
-use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, OPEN, Pc, RuleCode, Slot};
+use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, RuleCode, Slot};
 use super::compile::is_plain_word;
 use super::evaluate;
 use super::run::{NONE, Trying, raw};
-use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_small};
+use super::values::{EMPTY, FALSE, FOREIGN, TERM, TRUE, Values, is_small};
 use super::{Halt, Machine, Reason, Running};
 use region::{Mark, Ref, tag};
 
@@ -62,6 +62,8 @@ pub(super) struct Collector {
     pub(super) purpose: Purpose,
     pub(super) site: u32,
     pub(super) results: Vec<Gathered>,
+    /// What is older than the expression lies before this.
+    pub(super) begun: Mark,
     /// The floor as it was before.
     pub(super) floor: Floor,
 }
@@ -128,6 +130,12 @@ impl Machine {
         choice.top = choice.top.max(self.protected);
         self.protected = choice.top;
         self.choices.push(choice);
+    }
+
+    /// What collects the results of an expression that begins now.
+    pub(super) fn collector(&self, purpose: Purpose, site: u32) -> Collector {
+        let begun = self.values.heap.mark(&self.values.region);
+        Collector { purpose, site, results: Vec::new(), begun, floor: self.floor }
     }
 
     /// Takes the last choice away.
@@ -307,7 +315,7 @@ impl Running<'_> {
             let end = self.m.frame_end(base, site);
             let top = end.max(below);
             let floor = self.m.floor;
-            let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), floor };
+            let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), begun: heap, floor };
             let kind = ChoiceKind::Collector(Box::new(collector));
             self.m.choices.insert(level, Choice { base, end, top, trail, heap, foreign, kind });
             // The frame may have moved up above choices that were left for later.
@@ -325,11 +333,14 @@ impl Running<'_> {
 
     /// Adds a result to a collector.
     fn keep(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
-        let Choice { trail, heap, .. } = self.m.choices[level];
+        let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices[level] else {
+            unreachable!("it is a collector")
+        };
+        let (trail, begun) = (*trail, collector.begun);
         let mut bound = Vec::new();
         for place in trail..self.m.trail.len() {
             let variable = self.m.trail[place];
-            if self.m.values.heap.precedes(variable, &self.m.values.region, heap) {
+            if self.m.values.heap.precedes(variable, &self.m.values.region, begun) {
                 let value = self.m.values.heap.walk(variable);
                 bound.push((variable, self.resolve(value)?));
             }
@@ -350,7 +361,7 @@ impl Running<'_> {
         let choice = self.m.choices.pop().expect("a collector is on top");
         self.m.protected = self.m.choices.last().map_or(0, |choice| choice.top);
         let ChoiceKind::Collector(collector) = choice.kind else { unreachable!("it is a collector") };
-        let Collector { purpose, site, mut results, floor } = *collector;
+        let Collector { purpose, site, mut results, floor, .. } = *collector;
         self.m.floor = floor;
         self.m.floor.choices = self.m.floor.choices.min(self.m.choices.len());
         self.drop_needless_errors(&mut results);
@@ -409,7 +420,7 @@ impl Running<'_> {
         let level = raw(self.m.choices.len());
         self.m.set_slot(slot, level);
         let purpose = if subjects { Purpose::Subjects } else { Purpose::List };
-        let collector = Collector { purpose, site, results: Vec::new(), floor: self.m.floor };
+        let collector = self.m.collector(purpose, site);
         let base = self.m.base;
         let top = self.m.frame_end(base, site);
         self.m.push_choice(base, top, ChoiceKind::Collector(Box::new(collector)));
@@ -458,7 +469,7 @@ impl Running<'_> {
         let m = &mut self.m;
         let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];
         let value = m.read(argument);
-        let Some(key) = m.switch_key(value) else { return self.enter_group(group) };
+        let Some(key) = m.values.switch_key(value) else { return self.enter_group(group) };
         let Some(case) = cases.iter().find(|case| case.key == key) else {
             let function = m.code.groups[group as usize].function;
             return self.give_unreduced(function, self.m.pc);
@@ -477,7 +488,7 @@ impl Running<'_> {
     fn list_for(&self, group: u32) -> u32 {
         let Some(switch) = &self.m.code.groups[group as usize].switch else { return 0 };
         let argument = self.m.read(switch.argument);
-        match self.m.switch_key(argument) {
+        match self.m.values.switch_key(argument) {
             None => 0,
             Some(key) => switch.cases.get(&key).copied().unwrap_or(switch.otherwise),
         }
@@ -489,22 +500,21 @@ impl Running<'_> {
         let trail = self.m.trail.len();
         let heap = self.m.values.heap.mark(&self.m.values.region);
         let foreign = self.m.values.foreign.len();
-        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, rule: 0, matched };
+        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, place, matched };
         self.m.go_to_rule(place);
         Ok(())
     }
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { group, rule, next, trail, .. } = self.m.trying;
+        let Trying { place, next, trail, .. } = self.m.trying;
         self.m.undo_to(trail);
         if next == NONE {
             return self.no_rule();
         }
-        self.m.go_to_rule(next);
+        let Listed { goes_on, .. } = self.m.go_to_rule(next);
         // What the rule before it has taken apart is still in its slots.
-        let goes_on = self.m.code.groups[group as usize].rules[self.m.trying.rule as usize].goes_on;
-        if goes_on.is_some_and(|slot| self.m.trying.rule == rule + 1 && self.m.read(slot).is_expression()) {
+        if goes_on.is_some_and(|slot| next == place + 1 && self.m.read(slot).is_expression()) {
             self.m.pc += 1;
         }
         Ok(())
@@ -550,12 +560,16 @@ impl Running<'_> {
 }
 
 /// Copies references to slots. Few, mostly: that is faster than a call to copy them.
-#[inline]
+#[inline(always)]
 pub(super) fn lay_out(slots: &mut [u32], values: &[Ref]) {
     match (slots, values) {
         ([a], &[x]) => *a = x.bits(),
         ([a, b], &[x, y]) => (*a, *b) = (x.bits(), y.bits()),
         ([a, b, c], &[x, y, z]) => (*a, *b, *c) = (x.bits(), y.bits(), z.bits()),
+        ([a, b, c, d], &[w, x, y, z]) => (*a, *b, *c, *d) = (w.bits(), x.bits(), y.bits(), z.bits()),
+        ([a, b, c, d, e], &[v, w, x, y, z]) => {
+            (*a, *b, *c, *d, *e) = (v.bits(), w.bits(), x.bits(), y.bits(), z.bits());
+        }
         (slots, values) => slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = value.bits()),
     }
 }
@@ -567,17 +581,19 @@ fn is_lasting(value: Ref) -> bool {
 
 impl Machine {
     /// Goes to the code of the rule at a place of the list that is being tried, and looks for the next that may match.
-    #[inline]
-    fn go_to_rule(&mut self, place: u32) {
-        let Group { lists, rules, .. } = &self.code.groups[self.trying.group as usize];
-        let list = &lists[self.trying.list as usize];
-        let rule = &rules[list[place as usize] as usize];
-        (self.pc, self.trying.rule) = (rule.pc, list[place as usize]);
-        self.trying.next = match list.get(place as usize + 1) {
-            None => NONE,
-            Some(&next) if rules[next as usize].class == rule.class => place + 1,
-            Some(_) => self.candidate(self.trying.group, self.trying.list, place + 1).unwrap_or(NONE),
+    #[inline(always)]
+    fn go_to_rule(&mut self, place: u32) -> Listed {
+        let list = &self.code.groups[self.trying.group as usize].lists[self.trying.list as usize];
+        let found = list[place as usize];
+        let is_last = place as usize + 1 == list.len();
+        self.pc = found.pc;
+        self.trying.place = place;
+        self.trying.next = match found.is_with_next {
+            true => place + 1,
+            false if is_last => NONE,
+            false => self.candidate(self.trying.group, self.trying.list, place + 1).unwrap_or(NONE),
         };
+        found
     }
 
     /// The place of the first rule of a list from a place on that the arguments do not rule out.
@@ -588,7 +604,7 @@ impl Machine {
             let mut keys = rule.keys.iter().enumerate();
             keys.all(|(slot, key)| *key == Key::Any || self.may_match(slot as Slot, *key))
         };
-        (from..list.len() as u32).find(|&place| fits(&group.rules[list[place as usize] as usize]))
+        (from..list.len() as u32).find(|&place| fits(&group.rules[list[place as usize].rule as usize]))
     }
 
     #[inline]
@@ -624,13 +640,15 @@ impl Machine {
             _ => leaf.tag() == FOREIGN && is_small(value) || leaf.tag() == tag::NUMBER && is_small(value),
         }
     }
+}
 
+impl Values {
     /// What the switch looks a value up by; `None` if it may be anything.
     #[inline]
-    fn switch_key(&self, value: Ref) -> Option<u64> {
+    pub(super) fn switch_key(&self, value: Ref) -> Option<u64> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => {
-                let (length, head) = self.values.heap.shape(value);
+                let (length, head) = self.heap.shape(value);
                 (length > 0 && is_plain_word(head)).then(|| shape_key(length as u32, head))
             }
             tag::VARIABLE | tag::NUMBER | TERM => None,

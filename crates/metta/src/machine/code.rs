@@ -413,6 +413,17 @@ pub(super) struct RuleCode {
     pub(super) goes_on: Option<Slot>,
 }
 
+/// A rule of a list, with what is asked when the one before it does not match.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    pub(super) rule: u32,
+    pub(super) pc: Pc,
+    /// Whether the next of the list may match if this one may.
+    pub(super) is_with_next: bool,
+    /// Where the one before it in the list has put the children of the argument that both take apart first.
+    pub(super) goes_on: Option<Slot>,
+}
+
 /// How a function answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
@@ -440,7 +451,7 @@ pub(super) struct Group {
     /// The arguments and the body of each, as atoms.
     pub(super) sources: Box<[(Vec<Atom>, Atom)]>,
     /// Lists of rules that may match, in their order; the first has all.
-    pub(super) lists: Box<[Box<[u32]>]>,
+    pub(super) lists: Box<[Box<[Listed]>]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
     /// Whether they are a list of facts.

@@ -7,8 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Logic, NEXT_RULE, Part, Pc, Slot, Source,
-    TypeId,
+    Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, Logic, NEXT_RULE, Part, Pc, Slot,
+    Source, TypeId,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -213,11 +213,11 @@ impl Machine {
     }
 }
 
-fn rule_numbers(list: &[u32]) -> String {
+fn rule_numbers(list: &[Listed]) -> String {
     if list.is_empty() {
         return "no rule".to_owned();
     }
-    let numbers: Vec<String> = list.iter().map(|rule| (rule + 1).to_string()).collect();
+    let numbers: Vec<String> = list.iter().map(|listed| (listed.rule + 1).to_string()).collect();
     format!("rule {}", numbers.join(", "))
 }
 

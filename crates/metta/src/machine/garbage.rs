@@ -276,8 +276,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 self.resumed(base, followed.site)?;
             }
             ChoiceKind::Collector(collector) => {
-                self.gathered(&mut collector.results)?;
                 self.resumed(base, collector.site)?;
+                self.callers(base)?;
+                self.copying.scan()?;
+                // Variables that only its results lead to are none of those that they may bind.
+                collector.begun = self.copying.mark();
+                self.gathered(&mut collector.results)?;
             }
         }
         self.callers(base)

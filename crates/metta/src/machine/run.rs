@@ -27,8 +27,8 @@ pub(super) struct Trying {
     pub(super) foreign: usize,
     /// Behind which place the call was made.
     pub(super) from: Pc,
-    /// Its place in the group.
-    pub(super) rule: u32,
+    /// Its place in the list.
+    pub(super) place: u32,
     /// Whether a rule before it has matched.
     pub(super) matched: bool,
 }

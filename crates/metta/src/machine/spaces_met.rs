@@ -39,7 +39,8 @@ impl Running<'_> {
     /// The ways in which a call matches the rule, with what the rule says then.
     fn ways_of_rule(&mut self, trying: &Trying, call: &Atom) -> Vec<(Solution, Atom)> {
         let group = &self.m.code.groups[trying.group as usize];
-        let (patterns, body) = group.sources[trying.rule as usize].clone();
+        let rule = group.lists[trying.list as usize][trying.place as usize].rule;
+        let (patterns, body) = group.sources[rule as usize].clone();
         let source = &mut self.runner.variables;
         let mut renamed: FxHashMap<Variable, Atom> = FxHashMap::default();
         let mut own = |atom: &Atom| {

@@ -7,7 +7,7 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Choice, ChoiceKind, Collector, Gathered, Purpose, To};
+use super::choices::{Choice, ChoiceKind, Gathered, Purpose, To};
 use super::code::{CHANGED, Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot, WRAPPER};
 use super::run::raw;
 use super::values::Scope;
@@ -111,7 +111,7 @@ impl Running<'_> {
         self.m.ensure(at + HEADER + count)?;
         let (base, place) = (self.m.base, self.m.base + HEADER + at);
         self.m.set_slot(begun, raw(self.m.choices.len()));
-        let collector = Collector { purpose: Purpose::Table(function), site, results: Vec::new(), floor: self.m.floor };
+        let collector = self.m.collector(Purpose::Table(function), site);
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
         self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
         self.m.write_header(place, site);

@@ -6,7 +6,7 @@
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
 use super::choices::{To, lay_out};
-use super::code::{Data, DataSlot, HEADER, NEXT_RULE, Part, Pc, Site, Slot};
+use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, Site, Slot};
 use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
@@ -164,12 +164,22 @@ impl Running<'_> {
         Ok(())
     }
 
-    pub(super) fn match_same(&mut self, left: Slot, right: Slot, or: Pc) -> Result<(), Halt> {
-        let (known, value) = (self.m.slot(left), self.m.slot(right));
-        match self.unify(value, known)? {
-            Unified::Yes => Ok(()),
-            Unified::No => self.no_match(or),
-            Unified::Custom => self.match_custom(or),
+    pub(super) fn match_same(&mut self, mut left: Slot, mut right: Slot, mut or: Pc) -> Result<(), Halt> {
+        loop {
+            let (known, value) = (self.m.slot(left), self.m.slot(right));
+            match self.unify(value, known)? {
+                Unified::Yes => return Ok(()),
+                Unified::No => self.no_match(or)?,
+                Unified::Custom => return self.match_custom(or),
+            }
+            // Rule after rule, often, looks for the same at another place.
+            match self.m.code.instructions[self.m.pc as usize] {
+                Instruction::MatchSame { left: next, right: facing, or: behind } => {
+                    (left, right, or) = (next, facing, behind);
+                    self.m.pc += 1;
+                }
+                _ => return Ok(()),
+            }
         }
     }
 
@@ -203,6 +213,7 @@ impl Running<'_> {
 
     /// Goes through two expressions side by side from these two children on, depth first; `open` has the expressions that
     /// it is inside of.
+    #[inline(never)]
     fn unify_inside(
         &mut self,
         mut inside: Pair,
@@ -256,6 +267,7 @@ impl Running<'_> {
     fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
         match (is_compound(left), is_compound(right)) {
+            (true, true) if left.unmarked() == right.unmarked() => Ok(Step::Over),
             (true, true) => {
                 let (left, right) = (self.opened(left)?, self.opened(right)?);
                 let length = self.m.values.heap.length(left);
@@ -279,26 +291,26 @@ impl Running<'_> {
 
     /// Builds what a template says.
     pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
-        let m = &mut self.m;
-        let mut scratch = std::mem::take(&mut m.scratch);
-        scratch.clear();
-        for part in &m.code.templates[template as usize] {
-            match *part {
-                Part::Leaf(leaf) => scratch.push(leaf),
-                Part::Slot(slot) => {
-                    scratch.push(Ref::from_bits(m.stack[m.base + HEADER + usize::from(slot)]));
-                }
-                Part::Expression(count) => {
-                    let from = scratch.len() - count as usize;
-                    let made = m.values.heap.expression(&mut m.values.region, &scratch[from..])?;
-                    scratch.truncate(from);
-                    scratch.push(made);
-                }
-            }
+        let Machine { values, code, stack, base, scratch, .. } = &mut self.m;
+        let (frame, mut count) = (&stack[*base + HEADER..], 0);
+        let parts = &code.templates[template as usize];
+        if scratch.len() < parts.len() {
+            scratch.resize(parts.len(), Ref::from_bits(0));
         }
-        let made = scratch.pop().expect("a template makes one value");
-        m.scratch = scratch;
-        Ok(made)
+        for part in parts {
+            let made = match *part {
+                Part::Leaf(leaf) => leaf,
+                Part::Slot(slot) => Ref::from_bits(frame[usize::from(slot)]),
+                Part::Expression(children) => {
+                    count -= children as usize;
+                    values.heap.expression(&mut values.region, &scratch[count..count + children as usize])?
+                }
+            };
+            scratch[count] = made;
+            count += 1;
+        }
+        debug_assert!(count == 1, "a template makes one value");
+        Ok(scratch[0])
     }
 
     /// An expression of evaluated children: data, unless a rule reduces it after all.
@@ -401,25 +413,27 @@ impl Running<'_> {
 
 impl Machine {
     /// Goes through two expressions side by side as long as that takes nothing but comparing words and binding variables.
-    #[inline]
+    #[inline(always)]
     fn unify_words(&mut self, pair: &mut Pair) -> Words {
-        while pair.next < pair.length {
+        for place in pair.next..pair.length {
             let heap = &self.values.heap;
-            let (left, right) = (heap.child(pair.left, pair.next), heap.child(pair.right, pair.next));
-            pair.next += 1;
+            let (left, right) = (heap.child(pair.left, place), heap.child(pair.right, place));
             if left == right {
                 continue;
             }
             let (left, right) = (heap.walk(left), heap.walk(right));
-            if left.unmarked() == right.unmarked() {
+            if left == right {
                 continue;
             }
-            match (left.is_variable(), right.is_variable()) {
-                (true, true) => self.unify_variables(left, right),
-                (true, false) if !right.is_expression() => self.bind(left, right),
-                (false, true) if !left.is_expression() => self.bind(right, left),
-                (false, false) if left.tag() == SYMBOL && right.tag() == SYMBOL => return Words::Different,
-                _ => return Words::Others(left, right),
+            match (left.tag(), right.tag()) {
+                (tag::VARIABLE, tag::VARIABLE) => self.unify_variables(left, right),
+                (tag::VARIABLE, _) if !right.is_expression() => self.bind(left, right),
+                (_, tag::VARIABLE) if !left.is_expression() => self.bind(right, left),
+                (SYMBOL, SYMBOL) => return Words::Different,
+                _ => {
+                    pair.next = place + 1;
+                    return Words::Others(left, right);
+                }
             }
         }
         Words::Same
@@ -427,13 +441,10 @@ impl Machine {
 
     /// The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the
     /// second to the first.
-    #[inline]
+    #[inline(always)]
     fn unify_variables(&mut self, left: Ref, right: Ref) {
-        let left_stays = match [left, right].map(|variable| self.values.is_written(variable)) {
-            [true, _] => true,
-            [false, true] => false,
-            [false, false] => left.payload() < right.payload(),
-        };
+        let left_stays =
+            self.values.is_written(left) || left.payload() < right.payload() && !self.values.is_written(right);
         if left_stays { self.bind(right, left) } else { self.bind(left, right) }
     }
 

@@ -247,6 +247,17 @@ impl Values {
             }
     }
 
+    /// What a value evaluates to as what nothing has typed, if its own word or its note says so.
+    #[inline(always)]
+    pub(super) fn plainly_settled(&self, value: Ref, note: u16) -> Option<Ref> {
+        match value.tag() {
+            _ if is_always_settled(value) => Some(value),
+            SYMBOL if value != EMPTY => Some(value),
+            tag::EXPRESSION if self.heap.note(value) == note => Some(value.marked()),
+            _ => None,
+        }
+    }
+
     /// What becomes a child of data, and whether it is settled; `None` if it is no value and needs to be evaluated.
     #[inline]
     pub(super) fn look(&self, child: Ref, note: u16, is_value: bool) -> Option<Looked> {

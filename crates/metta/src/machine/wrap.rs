@@ -11,13 +11,25 @@
 //! The idea is tail recursion modulo cons (Friedman and Wise, 1975), the references reversed so that memory only ever refers
 //! to what is older.
 
-use super::choices::To;
-use super::code::{Slot, WRAPPER};
-use super::values::Values;
-use super::{Halt, Running, WORDS_PER_FRAME};
+use super::choices::{To, lay_out};
+use super::code::{Arguments, Data, DataSlot, Exclusive, Function, HEADER, Kind, SOURCES_MAX, Slot, Source, WRAPPER};
+use super::values::{Values, is_always_settled};
+use super::{Halt, Machine, Running, WORDS_PER_FRAME};
 use crate::interpreter::Task;
 use crate::names;
 use region::{Full, Ref};
+
+/// How far a loop of calls inside data came.
+enum Wrapped {
+    /// The next instruction is this one.
+    Nothing,
+    /// What the frame will come to is wrapped; the call is still to be made.
+    Frame,
+    /// The arguments of the call are in place as well.
+    Call,
+    /// The call goes on elsewhere.
+    Body,
+}
 
 impl Running<'_> {
     /// Wraps what the frame at hand will come to.
@@ -36,6 +48,16 @@ impl Running<'_> {
     /// Wraps what the frame at hand will come to, which is that of the call that comes next.
     #[inline(always)]
     pub(super) fn wrap_call(&mut self, data: u32, function: u32, arguments: u32) -> Result<(), Halt> {
+        if let Kind::Exclusive(exclusive) = self.m.code.functions[function as usize].kind {
+            match self.m.wrap_calls(data, function, arguments, exclusive)? {
+                Wrapped::Nothing => {}
+                Wrapped::Frame | Wrapped::Body => return Ok(()),
+                Wrapped::Call => {
+                    self.m.pc += 1;
+                    return self.enter(function);
+                }
+            }
+        }
         let next = self.m.pc;
         self.wrap(data)?;
         if self.m.pc != next {
@@ -84,7 +106,59 @@ impl Running<'_> {
     }
 }
 
-impl super::Machine {
+impl Machine {
+    /// The same for a function that calls itself so, again and again: all that stays the same is looked at once. Stops before a
+    /// call that needs more than this, or behind one that goes on elsewhere.
+    #[inline(never)]
+    fn wrap_calls(&mut self, data: u32, function: u32, arguments: u32, exclusive: u32) -> Result<Wrapped, Full> {
+        let Machine { values, code, stack, note, .. } = self;
+        let here = self.pc - 1;
+        let Function { version, slots: room, .. } = code.functions[function as usize];
+        let Data { stamp, slots, is_settled, is_same, .. } = &code.data[data as usize];
+        let Arguments { sources, is_direct, .. } = &code.arguments[arguments as usize];
+        let Exclusive { argument, cases, .. } = &code.exclusives[exclusive as usize];
+        let is_ready = version == self.version && self.base >= self.protected && *is_settled && *is_direct;
+        let end = self.base + 2 * HEADER + room.max(SOURCES_MAX);
+        if !is_ready || end > stack.len() || sources.len() > SOURCES_MAX {
+            return Ok(Wrapped::Nothing);
+        }
+        let frame = &mut stack[self.base..end];
+        while self.fuel > 1 && slots.iter().all(|child| is_always_settled(slot_of(frame, child.slot))) {
+            let (made, children) = values.heap.stamp_open(&mut values.region, stamp, *note)?;
+            for &DataSlot { place, slot, .. } in slots {
+                children[usize::from(place)] = slot_of(frame, slot);
+            }
+            children[stamp.length() - 1] = Ref::from_bits(frame[WRAPPER]);
+            frame[WRAPPER] = if *is_same { made.marked() } else { made }.bits();
+            for (place, source) in sources.iter().enumerate() {
+                let value = match *source {
+                    Source::Leaf(leaf) => leaf,
+                    Source::Slot(slot) => slot_of(frame, slot),
+                    Source::Settled(slot) => match values.plainly_settled(slot_of(frame, slot), *note) {
+                        Some(value) => value,
+                        None => return Ok(Wrapped::Frame),
+                    },
+                };
+                frame[HEADER + place] = value.bits();
+            }
+            let value = slot_of(frame, *argument);
+            let key = values.switch_key(value);
+            let Some(case) = key.and_then(|key| cases.iter().find(|case| case.key == key)) else {
+                return Ok(Wrapped::Call);
+            };
+            (self.calls, self.fuel) = (self.calls + 1, self.fuel - 1);
+            if case.children > 0 {
+                let (to, count) = (HEADER + usize::from(case.dst), usize::from(case.children));
+                lay_out(&mut frame[to..to + count], values.heap.children_from(value, 1, count));
+            }
+            if case.body != here {
+                self.pc = case.body;
+                return Ok(Wrapped::Body);
+            }
+        }
+        Ok(Wrapped::Nothing)
+    }
+
     /// Wrappers take the place of frames, and there may be no more of them: a recursion without end is told so in time.
     pub(super) fn check_wrappers(&self) -> Result<(), Halt> {
         let (mut wrapper, mut count) = (Ref::from_bits(self.stack[self.base + WRAPPER]), 0);
@@ -119,6 +193,12 @@ impl super::Machine {
         }
         (value, wrapper)
     }
+}
+
+/// What a slot of a frame holds.
+#[inline(always)]
+fn slot_of(frame: &[u32], slot: Slot) -> Ref {
+    Ref::from_bits(frame[HEADER + usize::from(slot)])
 }
 
 impl Values {

@@ -155,3 +155,34 @@ fn an_error_that_is_written_is_passed_on_whatever_is_bound_in_it() {
         ("(= (f $x Box) green) !(let $d (f $c $x) (Error ($x $d)))", "[(Error (Box green))]"),
     ]);
 }
+
+#[test]
+fn a_call_in_place_reads_its_arguments_again_when_one_needs_evaluation() {
+    let rules = "(= (g $x $y $z) (got $x $y $z))
+         (= (f $a $b $c (quote $q)) (g $b $c $q))
+         (= (h (quote $q) $a $b) (h $a $b $q)) (= (h 1 $a $b) (got $a $b))\n";
+    check_both(&[
+        (&format!("{rules} !(f 1 2 3 (quote (+ 1 2)))"), "[(got 2 3 3)]"),
+        (&format!("{rules} !(h (quote (+ 1 2)) 1 5)"), "[(got 5 3)]"),
+    ]);
+}
+
+/// Every way out of the loop that a function makes of calls of itself inside of data.
+#[test]
+fn calls_inside_of_data_end_in_any_way() {
+    let rules = "(= (app Nil $l) $l) (= (app (Cons $h $t) $l) (Cons $h (app $t $l)))
+         (= (each (Q (quote $h) $t)) (Cons $h (each $t))) (= (each End) End)
+         (= (same (P $h $t) $x) (P $x (same $t $h))) (= (same Stop $x) $x)\n";
+    check_both(&[
+        (&format!("{rules} !(app (Cons 1 (Cons (+ 1 1) Nil)) (Cons 3 Nil))"), "[(Cons 1 (Cons 2 (Cons 3 Nil)))]"),
+        (&format!("{rules} !(app (Cons A (Cons (B 1) Nil)) (C))"), "[(Cons A (Cons (B 1) (C)))]"),
+        (&format!("{rules} !(app (Cons 1 (Cons 2 Other)) Nil)"), "[(Cons 1 (Cons 2 (app Other Nil)))]"),
+        (&format!("{rules} !(app (Cons 1 (Cons (Error a b) Nil)) Nil)"), "[(Error a b)]"),
+        (
+            &format!("{rules} !(app (Cons 1 (Cons (superpose (2 3)) Nil)) Nil)"),
+            "[(Cons 1 (Cons 2 Nil)), (Cons 1 (Cons 3 Nil))]",
+        ),
+        (&format!("{rules} !(each (Q (quote (+ 1 2)) (Q (quote (+ 3 4)) End)))"), "[(Cons 3 (Cons 7 End))]"),
+        (&format!("{rules} !(same (P 1 (P 2 (P 3 Stop))) 0)"), "[(P 0 (P 1 (P 2 3)))]"),
+    ]);
+}

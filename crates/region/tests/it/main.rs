@@ -3,8 +3,10 @@
 //! 1. [`model`] runs generated programs against an obvious model.
 //! 2. [`basics`] shows each operation by example, [`sizes`] pins what others count on.
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
-//! 4. [`shapes`] and [`limits`] go to the ends of what there is.
-//! 5. [`models`] goes through every interleaving of what threads do to a tether word.
+//! 4. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
+//! 5. [`shapes`] and [`limits`] go to the ends of what there is.
+//! 6. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
+//! 7. [`arena`] keeps values of any type.
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -13,6 +15,8 @@ mod defects;
 mod limits;
 mod model;
 mod models;
+mod object_models;
+mod objects;
 mod shapes;
 mod sizes;
 mod tethers;

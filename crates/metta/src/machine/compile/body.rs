@@ -344,15 +344,7 @@ impl Compiler<'_, '_> {
         let sources = sources?;
         let label = self.label();
         let join = self.join(dest);
-        let slots = sources.iter().map(|source| match *source {
-            Source::Leaf(_) => 0,
-            Source::Slot(slot) | Source::Settled(slot) => slot + 1,
-        });
-        let above = slots.max().unwrap_or(0);
-        let is_direct = sources.iter().enumerate().all(|(place, source)| match *source {
-            Source::Leaf(_) => true,
-            Source::Slot(slot) | Source::Settled(slot) => usize::from(slot) >= place,
-        });
+        let (above, is_direct) = places_of(&sources);
         self.run.m.code.arguments.push(Arguments { sources, above, is_direct, or: 0 });
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
@@ -668,4 +660,21 @@ impl Compiler<'_, '_> {
                 Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
             })
     }
+}
+
+/// The first slot above all that arguments are read from, and whether each can be written in place of the frame at hand before
+/// the next is looked at: none is read from where one before it went, not even if a later one turns out to need evaluation and
+/// all are read again.
+fn places_of(sources: &[Source]) -> (Slot, bool) {
+    let slots = || {
+        sources.iter().map(|source| match *source {
+            Source::Leaf(_) => None,
+            Source::Slot(slot) | Source::Settled(slot) => Some(slot),
+        })
+    };
+    let last_look = sources.iter().rposition(|source| matches!(source, Source::Settled(_))).unwrap_or(0);
+    let is_direct = slots().enumerate().all(|(place, slot)| {
+        slot.is_none_or(|slot| usize::from(slot) == place || usize::from(slot) >= place.max(last_look))
+    });
+    (slots().flatten().map(|slot| slot + 1).max().unwrap_or(0), is_direct)
 }

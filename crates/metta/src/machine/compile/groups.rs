@@ -7,7 +7,7 @@
 
 use crate::machine::Running;
 use crate::machine::choices::shape_key;
-use crate::machine::code::{Case, Exclusive, Group, Key, Pc, RuleCode, Slot, Switch};
+use crate::machine::code::{Case, Exclusive, Group, Key, Listed, Pc, RuleCode, Slot, Switch};
 use crate::machine::values::{FALSE, FOREIGN, SYMBOL, TRUE};
 use region::Ref;
 use rustc_hash::FxHashMap;
@@ -33,10 +33,12 @@ impl Running<'_> {
 
     /// The rules as a group, with a switch if that pays.
     pub(super) fn group(&self, function: u32, rules: Vec<RuleCode>, count: usize) -> Group {
-        let all: Box<[u32]> = (0..rules.len() as u32).collect();
+        let all = listed(&rules, 0..rules.len());
         let known = |argument: usize| rules.iter().filter(|rule| rule.keys[argument] != Key::Any).count();
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
-        let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1);
+        let can_tell =
+            |argument: usize| rules.iter().any(|rule| matches!(switch_key(rule.keys[argument]), Looked::Up(_)));
+        let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1 && can_tell(argument));
         let Some(argument) = best else {
             return Group {
                 function,
@@ -51,12 +53,12 @@ impl Running<'_> {
         let mut lists = vec![all];
         let mut cases = FxHashMap::default();
         let key_of = |rule: &RuleCode| switch_key(rule.keys[argument]);
-        let list_for = |key: Option<u64>| -> Box<[u32]> {
+        let list_for = |key: Option<u64>| {
             let fits = |rule: &RuleCode| match key_of(rule) {
                 Looked::Up(own) => Some(own) == key,
                 Looked::Anything => true,
             };
-            (0..rules.len() as u32).filter(|&rule| fits(&rules[rule as usize])).collect()
+            listed(&rules, (0..rules.len()).filter(|&rule| fits(&rules[rule])))
         };
         for rule in &rules {
             if let Looked::Up(key) = key_of(rule) {
@@ -152,4 +154,19 @@ pub(in crate::machine) fn list_of(switch: &Switch, key: Key) -> Option<u32> {
         Looked::Up(key) => switch.cases.get(&key).copied(),
         Looked::Anything => None,
     }
+}
+
+/// A list of these rules.
+fn listed(rules: &[RuleCode], chosen: impl Iterator<Item = usize>) -> Box<[Listed]> {
+    let mut list: Vec<Listed> = Vec::new();
+    for number in chosen {
+        let rule = &rules[number];
+        let mut goes_on = None;
+        if let Some(before) = list.last_mut() {
+            before.is_with_next = rules[before.rule as usize].class == rule.class;
+            goes_on = rule.goes_on.filter(|_| before.rule as usize + 1 == number);
+        }
+        list.push(Listed { rule: number as u32, pc: rule.pc, is_with_next: false, goes_on });
+    }
+    list.into()
 }
