@@ -9,9 +9,7 @@
 //! One "object" is one expression of ours and one node of the peer's. Where their bytes differ, the note says both.
 
 mod allocate;
-#[cfg(feature = "tethers")]
 mod arenas;
-#[cfg(feature = "batch")]
 mod batch;
 mod child;
 mod copies;
@@ -22,7 +20,6 @@ mod life;
 mod model;
 mod modelled;
 mod objects;
-#[cfg(feature = "tethers")]
 mod tethers;
 
 use crate::compare::{Case, Side, Timed, compare};
@@ -44,13 +41,10 @@ const PARTS: &[Part] = &[
     ("allocate", allocate::rows),
     (MIMALLOC, child::rows),
     ("life", life::rows),
-    #[cfg(feature = "batch")]
     ("batch", batch::rows),
     ("copies", copies::rows),
     ("escapes", escapes::rows),
-    #[cfg(feature = "tethers")]
     ("arena", arenas::rows),
-    #[cfg(feature = "tethers")]
     ("tethers", tethers::rows),
     ("model", modelled::rows),
 ];

@@ -181,6 +181,7 @@ impl Heap {
             *root = moved(*root)?;
         }
         if self.has_maps() {
+            // Keys are found by where they lie.
             heap.maps_made = true;
             heap.reindex_maps(&region, Mark::START);
         }

@@ -7,7 +7,8 @@
 //! 5. [`handles`] is what keeps regions: tables, scopes, the pool of a thread.
 //! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
-//! 8. [`models`] goes through every interleaving of what threads do to a tether word.
+//! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
+//! 9. [`arena`] keeps values of any type.
 #![forbid(unsafe_code)]
 
 mod arena;

@@ -73,6 +73,52 @@ fn what_is_frozen_is_read_as_a_heap() -> Result<(), Unfrozen> {
     Ok(())
 }
 
+/// Strings, arrays and maps, whose keys are found by where they lie, with as many of each as take several chunks.
+#[test]
+fn objects_are_frozen_and_thawed() -> Result<(), Unfrozen> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let map = heap.map(&mut region)?;
+    let (mut keys, mut strings) = (vec![], vec![]);
+    for at in 0..300 {
+        let key = heap.expression(&mut region, &[small(at)])?;
+        let string = heap.string(&mut region, &format!("a text\0{}", "x".repeat(at as usize)))?;
+        heap.map_insert(&mut region, map, key, string)?;
+        heap.map_insert(&mut region, map, string, key)?;
+        keys.push(key);
+        strings.push(string);
+    }
+    let roots: Vec<Ref> = [map].into_iter().chain(keys).chain(strings).collect();
+    let check = |heap: &Heap, roots: &[Ref]| {
+        let (map, keys, strings) = (roots[0], &roots[1..301], &roots[301..]);
+        assert_eq!(heap.map_length(map), 600);
+        for ((key, string), at) in keys.iter().zip(strings).zip(0..) {
+            let text = format!("a text\0{}", "x".repeat(at as usize));
+            assert_eq!((heap.children(*key), heap.bytes(*string).to_text()), (&[small(at)][..], Some(text.clone())));
+            assert_eq!((heap.map_get(map, *key), heap.map_get(map, *string)), (Some(*string), Some(*key)));
+            assert_eq!(heap.map_get_string(map, &text), Some(*key));
+        }
+    };
+    check(&heap, &roots);
+    let frozen = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign)?;
+    heap.close(region);
+    check(&frozen, frozen.roots());
+    let (mut other, handle) = (Heap::new(), frozen.handle());
+    let mut to = overwrite(&mut other)?;
+    for _ in 0..2 {
+        let roots = frozen.thaw(&mut other, &mut to, |foreign| foreign)?;
+        check(&other, &roots);
+    }
+    let tether = handle.tether().expect("open");
+    thread::spawn(move || check_objects(&tether)).join().expect("no panic");
+    Ok(())
+}
+
+fn check_objects(tether: &Tether) {
+    let map = tether.roots()[0];
+    assert!(tether.roots()[1..301].iter().all(|key| tether.map_contains(map, *key)));
+}
+
 #[test]
 fn nothing_is_frozen_too() -> Result<(), Unfrozen> {
     let mut heap = Heap::new();
