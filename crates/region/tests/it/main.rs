@@ -27,3 +27,4 @@ mod requests;
 mod shapes;
 mod sizes;
 mod tethers;
+mod ways;

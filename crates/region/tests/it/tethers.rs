@@ -1,5 +1,6 @@
 //! Frozen regions and their tethers, on one thread and on many.
 
+use std::collections::HashSet;
 use std::sync::Barrier;
 use std::thread;
 
@@ -394,6 +395,13 @@ fn holds_go_where_they_may() {
     is_send_and_sync::<Handle>();
     is_send_and_sync::<Reader>();
     assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<Handle>()), (16, 16, 16));
+}
+
+/// What was closed and read by nobody is given back, place and all: other tests freeze meanwhile, but not that much.
+#[test]
+fn places_are_used_again() {
+    let places: HashSet<u64> = (0..3_000).map(|_| frozen_list(1).handle().bits() >> 32).collect();
+    assert!(places.len() < 1_000, "{}", places.len());
 }
 
 /// How many rounds a test of threads against each other runs: few, or as many as the environment says.
