@@ -263,7 +263,7 @@ fn a_thread_keeps_chunks_up_to_its_limit() {
     .expect("no panic");
 }
 
-/// The pool of a thread was lost when it ended. Here threads keep a megabyte each, which together the process would not hide.
+/// D18: the pool of a thread was lost when it ended. Here threads keep a megabyte each, which together the process would not hide.
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_return_their_memory() {

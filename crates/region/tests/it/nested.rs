@@ -277,6 +277,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// D7: no answer is given twice.
     #[test]
     fn a_table_does_what_its_model_does(
         steps in prop::collection::vec((step(), 0..12_usize, 0..12_usize), 1..120),
@@ -311,7 +312,7 @@ fn nothing_retains_itself() -> Answer<()> {
     Ok(())
 }
 
-/// What a region within another one refers to there is kept, wherever it goes and whatever is closed first.
+/// D19: what a region within another one refers to there is kept, wherever it goes and whatever is closed first.
 #[test]
 fn a_parent_lives_as_long_as_what_was_within_it() -> Answer<()> {
     let mut regions = Regions::new(Heap::new());

@@ -72,6 +72,7 @@ fn heap_for(way: Way) -> Result<Heap> {
     Ok(heap)
 }
 
+/// D5.
 #[test]
 fn maps_leave_for_a_region_of_their_heap_by_each_way() -> Result<()> {
     for way in [Way::Spliced, Way::Copied, Way::Mapped] {
@@ -100,6 +101,7 @@ fn check_grown(heap: &Heap, [map, keys]: [Ref; 2]) {
     assert_eq!((heap.map_get(map, small(5_000)), heap.map_length(map)), (Some(keys), KEYS as usize - 10));
 }
 
+/// D5.
 #[test]
 fn maps_leave_for_another_heap_by_each_way() -> Result<()> {
     for way in [Way::Copied, Way::Mapped, Way::Relocated] {
