@@ -82,7 +82,7 @@ mod transmigrate;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
-pub use arena::{Arena, ArenaFull, ArenaMark, ArenaStatistics, NotHere, Scope};
+pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHere};
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use frozen::{Frozen, Unfrozen};

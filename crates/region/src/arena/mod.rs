@@ -33,7 +33,7 @@ use std::ptr::{self, NonNull};
 
 use chunk::{Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
 pub use limit::ArenaFull;
-pub use scope::Scope;
+pub use scope::ArenaScope;
 
 /// What the bytes used of a chunk are a multiple of.
 const UNIT: usize = 8;

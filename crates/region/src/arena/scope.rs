@@ -8,7 +8,7 @@ use super::{Arena, ArenaFull, ArenaMark, Chunk};
 
 /// Makes values that stay until the scope ends. See [`Arena::scoped`].
 #[derive(Debug)]
-pub struct Scope<'s> {
+pub struct ArenaScope<'s> {
     arena: &'s Arena,
 }
 
@@ -35,16 +35,16 @@ impl Arena {
     /// let mut arena = region::Arena::new();
     /// let one = arena.scoped(|scope| scope.alloc(1_u64));
     /// ```
-    pub fn scoped<R>(&mut self, work: impl FnOnce(&mut Scope<'_>) -> R) -> R {
-        Scope { arena: self }.scoped(work)
+    pub fn scoped<R>(&mut self, work: impl FnOnce(&mut ArenaScope<'_>) -> R) -> R {
+        ArenaScope { arena: self }.scoped(work)
     }
 }
 
-impl<'s> Scope<'s> {
+impl<'s> ArenaScope<'s> {
     /// Calls a function with a scope inside of this one: what it makes is given back when it returns or panics.
-    pub fn scoped<R>(&mut self, work: impl FnOnce(&mut Scope<'_>) -> R) -> R {
+    pub fn scoped<R>(&mut self, work: impl FnOnce(&mut ArenaScope<'_>) -> R) -> R {
         let ending = Ending { arena: self.arena, chunk: self.arena.current(), used: self.arena.current.get().used() };
-        work(&mut Scope { arena: ending.arena })
+        work(&mut ArenaScope { arena: ending.arena })
     }
 
     /// Moves a value into the arena, see [`Arena::alloc`].

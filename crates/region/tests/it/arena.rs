@@ -7,7 +7,7 @@ use std::thread;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use region::{Arena, ArenaFull, NotHere, Scope};
+use region::{Arena, ArenaFull, ArenaScope, NotHere};
 
 /// Bytes of the header of a chunk.
 const HEADER: usize = 48;
@@ -378,7 +378,7 @@ impl Made<'_, '_> {
 }
 
 /// Makes it all, and looks after each step that what was made before is as it was. What finds no room is left out.
-fn run(scope: &mut Scope<'_>, steps: &[Step]) -> Result<(), ArenaFull> {
+fn run(scope: &mut ArenaScope<'_>, steps: &[Step]) -> Result<(), ArenaFull> {
     let mut made: Vec<Made> = vec![];
     for step in steps {
         made.push(match step {

@@ -117,25 +117,34 @@ fn a_small_result_leaves_alone() -> Result<()> {
 /// A small result of a region in a far larger heap is copied with a map, until a table would have cost no more.
 #[test]
 fn a_small_region_of_a_large_heap_needs_no_table() -> Result<()> {
-    let mut heap = Heap::new();
-    let (mut large, mut to) = (heap.open(), heap.open());
-    heap.reserve(&mut large, 2_000_000)?;
-    let mut ways = Vec::new();
-    for round in 0..20_000 {
-        let mut region = heap.open();
-        heap.reserve(&mut region, 1_000)?;
-        let result = heap.expression(&mut region, &[small(round); 19])?;
-        ways.push(heap.transmigrate(&mut [result], region, &mut to)?.way);
-        heap.rewind(&mut to, Mark::START);
+    for abroad in [false, true] {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut large, mut to, mut far) = (heap.open(), heap.open(), other.open());
+        heap.reserve(&mut large, 2_000_000)?;
+        let mut ways = Vec::new();
+        for round in 0..20_000 {
+            let mut region = heap.open();
+            heap.reserve(&mut region, 1_000)?;
+            let result = heap.expression(&mut region, &[small(round); 19])?;
+            let report = if abroad {
+                heap.transmigrate_to(&mut [result], region, &mut other, &mut far, |foreign| foreign)?
+            } else {
+                heap.transmigrate(&mut [result], region, &mut to)?
+            };
+            ways.push(report.way);
+            heap.rewind(&mut to, Mark::START);
+            other.rewind(&mut far, Mark::START);
+        }
+        let mapped = ways.iter().take_while(|way| **way == Way::Mapped).count();
+        // Eight cells of table are earned by each cell that was copied with a map: a million of them by 12,500 times ten.
+        assert!((12_500..12_520).contains(&mapped), "{mapped}");
+        assert!(ways[mapped..].iter().all(|way| *way == Way::Copied));
+        let statistics = if abroad { other.statistics() } else { heap.statistics() };
+        assert_eq!((statistics.escapes.mapped, statistics.escapes.copied), (mapped as u64, 20_000 - mapped as u64));
+        heap.close(large);
+        heap.close(to);
+        other.close(far);
     }
-    let mapped = ways.iter().take_while(|way| **way == Way::Mapped).count();
-    // Eight cells of table are earned by each cell that was copied with a map: a million of them by 12,500 times ten.
-    assert!((12_500..12_520).contains(&mapped), "{mapped}");
-    assert!(ways[mapped..].iter().all(|way| *way == Way::Copied));
-    let statistics = heap.statistics();
-    assert_eq!((statistics.escapes.mapped, statistics.escapes.copied), (mapped as u64, 20_000 - mapped as u64));
-    heap.close(large);
-    heap.close(to);
     Ok(())
 }
 

@@ -211,6 +211,23 @@ fn the_least_region_that_is_copied_from() -> Result<()> {
     Ok(())
 }
 
+/// Between heaps 64 cells are copied, whatever their share, and one more only if they are few of many.
+#[test]
+fn the_most_that_is_copied_whatever_its_share() -> Result<()> {
+    for (more, way) in [(false, Way::Copied), (true, Way::Relocated)] {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut far) = (heap.open(), other.open());
+        let mut root = if more { heap.expression(&mut region, &[])? } else { small(0) };
+        for at in 0..32 {
+            root = heap.expression(&mut region, &[small(at), root])?;
+        }
+        let report = heap.transmigrate_to(&mut [root], region, &mut other, &mut far, |met| met)?;
+        assert_eq!((report.way, report.cells), (way, 64 + u64::from(more)));
+        other.close(far);
+    }
+    Ok(())
+}
+
 /// What an attempt has met is nobody's failure: not the budget of the attempt, not the limit of a heap that another way obeys.
 #[test]
 fn attempts_are_no_failures() -> Result<()> {
