@@ -21,7 +21,7 @@ mod tabling;
 mod trees;
 mod writer;
 
-pub use compare::{as_multiset, renamed};
+pub use compare::{as_multiset, nameless, renamed};
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};

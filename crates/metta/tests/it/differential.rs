@@ -75,44 +75,10 @@ fn generated_programs_print_the_same_line_by_line() {
     assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
 }
 
-/// What was printed, without the names of numbered variables: those that are made equal share one, and which does not
-/// matter.
+/// What was printed, without the names of variables.
 fn nameless(ran: generate::Ran) -> generate::Ran {
     let generate::Ran::Printed(lines) = ran else { return ran };
-    let results = lines.iter().flat_map(|line| results_of(line));
-    let plain = |result: &str| match without_names(result) {
-        // The parts of a list of results stand for themselves as well.
-        bag if bag.contains("(bag") => bag.split('#').map(|part| part.trim_start_matches(char::is_numeric)).collect(),
-        result => renamed(&result),
-    };
-    generate::Ran::Printed(results.map(plain).collect())
-}
-
-/// The results in a line: which of their variables are one does not matter, since each result stands for itself.
-fn results_of(line: &str) -> Vec<&str> {
-    let (mut depth, mut is_quoted, mut from, mut results) = (0, false, 0, Vec::new());
-    for (place, letter) in line.char_indices() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            '(' if !is_quoted => depth += 1,
-            ')' if !is_quoted => depth -= 1,
-            ',' if !is_quoted && depth == 0 => results.push(&line[std::mem::replace(&mut from, place + 1)..place]),
-            _ => {}
-        }
-    }
-    results.push(&line[from..]);
-    results
-}
-
-fn without_names(line: &str) -> String {
-    let mut plain = String::new();
-    for (index, part) in line.split('$').enumerate() {
-        let end = part.find([' ', ')', ']', ',']).unwrap_or(part.len());
-        let name = part[..end].find('#').filter(|_| index > 0).unwrap_or(0);
-        plain.extend((index > 0).then_some('$'));
-        plain.push_str(&part[name..]);
-    }
-    plain
+    generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(line)).collect())
 }
 
 #[test]
