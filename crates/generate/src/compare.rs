@@ -118,6 +118,7 @@ fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
             [Tree::Word(word), Tree::List(_)] if word == "bag" => {}
             _ => list.iter_mut().for_each(|child| rename(child, seen)),
         },
+        Tree::Word(word) if word.starts_with('"') => *word = without_variables(word),
         Tree::Word(word) if word.starts_with('$') => {
             let number = seen.iter().position(|known| known == word).unwrap_or_else(|| {
                 seen.push(word.clone());
@@ -130,6 +131,13 @@ fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
         }
         Tree::Word(_) => {}
     }
+}
+
+/// A text without the names of the variables that it shows.
+fn without_variables(text: &str) -> String {
+    let mut parts = text.split('$');
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |plain, part| plain + "$" + &part[end_of_word(part)..])
 }
 
 #[cfg(test)]

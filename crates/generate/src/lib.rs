@@ -14,10 +14,13 @@ mod dice;
 mod differential;
 mod expressions;
 mod features;
+mod functional;
 mod functions;
 mod kinds;
+mod nested;
 mod shrink;
 mod tabling;
+mod texts;
 mod trees;
 mod writer;
 
