@@ -33,7 +33,7 @@ const GENERAL: &[(Feature, Form)] = &[
     (Feature::Spaces, Writer::local_space),
     (Feature::VariableHeads, Writer::variable_head),
     (Feature::Nested, Writer::nested),
-    (Feature::Texts, Writer::parsed),
+    (Feature::Texts, Writer::by_text),
 ];
 
 const NUMBERS: &[(Feature, Form)] = &[

@@ -56,7 +56,7 @@ features! {
     Tables "tables" "`(pragma! table f)`.",
     Functional "functional" "Functions passed on and returned, partial application as data, loops over lists with a function.",
     Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
-    Texts "texts" "Strings, `repr`, `parse`, `format-args`, `sort-strings`.",
+    Texts "texts" "Strings, `format-args`, `sort-strings`.",
 }
 
 /// A set of features.

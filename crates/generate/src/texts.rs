@@ -15,22 +15,20 @@ impl Writer {
         let (one, other) = (self.kind(), self.kind());
         match self.dice.below(4) {
             0 => self.call(Kind::Text, depth),
-            1 => format!("(repr {})", self.value(one)),
-            2 => format!("(format-args \"{{}} {{}}\" ({} {}))", self.leaf(one), self.value(other)),
+            1 => format!("(format-args \"{{}} {{}}\" ({} {}))", self.leaf(one), self.value(other)),
+            2 => format!("(format-args {} ())", self.expression(Kind::Text, depth)),
             _ => format!("(let $shown {} (format-args \"<{{}}>\" ($shown)))", self.value(one)),
         }
     }
 
-    /// A value, through its text.
-    pub(crate) fn parsed(&mut self, kind: Kind, depth: usize) -> String {
-        let (value, other) = (self.value(kind), self.expression(kind, depth));
+    /// What depends on a text.
+    pub(crate) fn by_text(&mut self, kind: Kind, depth: usize) -> String {
+        let (value, other) = (self.leaf(kind), self.expression(kind, depth));
+        let text = self.expression(Kind::Text, depth);
         match self.dice.below(3) {
-            0 => format!("(parse (repr {value}))"),
-            1 => format!("(if (== (repr {value}) {}) {value} {other})", self.expression(Kind::Text, depth)),
-            _ => {
-                let text = self.expression(Kind::Text, depth);
-                format!("(case {text} ((\"a\" {value}) ({} {other})))", self.fresh("$text"))
-            }
+            0 => format!("(if (== {text} {}) {value} {other})", self.expression(Kind::Text, depth)),
+            1 => format!("(case {text} ((\"a\" {value}) ({} {other})))", self.fresh("$text")),
+            _ => format!("(let {} {text} {value})", self.text()),
         }
     }
 

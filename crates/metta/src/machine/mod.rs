@@ -24,6 +24,7 @@ mod facts;
 mod forget;
 mod fuel;
 mod garbage;
+mod held;
 mod lists;
 mod minimal;
 mod native;

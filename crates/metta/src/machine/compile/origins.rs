@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use crate::machine::code::{Maybe, Origin, Slot};
-use crate::machine::types::Formal;
+use crate::machine::types::{Formal, HeadKind};
 use space::{Atom, variables};
 
 /// What is known of the arguments of a call when its code is written.
@@ -24,11 +24,15 @@ impl Compiler<'_, '_> {
     ) -> CallOrigin {
         let mut first = None;
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
-            if matches!(formal, Formal::Raw | Formal::Expression) || self.is_same(argument) {
+            let is_raw = matches!(argument, Atom::Variable(variable) if self.raw.contains(variable));
+            if matches!(formal, Formal::Raw | Formal::Expression) || !is_raw && self.is_same(argument) {
                 continue;
             }
-            let Some(head) = argument.head().and_then(|head| self.run.m.values.constant_leaf(head)) else {
-                return CallOrigin::Other;
+            let head = match argument.head() {
+                None if is_raw => None,
+                Some(Atom::Symbol(name)) => Some(self.run.m.values.symbol(name)),
+                Some(Atom::Grounded(_)) => None,
+                _ => return CallOrigin::Other,
             };
             first = first.or(Some((index, head)));
         }
@@ -44,6 +48,18 @@ impl Compiler<'_, '_> {
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
         CallOrigin::Maybe(Maybe { index, head, template })
+    }
+
+    /// Notes which variables of a head may hold what is not evaluated.
+    pub(super) fn note_raw(&mut self, arguments: &[Atom]) {
+        let head = self.run.m.code.functions[self.function as usize].head;
+        let formals = match self.run.head_kind(head, arguments.len()) {
+            HeadKind::Typed(signature) => signature.formals,
+            HeadKind::Raw { .. } => vec![Formal::Raw; arguments.len()],
+            _ => Vec::new(),
+        };
+        let raw = formals.iter().zip(arguments).filter(|(formal, _)| !matches!(formal, Formal::Typed(_)));
+        self.raw = raw.flat_map(|(_, argument)| variables(argument)).collect();
     }
 
     /// Notes that of the call that was just written.
