@@ -327,9 +327,22 @@ impl Running<'_> {
 
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
-        let is_same = self.how_children_came(length)? == UNCHANGED;
         let call = self.tuple_of(length)?;
         self.m.note_normal(call);
+        self.give_as_it_came(call, length)
+    }
+
+    /// The same of a call of a typed function: what is noted has arguments of its types.
+    pub(super) fn give_typed(&mut self, length: usize) -> Result<(), Halt> {
+        let call = self.tuple_of(length)?;
+        if self.is_well_made(call) {
+            self.m.note_normal(call);
+        }
+        self.give_as_it_came(call, length)
+    }
+
+    fn give_as_it_came(&mut self, call: Ref, length: usize) -> Result<(), Halt> {
+        let is_same = self.how_children_came(length)? == UNCHANGED;
         let value = if is_same { self.m.evaluated(call) } else { call };
         self.give(value)
     }

@@ -272,7 +272,7 @@ impl Running<'_> {
         let head = self.m.slot(CHILDREN);
         let function = self.m.code.function(head, (length - 1) as Slot, type_id as TypeId);
         if self.is_constructor(function)? {
-            return self.give_tuple(length);
+            return self.give_typed(length);
         }
         let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
         self.m.pc = self.how_children_came(length)?;

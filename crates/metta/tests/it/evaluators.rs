@@ -215,3 +215,21 @@ fn a_table_of_an_open_type_has_each_answer_once() {
         "[()]",
     )]);
 }
+
+#[test]
+fn a_call_that_its_table_answers_with_is_evaluated_again() {
+    check_both(&[(
+        "(= (f 3) green) !(pragma! table f) !(let $b (f 1) ((add-atom &self (= (f $n) new)) $b))",
+        "[(() new)]",
+    )]);
+}
+
+#[test]
+fn types_inside_of_data_are_looked_at_where_its_arguments_had_no_code() {
+    check_both(&[(
+        "(: Cons (-> Number (List Number) (List Number))) (: g (-> Nat Atom))
+         (= (f (Cons $y $n) $c) (f $n (Cons $y $c)))
+         !(f (Cons double (Cons 2 Nil)) (g Z))",
+        "[(Error (Cons double (g Z)) (BadArgType 2 (List Number) Atom))]",
+    )]);
+}
