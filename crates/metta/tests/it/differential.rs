@@ -6,11 +6,15 @@
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
 use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: u64 = 20_000;
 /// Tables of calls that grow take ever more.
 const HEAP_BYTES_MAX: usize = 64 << 20;
+/// A program that calls itself with ever larger values makes few steps, each of them long.
+const TIME_MAX: Duration = Duration::from_secs(20);
 /// How long programs are.
 const SIZE: usize = 4;
 
@@ -58,7 +62,15 @@ fn line_by_line(text: &str) -> generate::Ran {
 fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
     move |text| {
         let limits = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max: Some(HEAP_BYTES_MAX), ..Limits::default() };
+        let interrupt = limits.interrupt.clone();
+        let (ended, watched) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || match watched.recv_timeout(TIME_MAX) {
+            Err(mpsc::RecvTimeoutError::Timeout) => interrupt.time_is_up(),
+            _ => {}
+        });
         let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
+        drop(ended);
+        watch.join().expect("waiting does not fail");
         printed(&ran.lines, &ran.end)
     }
 }

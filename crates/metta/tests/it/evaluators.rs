@@ -233,3 +233,20 @@ fn types_inside_of_data_are_looked_at_where_its_arguments_had_no_code() {
         "[(Error (Cons double (g Z)) (BadArgType 2 (List Number) Atom))]",
     )]);
 }
+
+#[test]
+fn a_subject_that_is_empty_is_compared_with_itself() {
+    check_both(&[
+        ("!(case (empty) (($d (== $d $d))))", "[True]"),
+        ("(= (f $y) (case (empty) (($d (== $d $d))))) !(f 1)", "[True]"),
+        ("(= (f $x (S Z)) $x) (= (S Z) two) (= (h $z $y) (== (f $z $y) $y)) !(h (S Z) $y)", "[False]"),
+    ]);
+}
+
+#[test]
+fn a_list_of_results_is_data_whatever_stands_first_in_it() {
+    check_both(&[
+        ("!(collapse (superpose (function ())))", "[(function ())]"),
+        ("(= (f) (superpose (function ()))) (= (g) (f)) !(collapse (g))", "[(function ())]"),
+    ]);
+}

@@ -174,6 +174,19 @@ impl Compiler<'_, '_> {
         dst
     }
 
+    /// The slot of an argument of a comparison: one that is `Empty` or an error as it stands is passed on.
+    pub(super) fn compared(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
+        if let Atom::Variable(variable) = atom {
+            let slot = self.slot_of(variable);
+            if !self.is_settled(slot, type_id) {
+                let dst = self.slot();
+                self.variable_value(variable, type_id, Dest::Slot(dst), true);
+                return dst;
+            }
+        }
+        self.operand(atom, type_id)
+    }
+
     /// An argument of a typed function: what is an error as it stands is passed on.
     pub(super) fn argument(&mut self, atom: &Atom, type_id: TypeId, dst: Slot) {
         match atom {
