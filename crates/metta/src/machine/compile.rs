@@ -165,7 +165,9 @@ pub(super) struct Compiler<'c, 'r> {
     /// whether they were unbound.
     held: Vec<(Variable, Slot)>,
     /// The variables of the head that may hold what is not evaluated.
-    raw: FxHashSet<Variable>,
+    raw: Option<Vec<Variable>>,
+    /// The arguments in the head, until that was asked.
+    head: Vec<Atom>,
 }
 
 /// Something that is not compiled.
@@ -347,7 +349,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
             contexts: FxHashSet::default(),
             owns: Vec::new(),
             held: Vec::new(),
-            raw: FxHashSet::default(),
+            raw: None,
+            head: Vec::new(),
         }
     }
 
@@ -365,7 +368,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let pc = self.here();
         let first_slot = self.next;
         if !self.is_form {
-            self.note_raw(arguments);
+            (self.raw, self.head) = (None, arguments.to_vec());
         }
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {

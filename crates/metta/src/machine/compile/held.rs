@@ -8,19 +8,23 @@ impl Compiler<'_, '_> {
     /// Notes which of the parts that are evaluated are unbound. Gives what was noted for the expression around it, which is
     /// to be put back behind.
     pub(super) fn hold<'a>(&mut self, parts: impl Iterator<Item = &'a Atom>) -> Vec<(Variable, Slot)> {
-        let (mut held, mut may_bind) = (Vec::new(), false);
+        let (mut held, mut may_bind, mut calls) = (Vec::new(), false, Vec::new());
         for part in parts {
             match part {
-                Atom::Variable(variable) if may_bind => {
+                Atom::Variable(variable) if may_bind || !calls.is_empty() => {
                     let slot = self.slot_of(variable);
-                    if !self.state.facts.contains_key(&slot) {
+                    if self.state.facts.contains_key(&slot) {
+                        continue;
+                    }
+                    may_bind |= calls.drain(..).any(|call| !self.is_same(call));
+                    if may_bind {
                         let dst = self.slot();
                         self.emit(Instruction::Hold { slot, dst });
                         self.mark_live(dst);
                         held.push((variable.clone(), dst));
                     }
                 }
-                Atom::Expression(_) => may_bind |= !self.is_same(part),
+                Atom::Expression(_) if !may_bind => calls.push(part),
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use super::Compiler;
 use crate::machine::code::{Maybe, Origin, Slot};
 use crate::machine::types::{Formal, HeadKind};
-use space::{Atom, variables};
+use space::{Atom, Variable, variables};
 
 /// What is known of the arguments of a call when its code is written.
 #[derive(Clone, Copy)]
@@ -24,8 +24,11 @@ impl Compiler<'_, '_> {
     ) -> CallOrigin {
         let mut first = None;
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
-            let is_raw = matches!(argument, Atom::Variable(variable) if self.raw.contains(variable));
-            if matches!(formal, Formal::Raw | Formal::Expression) || !is_raw && self.is_same(argument) {
+            if matches!(formal, Formal::Raw | Formal::Expression) {
+                continue;
+            }
+            let is_raw = matches!(argument, Atom::Variable(variable) if self.is_raw(variable));
+            if !is_raw && self.is_same(argument) {
                 continue;
             }
             let head = match argument.head() {
@@ -50,8 +53,16 @@ impl Compiler<'_, '_> {
         CallOrigin::Maybe(Maybe { index, head, template })
     }
 
-    /// Notes which variables of a head may hold what is not evaluated.
-    pub(super) fn note_raw(&mut self, arguments: &[Atom]) {
+    /// Whether a variable of the head may hold what is not evaluated.
+    fn is_raw(&mut self, variable: &Variable) -> bool {
+        if self.raw.is_none() {
+            let arguments = std::mem::take(&mut self.head);
+            self.raw = Some(self.raw_variables(&arguments));
+        }
+        self.raw.as_ref().is_some_and(|raw| raw.contains(variable))
+    }
+
+    fn raw_variables(&mut self, arguments: &[Atom]) -> Vec<Variable> {
         let head = self.run.m.code.functions[self.function as usize].head;
         let formals = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Typed(signature) => signature.formals,
@@ -59,7 +70,7 @@ impl Compiler<'_, '_> {
             _ => Vec::new(),
         };
         let raw = formals.iter().zip(arguments).filter(|(formal, _)| !matches!(formal, Formal::Typed(_)));
-        self.raw = raw.flat_map(|(_, argument)| variables(argument)).collect();
+        raw.flat_map(|(_, argument)| variables(argument)).collect()
     }
 
     /// Notes that of the call that was just written.
