@@ -64,9 +64,10 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
         let limits = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max: Some(HEAP_BYTES_MAX), ..Limits::default() };
         let interrupt = limits.interrupt.clone();
         let (ended, watched) = mpsc::channel::<()>();
-        let watch = std::thread::spawn(move || match watched.recv_timeout(TIME_MAX) {
-            Err(mpsc::RecvTimeoutError::Timeout) => interrupt.time_is_up(),
-            _ => {}
+        let watch = std::thread::spawn(move || {
+            if watched.recv_timeout(TIME_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupt.time_is_up();
+            }
         });
         let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
         drop(ended);
