@@ -505,6 +505,10 @@ impl<'a> Listing<'a> {
             Instruction::Native { operation, first, count, site } => {
                 format!("native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
             }
+            Instruction::Hold { slot: value, dst } => format!("hold {} -> {}", slot(value), slot(dst)),
+            Instruction::Held { flag, slot: value, dst } => {
+                format!("held {}, {} -> {}", slot(flag), slot(value), slot(dst))
+            }
             Instruction::Value { slot: value, type_id, site, .. } => {
                 format!("value {}{}{}", slot(value), self.as_type(type_id), self.site(site))
             }

@@ -24,6 +24,7 @@ mod facts;
 mod forget;
 mod fuel;
 mod garbage;
+mod held;
 mod lists;
 mod minimal;
 mod native;
@@ -128,6 +129,8 @@ pub(crate) struct Machine {
     tabling: u32,
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
+    /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
+    ruled: FxHashMap<(Ref, code::Slot), bool>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
     agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     only_types: FxHashMap<Ref, Option<TypeId>>,
@@ -214,6 +217,7 @@ impl Machine {
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
+            ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
             special: FxHashMap::default(),

@@ -243,6 +243,14 @@ impl Running<'_> {
                 self.m.put(dst, value)
             }
             Instruction::Evaluate { slot, type_id, site, begun } => self.evaluate_at(slot, type_id, site, begun),
+            Instruction::Hold { slot, dst } => {
+                self.hold(slot, dst);
+                Ok(())
+            }
+            Instruction::Held { flag, slot, dst } => {
+                self.held(flag, slot, dst);
+                Ok(())
+            }
             Instruction::TailEvaluate { slot, type_id } => {
                 let value = self.m.slot(slot);
                 self.evaluate_here(value, type_id)

@@ -305,7 +305,12 @@ impl Running<'_> {
         if known.version == self.m.version {
             return !matches!(known.kind, super::code::Kind::Constructor);
         }
-        self.rules_of(head, count).is_none_or(|rules| !rules.is_empty())
+        if let Some(&known) = self.m.ruled.get(&(head, count)) {
+            return known;
+        }
+        let has_rules = self.rules_of(head, count).is_none_or(|rules| !rules.is_empty());
+        self.m.ruled.insert((head, count), has_rules);
+        has_rules
     }
 
     /// Whether an expression with this value as its head is a tuple.
@@ -373,6 +378,7 @@ impl Machine {
     /// Rules have changed; or types, too.
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.version += 1;
+        self.ruled.clear();
         if self.note == EVALUATED_OPEN - 1 {
             self.values.heap.clear_notes();
             self.note = 0;
