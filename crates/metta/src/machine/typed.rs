@@ -201,7 +201,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.only_types.get(&symbol) {
             return known;
         }
-        let atom = self.m.leaf_atom(symbol);
+        let atom = self.m.values.leaf_atom(symbol);
         let found = crate::types::types_of(&self.space, &atom, &mut self.runner.variables);
         let only = match found.as_slice() {
             [only] if only.is_valid() && only.atom.is_ground() && !only.is_function() => {

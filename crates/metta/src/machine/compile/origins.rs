@@ -47,7 +47,7 @@ impl Compiler<'_, '_> {
             return CallOrigin::Other;
         }
         let head_of_call = self.run.m.code.functions[function as usize].head;
-        let name = self.run.m.leaf_atom(head_of_call);
+        let name = self.run.m.values.leaf_atom(head_of_call);
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
         CallOrigin::Maybe(Maybe { index, head, template })
