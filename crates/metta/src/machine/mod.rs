@@ -179,17 +179,7 @@ impl Machine {
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
         let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
-        let trying = Trying {
-            group: 0,
-            list: 0,
-            next: run::NONE,
-            trail: 0,
-            heap,
-            foreign: 0,
-            from: 0,
-            place: 0,
-            matched: false,
-        };
+        let trying = Trying::nothing(heap);
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
         Self {
             values,

@@ -33,6 +33,13 @@ pub(super) struct Trying {
     pub(super) matched: bool,
 }
 
+impl Trying {
+    /// Before the first call.
+    pub(super) fn nothing(heap: Mark) -> Self {
+        Self { group: 0, list: 0, next: NONE, trail: 0, heap, foreign: 0, from: 0, place: 0, matched: false }
+    }
+}
+
 /// No candidate is left.
 pub(super) const NONE: u32 = u32::MAX;
 

@@ -31,7 +31,7 @@ pub(crate) fn cost(text: &str) -> Cost {
     let first = timed(&mut || bytes_max = allocation_counter::measure(|| ran = Some(run())).bytes_max);
     let further = [(); 2].map(|()| timed(&mut || drop(run())));
     let time = further.into_iter().fold(first, Duration::min);
-    Cost { ran: ran.expect("the program was run"), bytes_max: bytes_max as u64, time }
+    Cost { ran: ran.expect("the program was run"), bytes_max, time }
 }
 
 /// Asserts that a program that does five times the work takes five times the steps, and not much more time. The time
