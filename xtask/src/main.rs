@@ -19,6 +19,7 @@ mod conformance;
 mod differential;
 mod process;
 mod repository;
+mod sanitize;
 mod test;
 mod tidy;
 mod wordnet;
@@ -46,7 +47,8 @@ pub(crate) struct Task {
     run: fn(&Arguments) -> Result<Outcome, String>,
 }
 
-const TASKS: &[Task] = &[test::TASK, tidy::TASK, conformance::TASK, differential::TASK, wordnet::TASK, bench::TASK];
+const TASKS: &[Task] =
+    &[test::TASK, tidy::TASK, conformance::TASK, differential::TASK, sanitize::TASK, wordnet::TASK, bench::TASK];
 
 /// The exit status of a call that names an unknown task or flag.
 const USAGE: u8 = 2;

@@ -283,3 +283,27 @@ impl Content {
         Ok(self.roots.iter().map(|root| moved(*root)).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_cannot_be_addressed_stay_frozen() -> Result<(), Unfrozen> {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut far) = (heap.open(), other.open());
+        let numbers =
+            (0..=3 * CHUNK_CELLS).map(|_| heap.number(&mut region, 0, 7)).collect::<Result<Vec<Ref>, Full>>()?;
+        let frozen = heap.freeze(&region, &numbers, Bound::Kept, |met| met)?;
+        for (limit, is_there) in [(3, false), (4, true)] {
+            other.chunks.number_limit = limit;
+            let thawed = frozen.thaw(&mut other, &mut far, |met| met);
+            let refused = thawed.map(drop).map_err(|full| full.limit());
+            assert_eq!(refused, if is_there { Ok(()) } else { Err(Limit::NumberAddresses) });
+            assert_eq!(other.chunks.live_count(), if is_there { 4 } else { 0 });
+        }
+        heap.close(region);
+        other.close(far);
+        Ok(())
+    }
+}

@@ -77,6 +77,11 @@ mod stray;
 mod tether;
 mod transmigrate;
 
+/// The programs of the page for users, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/region.md")]
+mod page {}
+
 pub use arena::{Arena, ArenaFull, ArenaMark, ArenaStatistics, NotHere, Scope};
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};

@@ -5,12 +5,14 @@
 //!
 //! A region in the table lives while it is open, or retained, or tethered:
 //!
-//! 1. It is opened, perhaps within another one, its *parent*, which cannot be closed before it.
+//! 1. It is opened, perhaps within another one, its *parent*, which cannot be closed before it, and which it retains: what is
+//!    in it may refer to what is in the parent.
 //! 2. It is retained by its owner or by another region ([`Regions::refer`]), and released; it is tethered while it is read.
 //! 3. It is closed, or leaves with its result for another region ([`Regions::leave`]). If nothing retains or tethers it, it is
 //!    freed at once, and otherwise by the last release. Whatever it retained is released then.
 //!
-//! Regions that retain each other in a ring are freed with the table.
+//! Regions that retain each other in a ring are freed with the table. One that leaves for another region than its parent takes
+//! along that it retains the parent; for a region further out, that would be a ring: let it leave level by level.
 //!
 //! All operations but [`Regions::leave`] and [`Regions::check`] are O(1), freeing counted where it was caused. The rules are
 //! those of the RC-G runtime of Omnilisp, where an operation too many went unnoticed: here it is an error.
@@ -186,10 +188,13 @@ impl Regions {
         self.add(None)
     }
 
-    /// A new region within another one, which cannot be closed before it.
+    /// A new region within another one, which cannot be closed before it and lives as long as it does.
     pub fn open_within(&mut self, parent: RegionHandle) -> Result<RegionHandle, HandleError> {
-        self.opened(parent)?;
+        if self.opened(parent)?.external == u32::MAX {
+            return Err(HandleError::TooMany);
+        }
         let child = self.add(Some(parent))?;
+        self.refer(child, parent)?;
         self.kept_mut(parent)?.children += 1;
         Ok(child)
     }
@@ -372,8 +377,7 @@ impl Regions {
         }
         while let Some(at) = outer {
             let Ok(kept) = self.kept(at) else { break };
-            // A parent that was closed may be freed first.
-            if (at == handle || kept.is_open) && self.heap.holds(&kept.region, reference) {
+            if self.heap.holds(&kept.region, reference) {
                 return Ok(());
             }
             outer = kept.parent;
@@ -414,7 +418,7 @@ impl Regions {
         self.check(handle, value)
     }
 
-    /// Closes a region by [joining](Heap::splice) it to another one, which is open. StillOpen while it is retained or tethered.
+    /// Closes a region by [joining](Heap::splice) it to another one, which is open. Refused while it is retained or tethered.
     pub fn splice(&mut self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         self.may_leave(from, to)?;
         let kept = self.kept(from)?;
@@ -481,8 +485,13 @@ impl Regions {
                 Err(full.into())
             }
             Ok(moved) => {
-                let mut refers = std::mem::take(&mut self.kept_mut(from)?.refers);
-                self.kept_mut(to)?.refers.append(&mut refers);
+                let (to_itself, mut others): (Vec<RegionHandle>, Vec<RegionHandle>) =
+                    std::mem::take(&mut self.kept_mut(from)?.refers).into_iter().partition(|other| *other == to);
+                let target = self.kept_mut(to)?;
+                target.refers.append(&mut others);
+                // A region that retained itself would never be freed.
+                let count = to_itself.len() as u32;
+                (target.external, target.referred) = (target.external - count, target.referred - count);
                 self.closed(from);
                 Ok(moved)
             }

@@ -249,3 +249,26 @@ impl Near {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_cannot_be_addressed_stay_where_they_are() -> Result<(), Full> {
+        let (mut heap, mut other) = (Heap::new(), Heap::new());
+        let (mut region, mut far) = (heap.open(), other.open());
+        for _ in 0..=3 * CHUNK_CELLS {
+            heap.number(&mut region, 0, 7)?;
+        }
+        for (limit, is_there) in [(3, false), (4, true)] {
+            other.chunks.number_limit = limit;
+            let moved = heap.relocate_to(&mut [], &region, &mut other, &mut far, |met| met);
+            assert_eq!(moved.map_err(|full| full.limit()).is_ok(), is_there);
+            assert_eq!(other.chunks.live_count(), if is_there { 4 } else { 0 });
+        }
+        heap.close(region);
+        other.close(far);
+        Ok(())
+    }
+}

@@ -42,7 +42,7 @@ impl Heap {
     /// Marks of the other region stay good: to rewind to one of them gives back what was joined since as well. Marks of the
     /// closed region mean nothing from now on, and its limit is forgotten.
     ///
-    /// StillOpen only if the other region has a [limit](Region::set_limit) and would hold more than that.
+    /// [`StillOpen`] only if the other region has a [limit](Region::set_limit) and would hold more than that.
     ///
     /// ```
     /// use region::{Heap, Ref, tag};

@@ -90,7 +90,7 @@ impl Heap {
     ///
     /// O(1), but for the attempt to copy: about a sixteenth of what the region holds, and nothing of regions below 2 KiB.
     ///
-    /// StillOpen only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
+    /// [`StillOpen`] only if the other region has a [limit](Region::set_limit) and would hold more than that by either way; both
     /// regions are as they were.
     ///
     /// ```

@@ -540,4 +540,17 @@ mod tests {
         assert_eq!(word.start(u32::MAX).map_err(|failed| failed.refused), Err(Refused::Closed));
         assert_eq!(word.start(0).map_err(|failed| failed.refused), Err(Refused::Stale));
     }
+
+    /// What is one too many is refused, and has gone again; the message says how many there may be.
+    #[test]
+    fn counts_do_not_wrap() {
+        let word = Word::new();
+        let generation = word.open();
+        word.fill();
+        assert_eq!((word.start(generation), word.count()), (Ok(()), 536_870_911));
+        let refused = word.start(generation).map_err(|failed| failed.refused);
+        assert_eq!((refused, word.count()), (Err(Refused::TooMany), 536_870_911));
+        assert!(Refused::TooMany.to_string().contains("536870911"));
+        assert_eq!((word.end(), word.start(generation)), (Then::Nothing, Ok(())));
+    }
 }

@@ -173,6 +173,12 @@ impl Word {
     pub(crate) fn use_up(&self) {
         self.0.store(u64::from(u32::MAX) << GENERATION_SHIFT | CLOSED | CLAIMED, Ordering::Relaxed);
     }
+
+    /// Counts all readers that may stay but one, for tests.
+    #[cfg(test)]
+    pub(crate) fn fill(&self) {
+        self.0.fetch_add(COUNT_MAX - 1 - (self.0.load(Ordering::Relaxed) & COUNT), Ordering::Relaxed);
+    }
 }
 
 fn generation(word: u64) -> u32 {

@@ -53,6 +53,21 @@ fn every_alignment_up_to_a_chunk_and_beyond() {
     }
 }
 
+/// A chunk that was kept is used again for what just fits into it, wherever it lies among the others.
+#[test]
+fn a_kept_chunk_is_filled_to_its_last_byte() {
+    let mut arena = Arena::new();
+    for size in [400, 900, 1_900] {
+        arena.alloc_slice_fill_with(size, |_| 1_u8);
+    }
+    let before = arena.statistics();
+    assert_eq!((before.chunks, before.bytes_held), (3, 512 + 1_024 + 2_048));
+    arena.reset();
+    arena.alloc(1_u8);
+    arena.alloc_slice_fill_with(2_048 - 48, |_| 1_u8);
+    assert_eq!((arena.statistics().chunks, arena.statistics().bytes_held), (3, before.bytes_held));
+}
+
 /// Users of another arena asked for this: a reset kept only the largest chunk.
 #[test]
 fn a_reset_keeps_all_chunks() {
@@ -248,7 +263,7 @@ fn a_thread_keeps_chunks_up_to_its_limit() {
     .expect("no panic");
 }
 
-/// The pool of a thread was lost when it ended. Here threads keep a megabyte each, which together the process would not hide.
+/// D18: the pool of a thread was lost when it ended. Here threads keep a megabyte each, which together the process would not hide.
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_return_their_memory() {

@@ -1,7 +1,29 @@
-//! One test for each known defect of an earlier region memory, as far as regions and copies go.
+//! One test for each known defect of an earlier region memory: here, where it is about regions and copies.
 //!
 //! That memory began each region in a buffer of its own; what lay there was forgotten when a region was copied, moved or
 //! freed. It also found copied objects by a search along all of them, and copied only some kinds.
+//!
+//! | defect | what it was | tests |
+//! |---|---|---|
+//! | D1 | a splice was never one: it was for regions of one chunk | `defects::splice_moves_any_number_of_chunks` |
+//! | D2 | after a splice, objects stayed in the buffer of the source | `defects::splice_leaves_nothing_behind` |
+//! | D3 | a graph that lay in the buffer was not moved at all | `defects::tiny_region_escapes` |
+//! | D4 | what was shared there was copied twice | `defects::sharing_survives_first_chunk` |
+//! | D5 | arrays and dictionaries were copied without content | `defects::every_kind_is_copied_deep`, `objects::arrays_and_maps_are_copied_deep`, `leaving::objects_leave_whole`, `ways::maps_leave_for_a_region_of_their_heap_by_each_way`, `ways::maps_leave_for_another_heap_by_each_way` |
+//! | D6 | a shared graph took quadratic time | `defects::copy_is_linear_in_shared_dag`, `leaving::leaving_is_linear_in_shared_dag`, `objects::copies_of_objects_are_linear` |
+//! | D7 | a region closed twice was in the pool twice | `defects::double_exit_is_an_error`, `nested::a_table_does_what_its_model_does`; as a value it does not compile, see `Region` |
+//! | D8 | a tether that met a close: both destroyed | `models::tether_and_close_destroy_once`, `tethers::tether_and_close_race_destroys_once` |
+//! | D9 | a suite of benchmarks crashed | `bench::every_bench_runs_small` |
+//! | D10 | a tree made as a whole was none | `objects::batch_equals_one_by_one`, `object_models::batches_equal_one_by_one` |
+//! | D11 | a list made as a whole had one element | the same |
+//! | D12 | a ring was copied to a line into its source | `defects::ring_copy_is_a_ring` |
+//! | D13 | strings ended at their first zero | `objects::strings_keep_nul` |
+//! | D14 | a tethered region was spliced | `defects::splice_refused_while_tethered` |
+//! | D15 | a tether that ended on another thread left one that was none | `tethers::guard_ends_anywhere`, `tethers::tethers_of_a_thread_are_of_one_region`; one that may not go does not compile, see `LocalTether` |
+//! | D16 | a release too many went unnoticed, and the region was lost | `defects::release_needs_retain`, `tethers::release_needs_retain` |
+//! | D17 | numbers of regions repeated | `defects::ids_do_not_wrap`, `handles::handles_do_not_wrap` |
+//! | D18 | what a thread kept was lost with it | `defects::threads_return_their_memory`, `arena::threads_return_their_memory` |
+//! | D19 | nothing kept a reference to a temporary out of what lives longer | `defects::foreign_reference_is_refused`, `defects::foreign_reference_is_found`, `tethers::foreign_reference_is_refused`, `nested::a_parent_lives_as_long_as_what_was_within_it` |
 
 use region::{Bound, Fate, Full, HandleError, Heap, Mark, Ref, Region, Regions, Way, pool, tag};
 
@@ -11,6 +33,34 @@ use crate::leaving::{interleaved, values};
 
 type Any = Result<(), Box<dyn std::error::Error>>;
 type Handled = Result<(), HandleError>;
+
+/// The table above names tests that there are, for each defect.
+#[test]
+fn every_defect_has_its_test() {
+    let files = [
+        ("arena", include_str!("arena.rs")),
+        ("bench", include_str!("../../../../bench/src/region/mod.rs")),
+        ("defects", include_str!("defects.rs")),
+        ("handles", include_str!("handles.rs")),
+        ("leaving", include_str!("leaving.rs")),
+        ("models", include_str!("models.rs")),
+        ("nested", include_str!("nested.rs")),
+        ("object_models", include_str!("object_models.rs")),
+        ("objects", include_str!("objects.rs")),
+        ("tethers", include_str!("tethers.rs")),
+        ("ways", include_str!("ways.rs")),
+    ];
+    let rows: Vec<&str> = files[2].1.lines().filter(|line| line.starts_with("//! | D")).collect();
+    for (number, row) in (1..=19).zip(&rows) {
+        assert!(row.starts_with(&format!("//! | D{number} |")), "{row}");
+        for name in row.split('`').filter(|name| name.contains("::")) {
+            let (file, test) = name.split_once("::").expect("a file and a test");
+            let (_, text) = files.iter().find(|(name, _)| *name == file).expect("a file of tests");
+            assert!(text.contains(&format!("fn {test}(")), "{name}");
+        }
+    }
+    assert_eq!(rows.len(), 19);
+}
 
 /// Copies what a root leads to into a fresh region and closes the old one.
 pub(crate) fn escape(heap: &mut Heap, from: Region, root: Ref) -> Result<(Region, Ref), Full> {
@@ -34,7 +84,7 @@ pub(crate) fn overwrite(heap: &mut Heap) -> Result<Region, Full> {
     Ok(region)
 }
 
-/// A graph that lay in the first bytes of its region stayed there.
+/// D3: a graph that lay in the first bytes of its region stayed there.
 #[test]
 fn tiny_region_escapes() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -58,7 +108,7 @@ fn tiny_region_escapes() -> Result<(), Full> {
     Ok(())
 }
 
-/// What was shared in the first bytes of a region was copied twice.
+/// D4: what was shared in the first bytes of a region was copied twice.
 #[test]
 fn sharing_survives_first_chunk() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -73,7 +123,7 @@ fn sharing_survives_first_chunk() -> Result<(), Full> {
     Ok(())
 }
 
-/// Arrays and dictionaries were copied without their content.
+/// D5: arrays and dictionaries were copied without their content.
 #[test]
 fn every_kind_is_copied_deep() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -101,7 +151,7 @@ fn every_kind_is_copied_deep() -> Result<(), Full> {
     Ok(())
 }
 
-/// A shared graph took time in the square of its size, or in the number of its paths. Cells are counted, not time.
+/// D6: a shared graph took time in the square of its size, or in the number of its paths. Cells are counted, not time.
 #[test]
 fn copy_is_linear_in_shared_dag() -> Result<(), Full> {
     for depth in [1_000, 3_000, 27_000] {
@@ -124,7 +174,7 @@ fn copy_is_linear_in_shared_dag() -> Result<(), Full> {
     Ok(())
 }
 
-/// A ring was copied to a line that led back into the source. Here once through a child that was replaced, and once through a
+/// D12: a ring was copied to a line that led back into the source. Here once through a child that was replaced, and once through a
 /// variable.
 #[test]
 fn ring_copy_is_a_ring() -> Result<(), Full> {
@@ -155,7 +205,7 @@ fn ring_copy_is_a_ring() -> Result<(), Full> {
     Ok(())
 }
 
-/// The numbers of regions repeated after 65,536 of them. Ours have none: what lies in which region is known by chunks.
+/// D17: the numbers of regions repeated after 65,536 of them. Ours have none: what lies in which region is known by chunks.
 #[test]
 fn ids_do_not_wrap() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -176,7 +226,7 @@ fn ids_do_not_wrap() -> Result<(), Full> {
     Ok(())
 }
 
-/// Nothing told that a region was freed while another one referred to it.
+/// D19: nothing told that a region was freed while another one referred to it.
 #[test]
 fn foreign_reference_is_found() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -203,7 +253,7 @@ fn foreign_reference_is_found() -> Result<(), Full> {
     Ok(())
 }
 
-/// A splice asks for no memory and moves no cell, and what follows it is as it was, whatever the size.
+/// D1: a splice asks for no memory and moves no cell, and what follows it is as it was, whatever the size.
 #[test]
 fn splice_moves_any_number_of_chunks() -> Any {
     for cells in [2, 10, 128, 2_000, 1_000_000] {
@@ -231,7 +281,7 @@ fn splice_moves_any_number_of_chunks() -> Any {
     Ok(())
 }
 
-/// A region that was joined keeps nothing: closing the other one gives everything back, and a small region, too.
+/// D2: a region that was joined keeps nothing: closing the other one gives everything back, and a small region, too.
 #[test]
 fn splice_leaves_nothing_behind() -> Any {
     for cells in [2, 1_000] {
@@ -253,7 +303,7 @@ fn splice_leaves_nothing_behind() -> Any {
     Ok(())
 }
 
-/// A region that was closed twice was in the pool twice, and two owners got the same one.
+/// D7: a region that was closed twice was in the pool twice, and two owners got the same one.
 #[test]
 fn double_exit_is_an_error() -> Handled {
     let mut regions = Regions::new(Heap::new());
@@ -269,7 +319,7 @@ fn double_exit_is_an_error() -> Handled {
     Ok(())
 }
 
-/// A release too many made a count negative, and the region was never freed.
+/// D16: a release too many made a count negative, and the region was never freed.
 #[test]
 fn release_needs_retain() -> Handled {
     let mut regions = Regions::new(Heap::new());
@@ -285,7 +335,7 @@ fn release_needs_retain() -> Handled {
     Ok(())
 }
 
-/// The chunk of a tethered region was moved away under its readers.
+/// D14: the chunk of a tethered region was moved away under its readers.
 #[test]
 fn splice_refused_while_tethered() -> Handled {
     let mut regions = Regions::new(Heap::new());
@@ -307,7 +357,7 @@ fn splice_refused_while_tethered() -> Handled {
     Ok(())
 }
 
-/// Nothing kept a reference to a temporary out of a region that lived longer.
+/// D19: nothing kept a reference to a temporary out of a region that lived longer.
 #[test]
 fn foreign_reference_is_refused() -> Handled {
     let mut regions = Regions::new(Heap::new());
@@ -336,7 +386,7 @@ fn foreign_reference_is_refused() -> Handled {
     Ok(())
 }
 
-/// The memory of a thread's regions was lost when the thread ended. What its pool has is given back.
+/// D18: the memory of a thread's regions was lost when the thread ended. What its pool has is given back.
 #[test]
 fn threads_return_their_memory() {
     let thread = std::thread::spawn(|| {

@@ -21,7 +21,7 @@ pub(crate) fn list(regions: &mut Regions, handle: RegionHandle, cells: u32) -> R
     Ok(list)
 }
 
-/// Numbers of regions repeated after 65,536. A slot is given up before its generations repeat.
+/// D17: numbers of regions repeated after 65,536. A slot is given up before its generations repeat.
 #[test]
 fn handles_do_not_wrap() -> Result<()> {
     let mut regions = regions();

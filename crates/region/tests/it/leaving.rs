@@ -190,7 +190,7 @@ fn a_million_levels_leave() -> Result<()> {
     Ok(())
 }
 
-/// A shared graph of any depth goes to another heap in as many cells as it has.
+/// D6: a shared graph of any depth goes to another heap in as many cells as it has.
 #[test]
 fn leaving_is_linear_in_shared_dag() -> Result<()> {
     for depth in [1_000, 27_000, 1_000_000] {
@@ -308,7 +308,7 @@ fn a_splice_beyond_the_limit_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Strings, arrays and maps leave whole, by every way: what a map knew by where a key lay, it knows there.
+/// D5: Strings, arrays and maps leave whole, by every way: what a map knew by where a key lay, it knows there.
 #[test]
 fn objects_leave_whole() -> Result<()> {
     for way in 0..5 {

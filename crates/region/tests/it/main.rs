@@ -9,6 +9,7 @@
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 //! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
 //! 9. [`arena`] keeps values of any type.
+//! 10. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -19,8 +20,11 @@ mod leaving;
 mod limits;
 mod model;
 mod models;
+mod nested;
 mod object_models;
 mod objects;
+mod requests;
 mod shapes;
 mod sizes;
 mod tethers;
+mod ways;

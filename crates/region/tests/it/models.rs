@@ -117,7 +117,7 @@ fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// A close that met a tether left both parties with the region.
+/// D8: a close that met a tether left both parties with the region.
 #[test]
 fn tether_and_close_destroy_once() {
     explore(3, || {

@@ -240,7 +240,7 @@ proptest! {
         heap.close(region);
     }
 
-    /// What is made as a whole is what is made one by one, at every place of a chunk and up to every limit.
+    /// D10, D11: what is made as a whole is what is made one by one, at every place of a chunk and up to every limit.
     #[test]
     fn batches_equal_one_by_one(
         ahead in 0..64_usize, limit in 1..40_usize, length in 0..400_u32, room in any::<bool>(),

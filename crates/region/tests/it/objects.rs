@@ -68,7 +68,7 @@ fn copy(heap: &mut Heap, from: &Region, to: &mut Region, root: Ref) -> Result<Re
     Ok(copy)
 }
 
-/// An earlier region memory took the first zero of a string for its end.
+/// D13: an earlier region memory took the first zero of a string for its end.
 #[test]
 fn strings_keep_nul() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -220,7 +220,7 @@ fn scattered(free: usize) -> Result<(Heap, Region), Full> {
     Ok((heap, keeper))
 }
 
-/// A list made as a whole had one element, and a tree one node.
+/// D10, D11: a list made as a whole had one element, and a tree one node.
 #[test]
 fn batch_equals_one_by_one() -> Result<(), Full> {
     for free in [None, Some(400)] {
@@ -285,7 +285,7 @@ fn batch_equals_one_by_one() -> Result<(), Full> {
     Ok(())
 }
 
-/// Arrays and dictionaries were copied without their content.
+/// D5: arrays and dictionaries were copied without their content.
 #[test]
 fn arrays_and_maps_are_copied_deep() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -580,7 +580,7 @@ fn maps_are_indexed_anew() -> Result<(), Full> {
     Ok(())
 }
 
-/// Each cell is copied once, and nothing else is touched: cells are counted, not time.
+/// D6: Each cell is copied once, and nothing else is touched: cells are counted, not time.
 #[test]
 fn copies_of_objects_are_linear() -> Result<(), Full> {
     for length in [10, 100, 1_000, 10_000, 100_000] {

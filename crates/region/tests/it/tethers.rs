@@ -1,5 +1,6 @@
 //! Frozen regions and their tethers, on one thread and on many.
 
+use std::collections::HashSet;
 use std::sync::Barrier;
 use std::thread;
 
@@ -192,7 +193,7 @@ fn foreign_immediates_are_translated_both_ways() -> Result<(), Unfrozen> {
     Ok(())
 }
 
-/// A container was left with a pointer to what had been freed.
+/// D19: a container was left with a pointer to what had been freed.
 #[test]
 fn foreign_reference_is_refused() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -279,7 +280,7 @@ fn handles_are_numbers_to_other_languages() {
     }
 }
 
-/// A tether that was started on one thread and ended on another left the first thread with one that was none.
+/// D15: a tether that was started on one thread and ended on another left the first thread with one that was none.
 #[test]
 fn guard_ends_anywhere() {
     let frozen = frozen_list(10);
@@ -296,7 +297,7 @@ fn guard_ends_anywhere() {
     check_list(&tether, tether.roots()[0], 10);
 }
 
-/// A thread that had a tether did not count the next one in the place of what was recycled.
+/// D15: a thread that had a tether did not count the next one in the place of what was recycled.
 #[test]
 fn tethers_of_a_thread_are_of_one_region() {
     // More regions than a thread counts by itself.
@@ -362,7 +363,7 @@ fn what_a_reader_reads_is_put_off() {
     region::reclaim();
 }
 
-/// A count that was taken away without having been added never came to 0 again. A tether in Rust ends once, by its nature; one
+/// D16: a count that was taken away without having been added never came to 0 again. A tether in Rust ends once, by its nature; one
 /// that goes by a number is found or not.
 #[test]
 fn release_needs_retain() {
@@ -396,12 +397,19 @@ fn holds_go_where_they_may() {
     assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<Handle>()), (16, 16, 16));
 }
 
+/// What was closed and read by nobody is given back, place and all: other tests freeze meanwhile, but not that much.
+#[test]
+fn places_are_used_again() {
+    let places: HashSet<u64> = (0..3_000).map(|_| frozen_list(1).handle().bits() >> 32).collect();
+    assert!(places.len() < 1_000, "{}", places.len());
+}
+
 /// How many rounds a test of threads against each other runs: few, or as many as the environment says.
 fn rounds() -> u32 {
     std::env::var("MNEMON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000)
 }
 
-/// In 300,000 rounds of a tether against a close, two threads got the same region from their pools 30 times.
+/// D8: In 300,000 rounds of a tether against a close, two threads got the same region from their pools 30 times.
 #[test]
 fn tether_and_close_race_destroys_once() {
     let (start, end) = (Barrier::new(3), Barrier::new(3));
