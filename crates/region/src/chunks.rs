@@ -21,6 +21,8 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod one;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
@@ -214,21 +216,14 @@ impl Chunks {
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
-    ///
-    /// A short region is one such call, and a long one makes it for every chunk: the common case goes straight through.
-    #[inline(always)]
     pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
-        let chunk = self.free;
-        if cells > CHUNK_CELLS || chunk == NONE || self.live_count() >= self.limit {
-            return self.extend_by_run(lane, kind, cells);
-        }
-        self.unlink(NONE, chunk, 1);
-        Ok(self.append(lane, kind, &Run { start: chunk, count: 1 }, cells))
-    }
-
-    #[inline(never)]
-    fn extend_by_run(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
-        let run = self.run(lane, cells)?;
+        let run = match self.free {
+            first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
+                self.unlink(NONE, first, 1);
+                Run { start: first, count: 1 }
+            }
+            _ => self.run(lane, cells)?,
+        };
         Ok(self.append(lane, kind, &run, cells))
     }
 
