@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
+use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::{Lane, Place};
 
 /// What was taken.
@@ -45,6 +46,32 @@ impl Chunks {
         self.credit += STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
         Some(Taken { at, settled })
+    }
+}
+
+impl Chunks {
+    /// Copies an expression of one or two cells, if the last chunk of a lane has them left. A few words are copied faster as
+    /// a whole than one by one, and their header is among them.
+    #[inline(always)]
+    pub(crate) fn move_few(&mut self, to: &mut Lane, from: u32) -> Option<u32> {
+        let first = from as usize * 2;
+        // Two cells can be read wherever an expression lies, but at the very end.
+        let &[header, one, two, three] = self.words.get(first..first + 4)?.first_chunk()?;
+        match cells_of((header.payload() >> NOTE_BITS) as usize) {
+            2 => {
+                let at = to.bump_few(2)?;
+                let first = at as usize * 2;
+                self.words[first..first + 4].copy_from_slice(&[header, one, two, three]);
+                Some(at)
+            }
+            1 => {
+                let at = to.bump_few(1)?;
+                let first = at as usize * 2;
+                self.words[first..first + 2].copy_from_slice(&[header, one]);
+                Some(at)
+            }
+            _ => None,
+        }
     }
 }
 
