@@ -41,6 +41,8 @@ pub(crate) const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
 const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 /// The least that is asked of the system.
 const GROWTH_MIN: u32 = 16;
+/// The cells of so many chunks are made ready ahead, where there is storage for them: 8 KiB, which stay in the nearest cache.
+const READY: u32 = 15;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
@@ -125,7 +127,7 @@ struct Run {
 
 #[derive(Debug)]
 pub(crate) struct Chunks {
-    /// All cells, two words each.
+    /// All cells, two words each; behind those of the last chunk perhaps zeros, for chunks to come.
     pub(crate) words: Vec<Ref>,
     links: Vec<Link>,
     free: u32,
@@ -407,7 +409,8 @@ impl Chunks {
         }
         let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
         self.links.resize_with((start + count) as usize, unused);
-        self.words.resize((start + count) as usize * CHUNK_WORDS, Ref::from_bits(0));
+        let ready = (start + count).saturating_add(READY).min((self.words.capacity() / CHUNK_WORDS) as u32);
+        self.words.resize(ready as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
     }
 
@@ -437,9 +440,15 @@ impl Chunks {
         true
     }
 
+    /// Gives back the storage for chunks to come.
+    pub(crate) fn shrink(&mut self) {
+        self.words.truncate(self.links.len() * CHUNK_WORDS);
+        self.words.shrink_to_fit();
+    }
+
     fn reserve(&mut self, chunks: u32) -> bool {
         let (words, links) = (chunks as usize * CHUNK_WORDS, chunks as usize);
-        self.words.try_reserve_exact(words - self.words.len()).is_ok()
+        self.words.try_reserve_exact(words.saturating_sub(self.words.len())).is_ok()
             && self.links.try_reserve_exact(links - self.links.len()).is_ok()
     }
 

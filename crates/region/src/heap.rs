@@ -184,6 +184,14 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
+        if cells <= CHUNK_CELLS as usize
+            && region.expressions.quota == u32::MAX
+            && self.chunks.supply()
+            && let Some(taken) = self.chunks.extend_by_one(region.lane_mut(kind), kind, cells as u32)
+        {
+            self.handed_out += taken.settled;
+            return Ok(taken.at);
+        }
         if region.expressions.quota != u32::MAX {
             self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
         }

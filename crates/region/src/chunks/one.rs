@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
+use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind, LOOSE_HOME, Link, NONE, STEPS_EARNED, last_chunk};
 use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::{Lane, Place};
 
@@ -21,31 +21,66 @@ impl Chunks {
     /// Takes `cells`, at most those of a chunk, for a lane whose last chunk has not that many left.
     #[inline(always)]
     pub(crate) fn extend_by_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
-        let (chunk, place) = (self.free, lane.place);
-        let start = chunk.wrapping_mul(CHUNK_CELLS);
-        let joins = start == place.end();
+        if lane.is_empty() { self.begin(lane, kind, cells) } else { self.go_on_in_one(lane, kind, cells) }
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+        let chunk = self.first_free()?;
         // An empty list ends at no chunk, which has no link.
-        let behind = self.links.get(chunk as usize)?.next;
-        if self.live_count() >= self.limit || !joins && place.cursor() != place.end() {
+        let link = self.links.get_mut(chunk as usize)?;
+        let home = AtomicU64::new(u64::from(chunk) << 32);
+        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u8, home });
+        self.take_one(free.next);
+        let at = chunk * CHUNK_CELLS;
+        lane.first = chunk;
+        lane.place = Place::new(at + cells, at + CHUNK_CELLS);
+        Some(Taken { at, settled: 0 })
+    }
+
+    #[inline(always)]
+    fn go_on_in_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+        let (chunk, place) = (self.first_free()?, lane.place);
+        let start = chunk.wrapping_mul(CHUNK_CELLS);
+        let at = if start == place.end() { place.cursor() } else { start };
+        if at == start && place.cursor() != place.end() {
             return None;
         }
-        let (is_first, home, settled) = if lane.is_empty() {
-            lane.first = chunk;
-            (true, u64::from(chunk) << 32, 0)
-        } else {
-            let last = &mut self.links[last_chunk(place) as usize];
-            last.next = chunk;
-            (false, last.segment_bits(last_chunk(place)) + 1, u64::from(CHUNK_CELLS))
-        };
-        let home = AtomicU64::new(home);
-        self.links[chunk as usize] = Link { next: NONE, kind, is_first, used: CHUNK_CELLS as u8, home };
-        let at = if joins { place.cursor() } else { start };
+        let behind = self.links.get(chunk as usize)?.next;
+        let last = &mut self.links[last_chunk(place) as usize];
+        last.next = chunk;
+        let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
+        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u8, home };
+        self.take_one(behind);
         lane.place = Place::new(at + cells, start + CHUNK_CELLS);
+        Some(Taken { at, settled: u64::from(CHUNK_CELLS) })
+    }
+
+    /// Gives an empty free list a new chunk whose cells are ready, within the limit.
+    pub(crate) fn supply(&mut self) -> bool {
+        let chunk = self.count();
+        let is_ready = self.links.len() < self.links.capacity() && self.words.len() / CHUNK_WORDS > self.links.len();
+        if self.free != NONE || chunk >= self.limit || !is_ready {
+            return false;
+        }
+        self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
+        (self.free, self.free_count) = (chunk, 1);
+        true
+    }
+
+    /// The chunk that a lane may have, or what is no chunk.
+    #[inline(always)]
+    fn first_free(&self) -> Option<u32> {
+        (self.live_count() < self.limit).then_some(self.free)
+    }
+
+    /// Counts that the first chunk of the free list was taken, and lets the list begin behind it.
+    #[inline(always)]
+    fn take_one(&mut self, behind: u32) {
         self.free = behind;
         self.free_count -= 1;
         self.credit += STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
-        Some(Taken { at, settled })
     }
 }
 
