@@ -64,6 +64,18 @@ impl Lane {
         Some(at)
     }
 
+    /// The same for fewer than [`LONG`](crate::heap::LONG) cells, whose number cannot reach the other half of the place.
+    #[inline]
+    pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
+        let next = Place(self.place.0 + cells as u64);
+        if next.cursor() > next.end() {
+            return None;
+        }
+        let at = self.place.cursor();
+        self.place = next;
+        Some(at)
+    }
+
     /// The cells that are left of the last chunk.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
