@@ -72,6 +72,13 @@ fn the_readers_program() {
     assert_eq!(printed.matches("499500 in each of 200 rounds").count(), 4, "{printed}");
 }
 
+/// Double closes, foreign handles, use after close, limits, sizes: each has its error, and no sanitizer has anything to say.
+#[test]
+fn misuse_has_errors() {
+    let Some(printed) = in_every_way("tests/misuse.c", "misuse") else { return };
+    assert_eq!(printed, "every misuse has its error\n");
+}
+
 /// The header is one of C++ too.
 #[test]
 fn the_header_is_cpp() {
