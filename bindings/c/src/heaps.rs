@@ -104,7 +104,6 @@ struct Table {
 
 struct Slot {
     lane: *mut Lane,
-    /// Apart while a call works on it.
     kept: Option<Box<Kept>>,
 }
 
@@ -115,8 +114,11 @@ pub(crate) struct Kept {
     /// Of regions that were ever rewound or marked.
     pub(crate) marks: HashMap<RegionHandle, Marks>,
     lane: *mut Lane,
-    /// The region that has the lane, and the cursor and the end that it was lent with.
-    lent: Option<(RegionHandle, u64, u64)>,
+    /// The region that has the lane, if one has.
+    lent: Option<RegionHandle>,
+    /// The cursor and the end that it was lent with.
+    cursor: u64,
+    end: u64,
 }
 
 impl Drop for Table {
@@ -149,20 +151,23 @@ impl Table {
         };
         let handle = SERIAL.fetch_add(1, Ordering::Relaxed) << SLOT_BITS | slot;
         let entry = &mut self.slots[slot as usize];
-        let mut kept = Box::new(Kept { handle, regions, marks: HashMap::new(), lane: entry.lane, lent: None });
+        let mut kept =
+            Box::new(Kept { handle, regions, marks: HashMap::new(), lane: entry.lane, lent: None, cursor: 0, end: 0 });
         kept.publish();
         entry.kept = Some(kept);
         Ok(handle)
     }
 
-    /// Takes a heap out of its slot, for a call.
-    fn take(&mut self, handle: u64) -> Outcome<Box<Kept>> {
-        let slot = self.slots.get_mut((handle & ((1 << SLOT_BITS) - 1)) as usize).ok_or(Status::NoHeap)?;
-        if slot.kept.as_ref().is_some_and(|kept| kept.handle == handle) {
-            return Ok(slot.kept.take().ok_or(Status::NoHeap)?);
-        }
-        Err(Status::NoHeap.into())
+    #[inline]
+    fn find(&mut self, handle: u64) -> Outcome<&mut Kept> {
+        let kept = self.slots.get_mut(slot_of(handle)).and_then(|slot| slot.kept.as_deref_mut());
+        Ok(kept.filter(|kept| kept.handle == handle).ok_or(Status::NoHeap)?)
     }
+}
+
+#[inline]
+fn slot_of(handle: u64) -> usize {
+    (handle & ((1 << SLOT_BITS) - 1)) as usize
 }
 
 fn with_table<T>(work: impl FnOnce(&mut Table) -> Outcome<T>) -> Outcome<T> {
@@ -170,18 +175,19 @@ fn with_table<T>(work: impl FnOnce(&mut Table) -> Outcome<T>) -> Outcome<T> {
     access.map_err(|_| Status::NoHeap)?.map_err(|_| Status::NoHeap)?
 }
 
-/// A heap that is out of its slot, and goes back there in any case.
-struct Borrowed(Option<Box<Kept>>);
+/// A heap during a call. In any case, even if the call panics, the lane says at the end what there is.
+struct Call<'a>(&'a mut Kept);
 
-impl Drop for Borrowed {
+impl<'a> Call<'a> {
+    fn begin(kept: &'a mut Kept) -> Outcome<Call<'a>> {
+        kept.collect()?;
+        Ok(Call(kept))
+    }
+}
+
+impl Drop for Call<'_> {
     fn drop(&mut self) {
-        let Some(mut kept) = self.0.take() else { return };
-        kept.publish();
-        let _ = with_table(|table| {
-            let slot = (kept.handle & ((1 << SLOT_BITS) - 1)) as usize;
-            table.slots[slot].kept = Some(kept);
-            Ok(())
-        });
+        self.0.publish();
     }
 }
 
@@ -192,62 +198,77 @@ pub(crate) fn open(heap: Heap) -> Outcome<u64> {
 
 /// Closes a heap, with all that is in it.
 pub(crate) fn close(handle: u64) -> Outcome {
-    let kept = with_table(|table| {
-        let kept = table.take(handle)?;
-        table.free.push(handle & ((1 << SLOT_BITS) - 1));
-        Ok(kept)
-    })?;
-    withdraw(kept.lane);
-    Ok(())
+    with_table(|table| {
+        table.find(handle)?;
+        let slot = &mut table.slots[slot_of(handle)];
+        slot.kept = None;
+        withdraw(slot.lane);
+        table.free.push(slot_of(handle) as u64);
+        Ok(())
+    })
 }
 
 /// Works on a heap.
 pub(crate) fn with<T>(handle: u64, work: impl FnOnce(&mut Kept) -> Outcome<T>) -> Outcome<T> {
-    let mut borrowed = Borrowed(Some(with_table(|table| table.take(handle))?));
-    let kept = borrowed.0.as_mut().ok_or(Status::NoHeap)?;
-    kept.collect()?;
-    work(kept)
+    with_table(|table| {
+        let call = Call::begin(table.find(handle)?)?;
+        work(call.0)
+    })
 }
 
 /// Works on two heaps, which are not the same.
 pub(crate) fn with_two<T>(one: u64, other: u64, work: impl FnOnce(&mut Kept, &mut Kept) -> Outcome<T>) -> Outcome<T> {
-    with(one, |one| with(other, |other| work(one, other)))
+    with_table(|table| {
+        table.find(one)?;
+        table.find(other)?;
+        let slots = table.slots.get_disjoint_mut([slot_of(one), slot_of(other)]).map_err(|_| Status::Same)?;
+        let [Some(one), Some(other)] = slots.map(|slot| slot.kept.as_deref_mut()) else {
+            return Err(Status::NoHeap.into());
+        };
+        let (one, other) = (Call::begin(one)?, Call::begin(other)?);
+        work(one.0, other.0)
+    })
 }
 
 impl Kept {
     /// Takes the cells that the inline path has used since the last call.
+    #[inline]
     fn collect(&mut self) -> Outcome {
-        let Some((handle, start, end)) = self.lent else { return Ok(()) };
         // SAFETY: lanes are never freed, and this thread has it.
         let cursor = unsafe { (*self.lane).cursor };
-        if cursor < start || cursor > end {
+        if cursor == self.cursor {
+            return Ok(());
+        }
+        let Some(handle) = self.lent.filter(|_| cursor > self.cursor && cursor <= self.end) else {
             return Err(Status::Broken.into());
-        }
-        let Ok((heap, region)) = self.regions.parts(handle) else { return Ok(()) };
-        if heap.fill(region, (cursor - start) as u32) {
-            self.lent = Some((handle, cursor, end));
-        }
+        };
+        let (heap, region) = self.regions.parts(handle)?;
+        heap.fill(region, (cursor - self.cursor) as u32);
+        self.cursor = cursor;
         Ok(())
     }
 
     /// Says what there is now.
+    #[inline]
     fn publish(&mut self) {
-        let room = self.lent.and_then(|(handle, ..)| {
-            let (heap, region) = self.regions.parts(handle).ok()?;
-            let room = heap.room(region);
-            Some((handle, u64::from(room.start), u64::from(room.end)))
-        });
-        let ends = room.is_none() && self.lent.is_some();
-        let (cursor, end) = room.map_or((0, 0), |(_, cursor, end)| (cursor, end));
-        self.lent = room;
+        let mut ends = false;
+        (self.cursor, self.end) = (0, 0);
+        if let Some(handle) = self.lent {
+            match self.regions.parts(handle) {
+                Ok((heap, region)) => {
+                    let room = heap.room(region);
+                    (self.cursor, self.end) = (u64::from(room.start), u64::from(room.end));
+                }
+                Err(_) => (self.lent, ends) = (None, true),
+            }
+        }
         let heap = self.regions.heap_mut();
         let words = heap.words_mut().as_mut_ptr();
         let view = View::of(heap);
         // SAFETY: lanes are never freed, and this thread has it. The words are where they are until the next call.
-        unsafe {
-            let ticket = (*self.lane).ticket + u64::from(ends);
-            *self.lane = Lane { ticket, words, cursor, end, view };
-        }
+        let lane = unsafe { &mut *self.lane };
+        lane.ticket += u64::from(ends);
+        (lane.words, lane.cursor, lane.end, lane.view) = (words, self.cursor, self.end, view);
     }
 
     /// Lends the lane to a region, if another one or none has it, and makes a maker for it.
@@ -256,11 +277,21 @@ impl Kept {
         self.regions.parts(handle)?;
         // SAFETY: lanes are never freed, and this thread has it.
         let ticket = unsafe { &mut (*self.lane).ticket };
-        if self.lent.is_none_or(|(lent, ..)| lent != handle) {
+        if self.lent != Some(handle) {
             *ticket += 1;
-            self.lent = Some((handle, 0, 0));
+            self.lent = Some(handle);
         }
         Ok(Maker { lane: self.lane, ticket: *ticket, region })
+    }
+
+    /// Lends the lane to the region of a maker, if it is not.
+    #[inline]
+    pub(crate) fn relend(&mut self, maker: &mut Maker) -> Outcome {
+        // SAFETY: lanes are never freed, and this thread has it.
+        if !ptr::eq(maker.lane, self.lane) || maker.ticket != unsafe { (*self.lane).ticket } {
+            *maker = self.lend(maker.region)?;
+        }
+        Ok(())
     }
 
     /// The view of the heap that is always that of now.

@@ -53,7 +53,7 @@ extern "C" fn mnr_make_slowly(
     guard(|| {
         let (maker, out, children) = (given(maker)?, place(out)?, array(children, length)?);
         with(maker.region.heap, |kept| {
-            *maker = kept.lend(maker.region)?;
+            kept.relend(maker)?;
             let (heap, region) = kept.regions.parts(maker.region.handle())?;
             out.write(heap.expression(region, children)?);
             Ok(())

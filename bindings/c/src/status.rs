@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use region::{Full, HandleError, Limit, NoParking, NoReader, NotParked, Refused, Unfrozen};
@@ -60,21 +61,31 @@ statuses! {
 }
 
 thread_local! {
-    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST: RefCell<Failed> = const { RefCell::new(Failed { status: Status::Ok, detail: None }) };
 }
 
-/// Why a call was refused: the number of it, and what there is to say of this case.
+/// Why a call was refused: the number of it, and what there is to say of this case beyond its text.
+///
+/// Two words, so that a result with it travels in registers.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    pub(crate) status: Status,
-    pub(crate) detail: String,
+    status: Status,
+    #[allow(clippy::box_collection)]
+    detail: Option<Box<String>>,
+}
+
+impl Failed {
+    #[cold]
+    fn new(status: Status, error: impl Display) -> Failed {
+        Failed { status, detail: Some(Box::new(error.to_string())) }
+    }
 }
 
 pub(crate) type Outcome<T = ()> = Result<T, Failed>;
 
 impl From<Status> for Failed {
     fn from(status: Status) -> Failed {
-        Failed { status, detail: text(status as i32).to_string_lossy().into_owned() }
+        Failed { status, detail: None }
     }
 }
 
@@ -91,7 +102,7 @@ impl From<Full> for Failed {
             Limit::Memory => Status::NoMemory,
             _ => Status::HeapLimit,
         };
-        Failed { status, detail: full.to_string() }
+        Failed::new(status, full)
     }
 }
 
@@ -112,7 +123,7 @@ impl From<HandleError> for Failed {
             HandleError::TooMany => Status::TooMany,
             _ => Status::Broken,
         };
-        Failed { status, detail: error.to_string() }
+        Failed::new(status, error)
     }
 }
 
@@ -123,7 +134,7 @@ impl From<Unfrozen> for Failed {
             Unfrozen::Stray(_) => Status::Stray,
             _ => Status::NoPlace,
         };
-        Failed { status, detail: error.to_string() }
+        Failed::new(status, error)
     }
 }
 
@@ -134,25 +145,25 @@ impl From<Refused> for Failed {
             Refused::Stale => Status::FrozenGone,
             _ => Status::TooMany,
         };
-        Failed { status, detail: error.to_string() }
+        Failed::new(status, error)
     }
 }
 
 impl From<NotParked> for Failed {
     fn from(error: NotParked) -> Failed {
-        Failed { status: Status::NoTether, detail: error.to_string() }
+        Failed::new(Status::NoTether, error)
     }
 }
 
 impl From<NoParking> for Failed {
     fn from(error: NoParking) -> Failed {
-        Failed { status: Status::TooMany, detail: error.to_string() }
+        Failed::new(Status::TooMany, error)
     }
 }
 
 impl From<NoReader> for Failed {
     fn from(error: NoReader) -> Failed {
-        Failed { status: Status::NoReaders, detail: error.to_string() }
+        Failed::new(Status::NoReaders, error)
     }
 }
 
@@ -161,9 +172,10 @@ pub(crate) fn guard(work: impl FnOnce() -> Outcome) -> Status {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Status::Broken.into()));
     match result {
         Ok(()) => Status::Ok,
-        Err(Failed { status, detail }) => {
+        Err(failed) => {
+            let status = failed.status;
             // A thread that ends has nowhere to keep it, and nobody to ask for it.
-            let _ = LAST.try_with(|last| *last.borrow_mut() = detail);
+            let _ = LAST.try_with(|last| *last.borrow_mut() = failed);
             status
         }
     }
@@ -181,7 +193,11 @@ extern "C" fn mnr_error_text(status: i32) -> *const c_char {
 
 /// What this thread's last error said, for as long as the copy below takes.
 pub(crate) fn last_message<T>(read: impl FnOnce(&str) -> T) -> Option<T> {
-    LAST.try_with(|last| read(&last.borrow())).ok()
+    let read_of = |last: &Failed| match &last.detail {
+        Some(detail) => read(detail),
+        None => read(&text(last.status as i32).to_string_lossy()),
+    };
+    LAST.try_with(|last| read_of(&last.borrow())).ok()
 }
 
 #[cfg(test)]
@@ -203,6 +219,11 @@ mod tests {
             assert_eq!(*number as usize, at);
             assert!(!text.is_empty());
         }
+    }
+
+    #[test]
+    fn results_travel_in_registers() {
+        assert_eq!(size_of::<Outcome>(), 16);
     }
 
     #[test]
