@@ -251,24 +251,24 @@ impl Kept {
     /// Says what there is now.
     #[inline]
     fn publish(&mut self) {
-        let mut ends = false;
-        (self.cursor, self.end) = (0, 0);
-        if let Some(handle) = self.lent {
-            match self.regions.parts(handle) {
-                Ok((heap, region)) => {
-                    let room = heap.room(region);
-                    (self.cursor, self.end) = (u64::from(room.start), u64::from(room.end));
-                }
-                Err(_) => (self.lent, ends) = (None, true),
-            }
+        let room = self.lent.map(|handle| self.regions.parts(handle).map(|(heap, region)| heap.room(region)));
+        // Number by number, out of registers: what is loaded as one, after it was stored in parts, is waited for.
+        let (cursor, end, ends) = match room {
+            Some(Ok(room)) => (u64::from(room.start), u64::from(room.end), false),
+            Some(Err(_)) => (0, 0, true),
+            None => (0, 0, false),
+        };
+        if ends {
+            self.lent = None;
         }
+        (self.cursor, self.end) = (cursor, end);
         let heap = self.regions.heap_mut();
         let words = heap.words_mut().as_mut_ptr();
         let view = View::of(heap);
         // SAFETY: lanes are never freed, and this thread has it. The words are where they are until the next call.
         let lane = unsafe { &mut *self.lane };
         lane.ticket += u64::from(ends);
-        (lane.words, lane.cursor, lane.end, lane.view) = (words, self.cursor, self.end, view);
+        (lane.words, lane.cursor, lane.end, lane.view) = (words, cursor, end, view);
     }
 
     /// Lends the lane to a region, if another one or none has it, and makes a maker for it.
