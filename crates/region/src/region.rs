@@ -18,6 +18,14 @@ impl Place {
         Place(u64::from(end) << 32 | u64::from(cursor))
     }
 
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Place {
+        Place(bits)
+    }
+
     /// The next free cell.
     #[inline]
     pub(crate) fn cursor(self) -> u32 {
