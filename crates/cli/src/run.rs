@@ -302,8 +302,14 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
             counts.interpreted
         ));
         render::say(&format!("heap bytes   {}  (at most, at one time)", counts.heap_bytes_peak));
+        render::say(&format!("heap held    {}  (bytes got from the system, at most)", counts.heap_bytes_held));
         render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));
+        render::say(&format!("copied       {}  (of these: by collections, and as results)", counts.cells_copied));
+        render::say(&format!("joined       {}  (regions of forms, to those of their results)", counts.regions_joined));
         render::say(&format!("collections  {}  (of garbage)", counts.collections));
+        if counts.limit_failures > 0 {
+            render::say(&format!("refused      {}  (times, at the limit of the heap)", counts.limit_failures));
+        }
     }
     if counts.tabled > 0 {
         render::say(&format!("tabled       {}  (evaluations of calls that fill tables)", counts.tabled));

@@ -40,6 +40,7 @@ impl Writer {
                 lines.iter().for_each(|line| self.line(*line));
             }
         }
+        self.declare_functionals();
         if self.has(Feature::Match) {
             for _ in 0..3 + self.dice.below(4) {
                 let fact = self.fact();

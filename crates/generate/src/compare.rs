@@ -30,6 +30,51 @@ fn end_of_word(text: &str) -> usize {
     text.find(|character: char| character.is_whitespace() || "(),]\"".contains(character)).unwrap_or(text.len())
 }
 
+/// The results in a line without the names of variables: those that are made equal share one, and which does not matter.
+/// Each result stands for itself, so which variables of several results are one does not matter either.
+#[must_use]
+pub fn nameless(line: &str) -> Vec<String> {
+    results_of(line).into_iter().map(without_names).collect()
+}
+
+/// The results in a line.
+fn results_of(line: &str) -> Vec<&str> {
+    let (mut depth, mut is_quoted, mut from, mut results) = (0, false, 0, Vec::new());
+    for (place, letter) in line.char_indices() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth -= 1,
+            ',' if !is_quoted && depth == 0 => results.push(&line[std::mem::replace(&mut from, place + 1)..place]),
+            _ => {}
+        }
+    }
+    results.push(&line[from..]);
+    results
+}
+
+/// A result with its variables numbered; the parts of a list of results in it stand for themselves as well.
+fn without_names(result: &str) -> String {
+    let (is_list, mut seen, mut plain) = (result.contains("(bag"), Vec::new(), String::new());
+    for (index, part) in result.split('$').enumerate() {
+        if index == 0 {
+            plain.push_str(part);
+            continue;
+        }
+        let (name, rest) = part.split_at(end_of_word(part));
+        let number = seen.iter().position(|known| *known == name).unwrap_or_else(|| {
+            seen.push(name);
+            seen.len() - 1
+        });
+        plain.push('$');
+        if !is_list {
+            plain.push_str(&number.to_string());
+        }
+        plain.push_str(rest);
+    }
+    plain
+}
+
 /// Results without their order, the names of their variables and of spaces: equal for engines that agree. The parts of
 /// a tuple in `(bag …)`, a `collapse` mostly, have no order either, and each has variables of its own; nor has an error
 /// its text, where it is one of several words.
@@ -73,6 +118,7 @@ fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
             [Tree::Word(word), Tree::List(_)] if word == "bag" => {}
             _ => list.iter_mut().for_each(|child| rename(child, seen)),
         },
+        Tree::Word(word) if word.starts_with('"') => *word = without_variables(word),
         Tree::Word(word) if word.starts_with('$') => {
             let number = seen.iter().position(|known| known == word).unwrap_or_else(|| {
                 seen.push(word.clone());
@@ -87,6 +133,13 @@ fn rename(tree: &mut Tree, seen: &mut Vec<String>) {
     }
 }
 
+/// A text without the names of the variables that it shows.
+fn without_variables(text: &str) -> String {
+    let mut parts = text.split('$');
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |plain, part| plain + "$" + &part[end_of_word(part)..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +149,13 @@ mod tests {
         assert_eq!(renamed("[(a $x#17 $x#4), $x#17]"), "[(a $x#1 $x#2), $x#1]");
         assert_eq!(renamed("[(a $x $y#30)]"), "[(a $x $y#1)]");
         assert_ne!(renamed("[($x#1 $x#1)]"), renamed("[($x#1 $x#2)]"));
+    }
+
+    #[test]
+    fn names_of_fresh_variables_do_not_count() {
+        assert_eq!(nameless("[(a $x#17 $x#4), $y]"), ["[(a $0 $1)", " $0]"]);
+        assert_eq!(nameless("[(bag ($x#1 $y#1))]"), nameless("[(bag ($z#3 $y#1))]"));
+        assert_ne!(nameless("[($x#1 $x#1)]"), nameless("[($x#1 $y#2)]"));
     }
 
     #[test]

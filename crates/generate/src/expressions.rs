@@ -32,6 +32,8 @@ const GENERAL: &[(Feature, Form)] = &[
     (Feature::States, Writer::local_state),
     (Feature::Spaces, Writer::local_space),
     (Feature::VariableHeads, Writer::variable_head),
+    (Feature::Nested, Writer::nested),
+    (Feature::Texts, Writer::by_text),
 ];
 
 const NUMBERS: &[(Feature, Form)] = &[
@@ -43,6 +45,8 @@ const NUMBERS: &[(Feature, Form)] = &[
     (Feature::HigherOrder, Writer::apply),
     (Feature::Curried, Writer::curried),
     (Feature::Dependent, Writer::vector),
+    (Feature::Functional, Writer::functional_number),
+    (Feature::Functional, Writer::functional_number),
 ];
 
 const TUPLES: &[(Feature, Form)] = &[
@@ -51,6 +55,7 @@ const TUPLES: &[(Feature, Form)] = &[
     (Feature::Tuples, Writer::filter),
     (Feature::Tuples, Writer::parts_of_tuple),
     (Feature::Order, Writer::collapsed),
+    (Feature::Texts, Writer::sorted),
 ];
 
 impl Writer {
@@ -82,11 +87,13 @@ impl Writer {
             Kind::Small => format!("(- {} 1)", self.leaf(Kind::Small)),
             Kind::Truth => self.condition(depth),
             Kind::Nat => format!("(S {})", self.expression(kind, depth)),
+            Kind::List if self.has(Feature::Functional) && self.dice.one_in(2) => self.functional_list(depth),
             Kind::List => format!("(Cons {} {})", self.expression(Kind::Number, depth), self.expression(kind, depth)),
             Kind::Data if self.dice.one_in(2) => format!("(Box {})", self.expression(Kind::Number, depth)),
             Kind::Data => {
                 format!("(Pair {} {})", self.expression(Kind::Color, depth), self.expression(Kind::Number, depth))
             }
+            Kind::Text => self.made_text(depth),
             Kind::Color | Kind::Function => self.call(kind, depth),
         }
     }

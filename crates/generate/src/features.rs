@@ -54,6 +54,9 @@ features! {
     WholeFloats "whole-floats" "Floats that equal an integer, and `-0.0`.",
     WideIntegers "wide-integers" "Integers around and beyond 64 bits.",
     Tables "tables" "`(pragma! table f)`.",
+    Functional "functional" "Functions passed on and returned, partial application as data, loops over lists with a function.",
+    Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
+    Texts "texts" "Strings, `format-args`, `sort-strings`.",
 }
 
 /// A set of features.

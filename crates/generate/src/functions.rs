@@ -29,6 +29,9 @@ const WAYS: &[(Feature, Way)] = &[
     (Feature::Relational, Writer::relation),
     (Feature::HigherOrder, Writer::applying),
     (Feature::Minimal, Writer::in_instructions),
+    (Feature::Functional, Writer::over_list),
+    (Feature::Functional, Writer::returning),
+    (Feature::Nested, Writer::collecting),
 ];
 
 impl Writer {
@@ -54,13 +57,13 @@ impl Writer {
         }
     }
 
-    fn function(&mut self, parameters: Vec<Kind>, result: Kind, is_finite: bool) -> String {
+    pub(crate) fn function(&mut self, parameters: Vec<Kind>, result: Kind, is_finite: bool) -> String {
         let name = format!("f{}", self.functions.len());
         self.functions.push(Function { name: name.clone(), parameters, result, is_finite });
         name
     }
 
-    fn rule(&mut self, head: &str, body: &str) {
+    pub(crate) fn rule(&mut self, head: &str, body: &str) {
         let rule = format!("(= {head} {body})");
         self.rules.push(rule.clone());
         self.line(rule);
@@ -122,7 +125,7 @@ impl Writer {
     }
 
     /// What is made of the result of the recursive call.
-    fn step(&mut self, result: Kind, again: &str) -> String {
+    pub(crate) fn step(&mut self, result: Kind, again: &str) -> String {
         match self.dice.below(4) {
             0 => again.to_owned(),
             1 => self.scoped(|writer| {
@@ -142,7 +145,7 @@ impl Writer {
             Kind::List => format!("(Cons {} {inner})", self.expression(Kind::Number, 1)),
             Kind::Tuple => format!("({} {inner})", self.expression(Kind::Number, 1)),
             Kind::Data => format!("(Pair {} {inner})", self.expression(Kind::Color, 1)),
-            Kind::Small | Kind::Color | Kind::Function => inner.to_owned(),
+            Kind::Small | Kind::Color | Kind::Function | Kind::Text => inner.to_owned(),
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) enum Kind {
     Data,
     /// The name of a function from a number to a number.
     Function,
+    Text,
 }
 
 /// The kinds that parameters and results mostly have.
@@ -58,12 +59,19 @@ impl Kind {
             Kind::Tuple => "%Undefined%",
             Kind::Data => "Data",
             Kind::Function => "(-> Number Number)",
+            Kind::Text => "String",
         }
     }
 }
 
 impl Writer {
     pub(crate) fn kind(&mut self) -> Kind {
+        if self.has(Feature::Functional) && self.dice.one_in(10) {
+            return Kind::Function;
+        }
+        if self.has(Feature::Texts) && self.dice.one_in(8) {
+            return Kind::Text;
+        }
         self.dice.pick(KINDS)
     }
 
@@ -114,6 +122,7 @@ impl Writer {
                 _ => "None".to_owned(),
             },
             Kind::Function => self.function_name(),
+            Kind::Text => self.text(),
         }
     }
 

@@ -14,14 +14,17 @@ mod dice;
 mod differential;
 mod expressions;
 mod features;
+mod functional;
 mod functions;
 mod kinds;
+mod nested;
 mod shrink;
 mod tabling;
+mod texts;
 mod trees;
 mod writer;
 
-pub use compare::{as_multiset, renamed};
+pub use compare::{as_multiset, nameless, renamed};
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};

@@ -31,6 +31,7 @@ mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
+pub use machine::FrozenResults;
 pub use memory::{
     Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, NO_HISTORY, Occasion, Reason, SourceId,
     SourceText,

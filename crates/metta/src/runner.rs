@@ -7,7 +7,7 @@
 use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
-use crate::machine::{self, Machine};
+use crate::machine::{self, FrozenResults, Machine};
 use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
@@ -20,6 +20,7 @@ use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
+use region::Unfrozen;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
@@ -37,6 +38,9 @@ pub struct FormAnswer<'a> {
     pub results: &'a [Atom],
     /// The limit that ended it, if one did.
     pub limit: Option<LimitReached>,
+    /// The results for other threads, without the error of a limit; or why they could not be frozen. `None` if nobody
+    /// [asked](Runner::freeze_results), or if it was not the machine that evaluated the form.
+    pub frozen: Option<&'a Result<Arc<FrozenResults>, Unfrozen>>,
 }
 
 impl FormAnswer<'_> {
@@ -111,8 +115,16 @@ pub struct Statistics {
     pub interpreted: u64,
     /// The most bytes that the machine's heap ever held.
     pub heap_bytes_peak: usize,
+    /// The most bytes that it ever got from the system, tables beside its cells included.
+    pub heap_bytes_held: usize,
     /// Cells of eight bytes that the machine took from its heap, given back or not.
     pub cells: u64,
+    /// Those of them that are copies: what survived a collection of garbage, and results that left their region.
+    pub cells_copied: u64,
+    /// How often the region of a form became that of its results.
+    pub regions_joined: u64,
+    /// How often the heap refused memory, at its limit or the system's.
+    pub limit_failures: u64,
     /// How often the machine collected garbage.
     pub collections: u64,
     /// How often calls of tabled functions were evaluated, and not read from their tables.
@@ -149,6 +161,9 @@ pub struct Runner {
     pub(crate) machine: Option<Box<Machine>>,
     /// Heap bytes from which on the machine looks at every call whether garbage is to be collected, for tests of that.
     pub(crate) collect_from: Option<usize>,
+    pub(crate) freezes_results: bool,
+    /// Of the form that was evaluated last.
+    pub(crate) frozen: Option<Result<FrozenResults, Unfrozen>>,
     evaluator: Evaluator,
     only_defines: bool,
     settings: FxHashMap<String, Atom>,
@@ -214,6 +229,8 @@ impl Runner {
             names: FxHashMap::default(),
             machine: None,
             collect_from: None,
+            freezes_results: false,
+            frozen: None,
             evaluator: Evaluator::default(),
             only_defines: false,
             settings: FxHashMap::default(),
@@ -281,6 +298,11 @@ impl Runner {
     #[doc(hidden)]
     pub fn collect_garbage_from(&mut self, bytes: usize) {
         self.collect_from = Some(bytes);
+    }
+
+    /// Says whether the results of each form are frozen as well: see [`FormAnswer::frozen`]. Costs a copy of them.
+    pub fn freeze_results(&mut self, freezes: bool) {
+        self.freezes_results = freezes;
     }
 
     /// The space of the library.
@@ -466,7 +488,9 @@ impl Runner {
                 Some(Stop::Limit(_)) | None => {}
             }
             let (span, results) = (form.span, with_limit_error(&atom, &found));
-            let form = FormAnswer { number, span, atom: &atom, results: &results, limit: found.limit };
+            let frozen = self.frozen.take().map(|frozen| frozen.map(Arc::new));
+            let frozen = frozen.as_ref();
+            let form = FormAnswer { number, span, atom: &atom, results: &results, limit: found.limit, frozen };
             if let Err(error) = answer(&mut *self.world, &form) {
                 return Ok(RunEnd::World(error));
             }

@@ -16,9 +16,9 @@
 mod objects;
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, bits_in, cells_of, length_in, walk_in};
+use crate::heap::{Heap, NOTE_BITS, bits_in, cells_of, length_in, walk_in};
 use crate::limit::{Full, Limit};
-use crate::origin::{Here, Origin};
+use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 
@@ -80,6 +80,12 @@ impl Scratch {
     pub(crate) fn get(&self, cell: u32) -> Option<u32> {
         let entry = *self.entries.get(cell as usize)?;
         (entry >> 32 == u64::from(self.stamp)).then_some(entry as u32)
+    }
+
+    /// The entry of a cell, and the stamp that it has if the cell was copied.
+    #[inline(always)]
+    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut u64, u64)> {
+        Some((self.entries.get_mut(cell as usize)?, u64::from(self.stamp)))
     }
 
     #[inline]
@@ -286,9 +292,17 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         if reference.is_expression() { self.forward_expression(reference) } else { self.forward_other(reference) }
     }
 
-    /// The path that most references take.
     #[inline(always)]
     fn forward_expression(&mut self, reference: Ref) -> Result<Ref, Full> {
+        match self.origin.forward(self.heap, self.to, &self.source.expressions, reference.payload()) {
+            Forwarded::To(to) => Ok(Ref::new(reference.tag(), to)),
+            Forwarded::Shared => Ok(reference),
+            Forwarded::Not => self.forward_by_steps(reference),
+        }
+    }
+
+    #[inline(never)]
+    fn forward_by_steps(&mut self, reference: Ref) -> Result<Ref, Full> {
         let from = reference.payload();
         if let Some(to) = self.origin.get(self.heap, from) {
             return Ok(reference.at_cell(to));
@@ -362,8 +376,54 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         }
     }
 
+    /// Short expressions are read once, as a whole.
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
+        let first = at as usize * 2;
+        let words = self.heap.chunks.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
+        let Some(&[header, one, two, three]) = words else { return self.scan_long(at) };
+        let length = (header.payload() >> NOTE_BITS) as usize;
+        if header.tag() != tag::IMMEDIATE_0 || length > 3 {
+            return self.scan_long(at);
+        }
+        self.expressions.at += cells_of(length) as u32;
+        if length >= 1 {
+            self.scan_child(first + 1, one)?;
+        }
+        if length >= 2 {
+            self.scan_child(first + 2, two)?;
+        }
+        if length >= 3 {
+            self.scan_child(first + 3, three)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn scan_child(&mut self, word: usize, child: Ref) -> Result<(), Full> {
+        if child.tag() < tag::IMMEDIATE_3 {
+            return Ok(());
+        }
+        if child.is_expression() {
+            match self.origin.forward(self.heap, self.to, &self.source.expressions, child.payload()) {
+                Forwarded::To(to) => self.heap.chunks.words[word] = Ref::new(child.tag(), to),
+                Forwarded::Shared => {}
+                Forwarded::Not => return self.scan_by_steps(word, child),
+            }
+            return Ok(());
+        }
+        self.scan_by_steps(word, child)
+    }
+
+    #[inline(never)]
+    fn scan_by_steps(&mut self, word: usize, child: Ref) -> Result<(), Full> {
+        let copy = if child.is_expression() { self.forward_by_steps(child) } else { self.forward_other(child) }?;
+        self.heap.chunks.words[word] = copy;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn scan_long(&mut self, at: u32) -> Result<(), Full> {
         if self.heap.chunks.words[at as usize * 2].tag() != tag::IMMEDIATE_0 {
             return self.scan_object(at);
         }

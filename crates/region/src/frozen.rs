@@ -185,7 +185,7 @@ impl Heap {
             heap.maps_made = true;
             heap.reindex_maps(&region, Mark::START);
         }
-        heap.chunks.words.shrink_to_fit();
+        heap.chunks.shrink();
         Ok(Content { heap, region, roots })
     }
 

@@ -167,9 +167,31 @@ impl Heap {
         self.handed_out + region.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>()
     }
 
+    /// Takes cells, at most those of a chunk, for a lane whose last chunk has too few. The kind is known where this is called,
+    /// so that nothing is asked about it.
+    #[inline(always)]
+    pub(crate) fn extend_by_one(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
+        if region.expressions.quota == u32::MAX
+            && let Some(taken) = self.chunks.extend_by_one(region.lane_mut(kind), kind, cells as u32)
+        {
+            self.handed_out += taken.settled;
+            return Ok(taken.at);
+        }
+        self.extend(region, kind, cells)
+    }
+
     /// Takes cells for a lane whose last chunk has too few.
     #[cold]
+    #[inline(never)]
     pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
+        if cells <= CHUNK_CELLS as usize
+            && region.expressions.quota == u32::MAX
+            && self.chunks.supply()
+            && let Some(taken) = self.chunks.extend_by_one(region.lane_mut(kind), kind, cells as u32)
+        {
+            self.handed_out += taken.settled;
+            return Ok(taken.at);
+        }
         if region.expressions.quota != u32::MAX {
             self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
         }
@@ -186,9 +208,27 @@ impl Heap {
     /// Makes an expression of these children.
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        let at = self.allot(region, children.len())?;
-        let words = self.write_header(at, children.len());
+        if children.len() >= LONG {
+            return self.long_expression(region, children);
+        }
+        let at = match region.expressions.bump_few(cells_of(children.len())) {
+            Some(at) => at,
+            None => self.allot_chunks(region, children.len())?,
+        };
+        let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
+        let words = &mut self.chunks.words[first..first + count];
+        words[count - 1] = ZERO;
+        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len() as u32) << NOTE_BITS);
         copy_words(&mut words[1..1 + children.len()], children);
+        Ok(Ref::new(tag::EXPRESSION, at))
+    }
+
+    /// The same for an expression that needs a prefix.
+    #[cold]
+    #[inline(never)]
+    fn long_expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
+        let at = self.allot_run(region, children.len())?;
+        self.write_header(at, children.len())[1..1 + children.len()].copy_from_slice(children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
@@ -201,7 +241,7 @@ impl Heap {
     /// The same, and gives the children to be replaced.
     #[inline(always)]
     pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
-        let Some(at) = region.expressions.bump(stamp.words.len() / 2) else {
+        let Some(at) = region.expressions.bump_few(stamp.words.len() / 2) else {
             return self.stamp_elsewhere(region, stamp, note);
         };
         let first = at as usize * 2;
@@ -239,7 +279,18 @@ impl Heap {
 
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[cold]
+    #[inline(never)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        if length < CHUNK_CELLS as usize * 2 {
+            return self.extend_by_one(region, Kind::Expressions, cells_of(length));
+        }
+        self.allot_run(region, length)
+    }
+
+    /// The same for what needs more than a chunk.
+    #[cold]
+    #[inline(never)]
+    fn allot_run(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
             return Err(self.chunks.refuse(Limit::Length, chunks));
@@ -382,13 +433,19 @@ impl Heap {
     /// Makes an unbound variable with the owner's label.
     #[inline]
     pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
-        let at = match region.variables.bump(1) {
+        let at = match region.variables.bump_few(1) {
             Some(at) => at,
-            None => self.extend(region, Kind::Variables, 1)?,
+            None => self.extend_variables(region)?,
         };
         let variable = Ref::new(tag::VARIABLE, at);
         self.write_cell(at, [variable, Ref::from_bits(label)]);
         Ok(variable)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
+        self.extend_by_one(region, Kind::Variables, 1)
     }
 
     #[inline]
@@ -450,7 +507,7 @@ impl Heap {
     #[inline]
     pub fn number(&mut self, region: &mut Region, kind: u32, bits: u64) -> Result<Ref, Full> {
         debug_assert!(kind <= 1);
-        let at = match region.numbers.bump(1) {
+        let at = match region.numbers.bump_few(1) {
             Some(at) => at,
             None => self.extend_numbers(region, 1)?,
         };

@@ -70,6 +70,7 @@ mod reference;
 mod region;
 mod regions;
 mod relocate;
+mod room;
 mod scope;
 mod splice;
 mod statistics;

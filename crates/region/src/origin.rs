@@ -17,6 +17,7 @@ use crate::copy::Scratch;
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
+use crate::region::Region;
 
 /// What a copy asks of where it reads. `heap` is where it writes.
 pub trait Origin {
@@ -40,6 +41,23 @@ pub trait Origin {
 
     /// Forgets where everything went.
     fn forget(&mut self, heap: &mut Heap);
+
+    /// Forwards an expression of `part` in one step, if it can: what is short, and fits where the lane of `to` stands.
+    #[inline(always)]
+    fn forward(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &Part, _from: u32) -> Forwarded {
+        Forwarded::Not
+    }
+}
+
+/// What became of an expression that was to be forwarded in one step.
+#[derive(Clone, Copy, Debug)]
+pub enum Forwarded {
+    /// It is here now, or was before.
+    To(u32),
+    /// It is not to be copied.
+    Shared,
+    /// It takes more than a step.
+    Not,
 }
 
 /// See the module.
@@ -81,6 +99,23 @@ impl Origin for Here {
     #[inline]
     fn forget(&mut self, heap: &mut Heap) {
         heap.scratch.begin();
+    }
+
+    /// The path that most references take: each table is looked at once, and one or two cells are moved as a whole.
+    #[inline(always)]
+    fn forward(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, from: u32) -> Forwarded {
+        let Heap { chunks, scratch, .. } = heap;
+        // A cell that the table does not cover was made after the copy began.
+        let Some((entry, stamp)) = scratch.entry(from) else { return Forwarded::Shared };
+        if *entry >> 32 == stamp {
+            return Forwarded::To(*entry as u32);
+        }
+        if !chunks.contains(part, from) {
+            return Forwarded::Shared;
+        }
+        let Some(to) = chunks.move_few(&mut to.expressions, from) else { return Forwarded::Not };
+        *entry = stamp << 32 | u64::from(to);
+        Forwarded::To(to)
     }
 }
 

@@ -18,6 +18,14 @@ impl Place {
         Place(u64::from(end) << 32 | u64::from(cursor))
     }
 
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Place {
+        Place(bits)
+    }
+
     /// The next free cell.
     #[inline]
     pub(crate) fn cursor(self) -> u32 {
@@ -61,6 +69,18 @@ impl Lane {
         }
         let at = self.place.cursor();
         self.place = Place(self.place.0 + cells as u64);
+        Some(at)
+    }
+
+    /// The same for fewer than [`LONG`](crate::heap::LONG) cells, whose number cannot reach the other half of the place.
+    #[inline]
+    pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
+        let next = Place(self.place.0 + cells as u64);
+        if next.cursor() > next.end() {
+            return None;
+        }
+        let at = self.place.cursor();
+        self.place = next;
         Some(at)
     }
 

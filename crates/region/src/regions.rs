@@ -456,6 +456,28 @@ impl Regions {
         Ok(report)
     }
 
+    /// Closes a region and moves what roots lead to to an open region of another table, the [cheapest
+    /// way](Heap::transmigrate_to). If the region is retained or tethered, it stays as it is.
+    ///
+    /// `foreign` is as for [`Heap::copy_to`]. After an error everything is as it was.
+    pub fn leave_for(
+        &mut self,
+        from: RegionHandle,
+        target: &mut Regions,
+        to: RegionHandle,
+        roots: &mut [Ref],
+        foreign: impl FnMut(Ref) -> Ref,
+    ) -> Result<Report, HandleError> {
+        self.may_close(from)?;
+        let (heap, region) = target.parts(to)?;
+        let source = self.lend(from)?;
+        let result = self.heap.leave_for(roots, &source, heap, region, foreign);
+        self.kept_mut(from)?.region = source;
+        let report = result?;
+        self.closed(from);
+        Ok(report)
+    }
+
     fn may_leave(&self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         if from == to {
             return Err(HandleError::Same);

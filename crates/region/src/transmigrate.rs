@@ -197,7 +197,7 @@ impl Heap {
         }
     }
 
-    fn leave_for(
+    pub(crate) fn leave_for(
         &mut self,
         roots: &mut [Ref],
         from: &Region,

@@ -59,7 +59,7 @@ fn the_machine_counts_what_it_did() {
     let program = "(= (build $n) (if (== $n 0) Nil (Cons $n (build (- $n 1))))) !(let $list (build 100) done)";
     let ended = run(&["run", "--stats", "-e", program]);
     assert_eq!(ended.out, "[done]\n");
-    let counts: Vec<&str> = ended.err.lines().take(7).collect();
+    let counts: Vec<&str> = ended.err.lines().take(10).collect();
     assert!(counts.contains(&"calls        101"), "{counts:#?}");
     assert!(counts.contains(&"interpreted  0  (expressions that the machine left to the interpreter)"), "{counts:#?}");
     assert!(counts.contains(&"cells        201  (of 8 bytes, taken in all)"), "{counts:#?}");

@@ -70,8 +70,8 @@ fn counts_are_printed_however_the_run_ends() {
         assert_eq!(ended.code, Some(code));
         let mut names: Vec<&str> =
             ended.err.lines().rev().map(|line| line.split_once(' ').map_or("", |(name, _)| name)).collect();
-        names.truncate(10);
-        let machine = ["collections", "cells", "heap", "interpreted", "calls"];
+        names.truncate(13);
+        let machine = ["collections", "joined", "copied", "cells", "heap", "heap", "interpreted", "calls"];
         let all = [&["seconds", "atoms", "depth"][..], &machine, &["steps", "evaluations"]].concat();
         assert_eq!(names, all, "{}", ended.err);
     }

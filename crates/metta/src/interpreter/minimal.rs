@@ -120,7 +120,10 @@ impl Evaluation<'_> {
             Reduction::Instruction(atom) => return Some(Work::Minimal(atom)),
             Reduction::Alternatives(alternatives) => alternatives,
         };
-        let enter = |(solution, result): (Solution, Atom)| match function_body(&result) {
+        // A list of results is data, whatever stands first in it.
+        let is_list =
+            call.head().and_then(Operation::of).is_some_and(|found| found.static_name() == "_collapsed-atoms");
+        let enter = |(solution, result): (Solution, Atom)| match function_body(&result).filter(|_| !is_list) {
             None => Alternative::new(solution, Work::Return(result)),
             Some(body) => Alternative {
                 solution,

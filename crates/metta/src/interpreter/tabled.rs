@@ -46,6 +46,7 @@ impl Evaluation<'_> {
     }
 
     pub(super) fn tabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
+        let target = self.without_open_type(target);
         let type_atom = self.store.resolve(&target.type_atom);
         let Some(asking) = Asking::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
@@ -75,6 +76,15 @@ impl Evaluation<'_> {
                 self.filling.push(Filling { call, target, variables: asking.variables });
                 self.begin_round()
             }
+        }
+    }
+
+    /// A type that is an unbound variable asks for nothing: two answers that differ in its value only would be one answer
+    /// given twice.
+    fn without_open_type(&self, target: Target) -> Target {
+        match self.store.resolve(&target.type_atom) {
+            Atom::Variable(_) => Target { type_atom: names::undefined(), ..target },
+            _ => target,
         }
     }
 

@@ -208,6 +208,13 @@ impl Machine {
         base + HEADER + slots
     }
 
+    /// Keeps the memory of a result.
+    pub(super) fn keep_memory_of(&mut self, value: Ref) {
+        if !is_lasting(value) {
+            self.raise_floor();
+        }
+    }
+
     /// Keeps all memory that is in use now.
     fn raise_floor(&mut self) {
         let heap = self.values.heap.mark(&self.values.region);

@@ -160,6 +160,10 @@ pub(super) enum Instruction {
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
     Value { slot: Slot, dst: Slot, type_id: TypeId, site: u32, is_argument: bool },
+    /// Whether a slot holds an unbound variable, into a slot.
+    Hold { slot: Slot, dst: Slot },
+    /// If that was so, what the variable stands for now is not evaluated: it goes to a slot in place of the next instruction.
+    Held { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates an expression as it stands, without code of its own.
     Evaluate { slot: Slot, type_id: TypeId, site: u32, begun: bool },
     /// The same in place of this frame.
@@ -510,11 +514,11 @@ pub(super) enum Origin {
     Maybe,
 }
 
-/// How to find that out: the first argument that is a call, its head, and the whole as it is written.
+/// How to find that out: the first argument that is a call, its head if that is a plain word, and the whole as it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maybe {
     pub(super) index: usize,
-    pub(super) head: Ref,
+    pub(super) head: Option<Ref>,
     pub(super) template: u32,
 }
 

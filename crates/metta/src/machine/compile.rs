@@ -14,6 +14,7 @@ mod data;
 mod forms;
 mod groups;
 mod head;
+mod held;
 mod lists;
 mod made;
 mod minimal;
@@ -160,6 +161,13 @@ pub(super) struct Compiler<'c, 'r> {
     contexts: FxHashSet<Variable>,
     /// The instructions that want to know how many slots the frame has.
     owns: Vec<usize>,
+    /// The variables among the parts of the expression at hand that may be bound before their turn, and the slots that say
+    /// whether they were unbound.
+    held: Vec<(Variable, Slot)>,
+    /// The variables of the head that may hold what is not evaluated.
+    raw: Option<Vec<Variable>>,
+    /// The arguments in the head, until that was asked.
+    head: Vec<Atom>,
 }
 
 /// Something that is not compiled.
@@ -202,8 +210,7 @@ impl Running<'_> {
     fn kind_without_rules(&mut self, head: Ref, count: Slot) -> Kind {
         let name = self.m.values.symbol_of(head).clone();
         let call = Atom::expression(vec![Atom::Symbol(name); usize::from(count) + 1]);
-        let is_known = crate::interpreter::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some();
-        if is_known { Kind::Interpreted } else { Kind::Constructor }
+        if crate::interpreter::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
     }
 
     /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine.
@@ -220,7 +227,8 @@ impl Running<'_> {
         let asked: Vec<Variable> = (0..count).map(|_| source.fresh(&Symbol::new("a"))).collect();
         let arguments = asked.iter().map(|variable| Atom::Variable(variable.clone()));
         let call = Atom::expression(std::iter::once(head).chain(arguments).collect::<Vec<_>>());
-        if crate::interpreter::is_instruction(&call) {
+        // A name of the library that is missing is an error where no rule matches.
+        if crate::interpreter::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
             return None;
         }
         let body = source.fresh(names::asked());
@@ -340,6 +348,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
             fixed: FxHashSet::default(),
             contexts: FxHashSet::default(),
             owns: Vec::new(),
+            held: Vec::new(),
+            raw: None,
+            head: Vec::new(),
         }
     }
 
@@ -356,6 +367,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         let pc = self.here();
         let first_slot = self.next;
+        if !self.is_form {
+            (self.raw, self.head) = (None, arguments.to_vec());
+        }
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {
             self.emit(Instruction::Commit);

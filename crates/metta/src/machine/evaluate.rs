@@ -19,8 +19,9 @@ use space::Atom;
 
 /// Slots of the frame of a tuple that is evaluated child by child.
 pub(super) const SHAPE: Slot = 0;
-pub(super) const EXPRESSION: Slot = 1;
-pub(super) const CHILDREN: Slot = 2;
+pub(super) const HELD: Slot = 1;
+pub(super) const EXPRESSION: Slot = 2;
+pub(super) const CHILDREN: Slot = 3;
 /// A bit of the length: the children are evaluated to types (`typed.rs`).
 pub(super) const TYPED: usize = 1 << 12;
 
@@ -178,6 +179,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
         self.m.set_slot(EXPRESSION, value);
+        self.hold_children(value, length);
         self.walk_tuple(0, length)
     }
 
@@ -202,8 +204,9 @@ impl Running<'_> {
     fn walk_tuple(&mut self, from: usize, length: usize) -> Result<(), Halt> {
         for index in from..length {
             let child = self.original_child(index);
-            match self.settled(child, 0) {
-                Some(EMPTY) => return self.fail(),
+            let settled = if self.is_held(index) { Some(child) } else { self.settled(child, 0) };
+            match settled {
+                Some(EMPTY) if !self.is_held(index) => return self.fail(),
                 Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
                 None => return self.evaluate_child(index, usize::from(CHILDREN) + length, child, 0),
             }
@@ -324,9 +327,22 @@ impl Running<'_> {
 
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
-        let is_same = self.how_children_came(length)? == UNCHANGED;
         let call = self.tuple_of(length)?;
         self.m.note_normal(call);
+        self.give_as_it_came(call, length)
+    }
+
+    /// The same of a call of a typed function: what is noted has arguments of its types.
+    pub(super) fn give_typed(&mut self, length: usize) -> Result<(), Halt> {
+        let call = self.tuple_of(length)?;
+        if self.is_well_made(call) {
+            self.m.note_normal(call);
+        }
+        self.give_as_it_came(call, length)
+    }
+
+    fn give_as_it_came(&mut self, call: Ref, length: usize) -> Result<(), Halt> {
+        let is_same = self.how_children_came(length)? == UNCHANGED;
         let value = if is_same { self.m.evaluated(call) } else { call };
         self.give(value)
     }

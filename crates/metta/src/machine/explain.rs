@@ -204,9 +204,9 @@ impl Machine {
     fn key_text(&self, key: Key) -> String {
         match key {
             Key::Any => "anything".to_owned(),
-            Key::Leaf(leaf) => self.leaf_atom(leaf).to_string(),
+            Key::Leaf(leaf) => self.values.leaf_atom(leaf).to_string(),
             Key::Shape(length, head) => {
-                let head = head.map_or("_".to_owned(), |head| self.leaf_atom(head).to_string());
+                let head = head.map_or("_".to_owned(), |head| self.values.leaf_atom(head).to_string());
                 format!("({head}{})", " _".repeat(length.saturating_sub(1) as usize))
             }
         }
@@ -318,7 +318,7 @@ impl<'a> Listing<'a> {
 
     /// A constant.
     fn leaf(&self, leaf: Ref) -> String {
-        self.m.leaf_atom(leaf).to_string()
+        self.m.values.leaf_atom(leaf).to_string()
     }
 
     /// The expression that a template builds.
@@ -504,6 +504,10 @@ impl<'a> Listing<'a> {
             }
             Instruction::Native { operation, first, count, site } => {
                 format!("native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
+            }
+            Instruction::Hold { slot: value, dst } => format!("hold {} -> {}", slot(value), slot(dst)),
+            Instruction::Held { flag, slot: value, dst } => {
+                format!("held {}, {} -> {}", slot(flag), slot(value), slot(dst))
             }
             Instruction::Value { slot: value, type_id, site, .. } => {
                 format!("value {}{}{}", slot(value), self.as_type(type_id), self.site(site))

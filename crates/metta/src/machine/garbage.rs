@@ -127,7 +127,8 @@ impl Running<'_> {
         let seen = vec![0; m.stack.len() / 64 + 1];
         let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
         let mut bound = walk.unbind(&m.trail);
-        let mut walked = walk.fillings(&mut m.filling);
+        let mut walked = walk.results(&mut self.results);
+        walked = walked.and_then(|()| walk.fillings(&mut m.filling));
         walked = walked.and_then(|()| walk.all(&mut m.choices, &mut bound, m.base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
@@ -164,6 +165,14 @@ impl Machine {
 }
 
 impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
+    /// Results of the whole: no choice gives their memory back.
+    fn results(&mut self, results: &mut [Ref]) -> Result<(), Full> {
+        for result in results {
+            *result = self.copying.root(*result)?;
+        }
+        self.copying.scan()
+    }
+
     /// The variables of calls whose tables are being filled: they are as old as every choice from then on.
     fn fillings(&mut self, filling: &mut [Caller]) -> Result<(), Full> {
         for cell in filling.iter_mut().flat_map(|caller| &mut caller.cells) {

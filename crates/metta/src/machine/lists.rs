@@ -63,8 +63,9 @@ impl Running<'_> {
                 let element =
                     list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
-                    Some(element) => self.m.set_slot(dst, element),
-                    None => self.m.pc = or,
+                    // What a native function comes to is run if it is code.
+                    Some(element) if !self.is_code(element, true)? => self.m.set_slot(dst, element),
+                    _ => self.m.pc = or,
                 }
                 Ok(())
             }

@@ -172,7 +172,7 @@ impl Running<'_> {
             }
             SYMBOL if arguments.len() < 64 => self.call_open(head, arguments, site),
             _ => {
-                let atom = if head.is_immediate() { self.m.leaf_atom(head) } else { Atom::unit() };
+                let atom = if head.is_immediate() { self.m.values.leaf_atom(head) } else { Atom::unit() };
                 match Operation::of(&atom) {
                     Some(_) => self.reduce_native(&atom, arguments, site),
                     None => self.interpret_reduction(value, To::Slot(site)),

@@ -24,10 +24,12 @@ mod facts;
 mod forget;
 mod fuel;
 mod garbage;
+mod held;
 mod lists;
 mod minimal;
 mod native;
 mod queries;
+mod results;
 mod run;
 mod sameness;
 mod spaces_met;
@@ -46,16 +48,17 @@ use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
-use choices::{Choice, ChoiceKind, Floor};
+use choices::{Choice, Floor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
 use region::{Full, Ref};
+pub use results::FrozenResults;
 use run::Trying;
 use rustc_hash::FxHashMap;
 use space::{Atom, SpaceRef};
 use types::HeadKind;
 pub(crate) use types::classify;
-use values::{Scope, Values};
+use values::{EMPTY, Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.
 const WORDS_PER_FRAME: usize = 12;
@@ -128,6 +131,8 @@ pub(crate) struct Machine {
     tabling: u32,
     watched: Vec<SpaceRef>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
+    /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
+    ruled: FxHashMap<(Ref, code::Slot), bool>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
     agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     only_types: FxHashMap<Ref, Option<TypeId>>,
@@ -151,7 +156,7 @@ pub(crate) struct Machine {
     /// The heads that have rules, and whether others than symbols have, as of a version.
     rule_heads: lists::RuleHeads,
     /// What was counted for the run already.
-    cells_counted: u64,
+    heap_counted: region::Statistics,
     collections_counted: u64,
 }
 
@@ -161,7 +166,8 @@ pub(crate) struct Running<'r> {
     runner: &'r mut Runner,
     space: SpaceRef,
     watch: Watch,
-    results: Vec<Atom>,
+    /// Results of the whole, in the region of the evaluation.
+    results: Vec<Ref>,
 }
 
 impl Machine {
@@ -173,17 +179,7 @@ impl Machine {
         let atom_type = code.type_id(&Atom::symbol(names::ATOM)).expect("the first types fit");
         let expression_type = code.type_id(&Atom::symbol(names::EXPRESSION)).expect("the first types fit");
         let heap = values.heap.mark(&values.region);
-        let trying = Trying {
-            group: 0,
-            list: 0,
-            next: run::NONE,
-            trail: 0,
-            heap,
-            foreign: 0,
-            from: 0,
-            place: 0,
-            matched: false,
-        };
+        let trying = Trying::nothing(heap);
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
         Self {
             values,
@@ -214,6 +210,7 @@ impl Machine {
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
+            ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
             special: FxHashMap::default(),
@@ -231,7 +228,7 @@ impl Machine {
             collect_at: 0,
             collections: 0,
             rule_heads: lists::RuleHeads::default(),
-            cells_counted: 0,
+            heap_counted: region::Statistics::default(),
             collections_counted: 0,
         }
     }
@@ -261,10 +258,15 @@ impl Machine {
         let heap = self.values.heap.statistics();
         counts.calls += self.calls;
         counts.interpreted += self.interpreted;
-        counts.cells += heap.cells_handed_out - self.cells_counted;
+        let before = std::mem::replace(&mut self.heap_counted, heap);
+        counts.cells += heap.cells_handed_out - before.cells_handed_out;
+        counts.cells_copied += heap.cells_copied - before.cells_copied;
+        counts.regions_joined += heap.splices - before.splices;
+        counts.limit_failures += heap.limit_failures - before.limit_failures;
+        counts.heap_bytes_held = counts.heap_bytes_held.max(heap.bytes_held + heap.bytes_beside);
         counts.heap_bytes_peak = counts.heap_bytes_peak.max(heap.bytes_live_peak);
         counts.collections += self.collections - self.collections_counted;
-        (self.cells_counted, self.collections_counted) = (heap.cells_handed_out, self.collections);
+        self.collections_counted = self.collections;
     }
 
     #[cold]
@@ -326,7 +328,7 @@ impl<'r> Running<'r> {
             }
             // On its own `Empty` is a result like any other.
             None if atom.is_symbol(names::EMPTY) => {
-                self.results.push(atom.clone());
+                self.results.push(EMPTY);
                 Err(Reason::Complete.into())
             }
             None => {
@@ -334,15 +336,6 @@ impl<'r> Running<'r> {
                 self.evaluate_here(value, 0)
             }
         }
-    }
-
-    /// A result of the whole.
-    fn answer(&mut self) -> Result<(), Halt> {
-        let value = self.m.read(0);
-        let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-        self.results.push(atom);
-        self.fail()
     }
 
     fn finish(mut self, halt: Halt) -> Answer {
@@ -363,25 +356,10 @@ impl<'r> Running<'r> {
         }
         self.settle_fuel();
         let steps = self.m.calls + self.m.steps;
-        let answer = Answer { results: self.results, limit, stop, steps, depth_max: self.m.depth_max };
+        let results = self.results_leave();
+        let answer = Answer { results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
         self.runner.machine = Some(Box::new(self.m));
         answer
-    }
-
-    /// What the outermost expression has found so far, but for its errors, which a later result might hide.
-    fn add_results_so_far(&mut self) {
-        let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
-        if collector.site != ANSWER {
-            return;
-        }
-        let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
-        for value in found {
-            if !self.m.is_error(value) || self.m.is_overflow(value) {
-                let mut scope = Scope::default();
-                let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
-                self.results.push(atom);
-            }
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::operation::{Operation, Outcome};
 use crate::stdlib;
 use crate::types;
 use region::Ref;
-use space::{Atom, Solution};
+use space::{Atom, Rewrite, Solution, Variable, rewrite};
 
 impl Running<'_> {
     /// Calls a native function on the arguments in slots in a row.
@@ -45,7 +45,7 @@ impl Running<'_> {
         for (solution, atom) in results {
             if interpreter::is_function(&atom) {
                 // What is code is run, whatever type the function has.
-                self.run_function(call.clone(), atom, &mut scope, &mut loaded)?;
+                self.run_function(&call, (solution, atom), &mut scope, &mut loaded)?;
             } else {
                 loaded.push(self.load_result(solution, &atom, &mut scope)?);
             }
@@ -66,11 +66,11 @@ impl Running<'_> {
         (Atom::expression(children), outcome)
     }
 
-    /// Lets the interpreter run code that a call was reduced to.
+    /// Lets the interpreter run code that a call was reduced to, in one way.
     fn run_function(
         &mut self,
-        call: Atom,
-        body: Atom,
+        call: &Atom,
+        (bound, body): (Solution, Atom),
         scope: &mut Scope,
         loaded: &mut Vec<Gathered>,
     ) -> Result<(), Halt> {
@@ -81,8 +81,12 @@ impl Running<'_> {
                 [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
                 _ => names::undefined(),
             };
+        let value = |variable: &Variable| bound.iter().find(|(known, _)| known == variable).map(|(_, value)| value);
+        let put = |variable: &Variable| value(variable).map_or(Rewrite::Keep, |value| Rewrite::Continue(value.clone()));
+        let call = rewrite(call, put).unwrap_or_else(|| call.clone());
         let found = self.hand_over(Task::Code(call, body, type_atom));
-        for (solution, atom) in self.accept_found(found)? {
+        for (mut solution, atom) in self.accept_found(found)? {
+            solution.extend(bound.iter().cloned());
             loaded.push(self.load_result(solution, &atom, scope)?);
         }
         Ok(())

@@ -33,6 +33,13 @@ pub(super) struct Trying {
     pub(super) matched: bool,
 }
 
+impl Trying {
+    /// Before the first call.
+    pub(super) fn nothing(heap: Mark) -> Self {
+        Self { group: 0, list: 0, next: NONE, trail: 0, heap, foreign: 0, from: 0, place: 0, matched: false }
+    }
+}
+
 /// No candidate is left.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -243,6 +250,14 @@ impl Running<'_> {
                 self.m.put(dst, value)
             }
             Instruction::Evaluate { slot, type_id, site, begun } => self.evaluate_at(slot, type_id, site, begun),
+            Instruction::Hold { slot, dst } => {
+                self.hold(slot, dst);
+                Ok(())
+            }
+            Instruction::Held { flag, slot, dst } => {
+                self.held(flag, slot, dst);
+                Ok(())
+            }
             Instruction::TailEvaluate { slot, type_id } => {
                 let value = self.m.slot(slot);
                 self.evaluate_here(value, type_id)

@@ -24,7 +24,8 @@ impl Running<'_> {
         let mut budget = LOOKED_AT_MAX;
         for index in 0..length {
             let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
-            if !self.are_same(result, child, &mut budget)? {
+            let is_bound_since = self.is_held(index) && result.tag() != tag::VARIABLE;
+            if is_bound_since || !self.are_same(result, child, &mut budget)? {
                 return Ok(CHANGED);
             }
         }
@@ -67,7 +68,9 @@ impl Running<'_> {
         }
         let Some(Maybe { index, head, template }) = self.m.code.maybes.get(&from).copied() else { return Ok(false) };
         let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
-        if !argument.is_expression() || self.m.values.heap.children(argument).first() != Some(&head) {
+        if let Some(head) = head
+            && (!argument.is_expression() || self.m.values.heap.children(argument).first() != Some(&head))
+        {
             return Ok(false);
         }
         let callee = self.m.base;

@@ -128,6 +128,8 @@ impl Running<'_> {
         let found = &self.m.code.functions[function as usize];
         let (kind, slots) = (found.kind, found.slots);
         self.m.ensure(slots)?;
+        // A call that its table answers with has not come to itself.
+        self.m.pc = CHANGED;
         match if matches!(kind, Kind::Tabled) { self.m.code.tabled[&function].body } else { kind } {
             Kind::Rule(pc) => {
                 self.m.pc = pc;

@@ -201,7 +201,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.only_types.get(&symbol) {
             return known;
         }
-        let atom = self.m.leaf_atom(symbol);
+        let atom = self.m.values.leaf_atom(symbol);
         let found = crate::types::types_of(&self.space, &atom, &mut self.runner.variables);
         let only = match found.as_slice() {
             [only] if only.is_valid() && only.atom.is_ground() && !only.is_function() => {
@@ -236,6 +236,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
+        self.hold_children(value, length);
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {
@@ -253,7 +254,8 @@ impl Running<'_> {
         for index in from..length {
             let child = self.original_child(index);
             let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
-            let is_final = formal == AS_IT_STANDS || child == EMPTY || self.m.is_error(child);
+            let is_raw = formal == AS_IT_STANDS || self.is_held(index);
+            let is_final = is_raw || child == EMPTY || self.m.is_error(child);
             let settled = match is_final {
                 true => Some(child),
                 false => self.settled(child, formal as TypeId),
@@ -270,7 +272,7 @@ impl Running<'_> {
         let head = self.m.slot(CHILDREN);
         let function = self.m.code.function(head, (length - 1) as Slot, type_id as TypeId);
         if self.is_constructor(function)? {
-            return self.give_tuple(length);
+            return self.give_typed(length);
         }
         let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
         self.m.pc = self.how_children_came(length)?;

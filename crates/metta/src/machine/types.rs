@@ -112,7 +112,7 @@ impl Running<'_> {
 
     /// What the only function type of a head says of results, if that has no variable.
     pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
-        let head = self.m.leaf_atom(head);
+        let head = self.m.values.leaf_atom(head);
         let found = types::types_of(&self.space, &head, &mut self.runner.variables);
         let [only] = found.as_slice() else { return None };
         if !only.is_function() {
@@ -133,7 +133,7 @@ impl Running<'_> {
         if let Some(known) = self.m.heads.get(&(head, arity)) {
             return known.clone();
         }
-        let atom = self.m.leaf_atom(head);
+        let atom = self.m.values.leaf_atom(head);
         let kind = self.kind_of(&atom, arity);
         if head.tag() == SYMBOL || head.payload() & 1 == 0 {
             self.m.heads.insert((head, arity), kind.clone());
@@ -305,7 +305,12 @@ impl Running<'_> {
         if known.version == self.m.version {
             return !matches!(known.kind, super::code::Kind::Constructor);
         }
-        self.rules_of(head, count).is_none_or(|rules| !rules.is_empty())
+        if let Some(&known) = self.m.ruled.get(&(head, count)) {
+            return known;
+        }
+        let has_rules = self.rules_of(head, count).is_none_or(|rules| !rules.is_empty());
+        self.m.ruled.insert((head, count), has_rules);
+        has_rules
     }
 
     /// Whether an expression with this value as its head is a tuple.
@@ -336,7 +341,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.typed.get(&(symbol, TypeId::MAX, false)) {
             return known;
         }
-        let atom = self.m.leaf_atom(symbol);
+        let atom = self.m.values.leaf_atom(symbol);
         let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
         let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
         self.m.typed.insert((symbol, TypeId::MAX, false), is_open);
@@ -356,15 +361,6 @@ impl Machine {
         if declared == self.expression_type { 0 } else { declared }
     }
 
-    /// A leaf that is no variable and no number of the heap, as an atom.
-    pub(super) fn leaf_atom(&self, leaf: Ref) -> Atom {
-        match leaf.tag() {
-            SYMBOL => Atom::Symbol(self.values.symbol_of(leaf).clone()),
-            FOREIGN => self.values.foreign_of(leaf).clone(),
-            _ => Atom::from(self.values.number_of(leaf).expect("what is left is a number")),
-        }
-    }
-
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SpaceRef) {
         self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
@@ -373,6 +369,7 @@ impl Machine {
     /// Rules have changed; or types, too.
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.version += 1;
+        self.ruled.clear();
         if self.note == EVALUATED_OPEN - 1 {
             self.values.heap.clear_notes();
             self.note = 0;

@@ -116,6 +116,88 @@ pub(super) struct Values {
     pub(super) symbol_terms: Vec<Term>,
 }
 
+/// Where references are made atoms from.
+pub(super) trait Leaves {
+    fn heap(&self) -> &Heap;
+
+    /// What is no expression with children.
+    fn leaf(&mut self, leaf: Ref) -> Atom;
+}
+
+/// The heap of the machine, while references are made atoms.
+pub(super) struct Storing<'a> {
+    values: &'a mut Values,
+    scope: &'a mut Scope,
+    source: &'a mut VariableSource,
+}
+
+impl Leaves for Storing<'_> {
+    #[inline]
+    fn heap(&self) -> &Heap {
+        &self.values.heap
+    }
+
+    fn leaf(&mut self, leaf: Ref) -> Atom {
+        match leaf.tag() {
+            tag::VARIABLE => {
+                let variable = self.values.name_variable(leaf, self.source);
+                self.scope.insert(variable.clone(), leaf);
+                Atom::Variable(variable)
+            }
+            tag::EXPRESSION | tag::MARKED => Atom::unit(),
+            _ => self.values.leaf_atom(leaf),
+        }
+    }
+}
+
+/// What a reference is as an atom, bound variables replaced. Without recursion, however deep it is nested.
+pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
+    struct Open {
+        expression: Ref,
+        done: Vec<Atom>,
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut current = reference;
+    loop {
+        let walked = leaves.heap().walk(current);
+        let length = if walked.is_expression() { leaves.heap().length(walked) } else { 0 };
+        let mut made = if length > 0 {
+            open.push(Open { expression: walked, done: Vec::with_capacity(length) });
+            None
+        } else {
+            Some(leaves.leaf(walked))
+        };
+        loop {
+            let Some(top) = open.last_mut() else { return made.expect("a leaf was stored") };
+            top.done.extend(made.take());
+            if top.done.len() < leaves.heap().length(top.expression) {
+                current = leaves.heap().child(top.expression, top.done.len());
+                break;
+            }
+            let whole = open.pop().expect("an expression is open");
+            let expression = space::Expression::new(whole.done);
+            let is_marked = whole.expression.tag() == tag::MARKED;
+            made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
+            if open.is_empty() {
+                return made.expect("an expression was stored");
+            }
+        }
+    }
+}
+
+/// The number that a reference is, if it lies in a heap or in the reference itself.
+pub(super) fn number_in(heap: &Heap, reference: Ref) -> Option<Number> {
+    match reference.tag() {
+        INTEGER => Some(Number::Int(word(reference))),
+        tag::NUMBER => {
+            let bits = heap.number_bits(reference);
+            let is_float = reference.payload() & 1 == 1;
+            Some(if is_float { Number::Float(f64::from_bits(bits)) } else { Number::Int(bits as i64) })
+        }
+        _ => None,
+    }
+}
+
 /// Which variables of an atom are which variables of the heap.
 pub(super) type Scope = FxHashMap<Variable, Ref>;
 
@@ -222,17 +304,11 @@ impl Values {
     /// The number of a reference, if it is one.
     pub(super) fn number_of(&self, reference: Ref) -> Option<Number> {
         match reference.tag() {
-            INTEGER => Some(Number::Int(word(reference))),
-            tag::NUMBER => {
-                let bits = self.heap.number_bits(reference);
-                let is_float = reference.payload() & 1 == 1;
-                Some(if is_float { Number::Float(f64::from_bits(bits)) } else { Number::Int(bits as i64) })
-            }
             FOREIGN => match self.foreign_of(reference) {
                 Atom::Grounded(Grounded::Number(number)) => Some(number.clone()),
                 _ => None,
             },
-            _ => None,
+            _ => number_in(&self.heap, reference),
         }
     }
 
@@ -417,53 +493,22 @@ impl Values {
 
     /// What the reference is as an atom, bound variables replaced. Each variable met is noted in `scope`.
     pub(super) fn store(&mut self, reference: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
-        struct Open {
-            expression: Ref,
-            done: Vec<Atom>,
-        }
-        let mut open: Vec<Open> = Vec::new();
-        let mut current = reference;
-        loop {
-            let walked = self.heap.walk(current);
-            let mut made = if walked.is_expression() && self.heap.length(walked) > 0 {
-                open.push(Open { expression: walked, done: Vec::with_capacity(self.heap.length(walked)) });
-                None
-            } else {
-                Some(self.store_leaf(walked, scope, source))
-            };
-            loop {
-                let Some(top) = open.last_mut() else { return made.expect("a leaf was stored") };
-                top.done.extend(made.take());
-                if top.done.len() < self.heap.length(top.expression) {
-                    current = self.heap.child(top.expression, top.done.len());
-                    break;
-                }
-                let whole = open.pop().expect("an expression is open");
-                let expression = space::Expression::new(whole.done);
-                let is_marked = whole.expression.tag() == tag::MARKED;
-                made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
-                if open.is_empty() {
-                    return made.expect("an expression was stored");
-                }
-            }
+        atom_of(reference, &mut Storing { values: self, scope, source })
+    }
+
+    /// A symbol, an interned term, a grounded value or a number.
+    pub(super) fn leaf_atom(&self, leaf: Ref) -> Atom {
+        match leaf.tag() {
+            SYMBOL => Atom::Symbol(self.symbols[leaf.payload() as usize].clone()),
+            TERM => self.terms.read().expect("no panic while terms are locked").atom(Term::new(leaf.payload())).clone(),
+            FOREIGN => self.foreign_of(leaf).clone(),
+            _ => Atom::from(self.number_of(leaf).expect("what is left is a number")),
         }
     }
 
-    fn store_leaf(&mut self, walked: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
-        match walked.tag() {
-            SYMBOL => Atom::Symbol(self.symbols[walked.payload() as usize].clone()),
-            TERM => {
-                self.terms.read().expect("no panic while terms are locked").atom(Term::new(walked.payload())).clone()
-            }
-            FOREIGN => self.foreign_of(walked).clone(),
-            tag::VARIABLE => {
-                let variable = self.name_variable(walked, source);
-                scope.insert(variable.clone(), walked);
-                Atom::Variable(variable)
-            }
-            tag::EXPRESSION | tag::MARKED => Atom::unit(),
-            _ => Atom::from(self.number_of(walked).expect("what is left is a number")),
-        }
+    /// The variable with this label, if it has a name of its own.
+    pub(super) fn name_of_label(&self, label: u32) -> Option<&Variable> {
+        self.named.get(label.checked_sub(NAMED)? as usize)
     }
 
     /// The children of an interned compound, one level deep, as an expression of the heap.

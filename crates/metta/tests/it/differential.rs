@@ -6,11 +6,15 @@
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
 use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: u64 = 20_000;
 /// Tables of calls that grow take ever more.
 const HEAP_BYTES_MAX: usize = 64 << 20;
+/// A program that calls itself with ever larger values makes few steps, each of them long.
+const TIME_MAX: Duration = Duration::from_secs(20);
 /// How long programs are.
 const SIZE: usize = 4;
 
@@ -58,7 +62,16 @@ fn line_by_line(text: &str) -> generate::Ran {
 fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
     move |text| {
         let limits = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max: Some(HEAP_BYTES_MAX), ..Limits::default() };
+        let interrupt = limits.interrupt.clone();
+        let (ended, watched) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if watched.recv_timeout(TIME_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupt.time_is_up();
+            }
+        });
         let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
+        drop(ended);
+        watch.join().expect("waiting does not fail");
         printed(&ran.lines, &ran.end)
     }
 }
@@ -75,44 +88,10 @@ fn generated_programs_print_the_same_line_by_line() {
     assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
 }
 
-/// What was printed, without the names of numbered variables: those that are made equal share one, and which does not
-/// matter.
+/// What was printed, without the names of variables.
 fn nameless(ran: generate::Ran) -> generate::Ran {
     let generate::Ran::Printed(lines) = ran else { return ran };
-    let results = lines.iter().flat_map(|line| results_of(line));
-    let plain = |result: &str| match without_names(result) {
-        // The parts of a list of results stand for themselves as well.
-        bag if bag.contains("(bag") => bag.split('#').map(|part| part.trim_start_matches(char::is_numeric)).collect(),
-        result => renamed(&result),
-    };
-    generate::Ran::Printed(results.map(plain).collect())
-}
-
-/// The results in a line: which of their variables are one does not matter, since each result stands for itself.
-fn results_of(line: &str) -> Vec<&str> {
-    let (mut depth, mut is_quoted, mut from, mut results) = (0, false, 0, Vec::new());
-    for (place, letter) in line.char_indices() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            '(' if !is_quoted => depth += 1,
-            ')' if !is_quoted => depth -= 1,
-            ',' if !is_quoted && depth == 0 => results.push(&line[std::mem::replace(&mut from, place + 1)..place]),
-            _ => {}
-        }
-    }
-    results.push(&line[from..]);
-    results
-}
-
-fn without_names(line: &str) -> String {
-    let mut plain = String::new();
-    for (index, part) in line.split('$').enumerate() {
-        let end = part.find([' ', ')', ']', ',']).unwrap_or(part.len());
-        let name = part[..end].find('#').filter(|_| index > 0).unwrap_or(0);
-        plain.extend((index > 0).then_some('$'));
-        plain.push_str(&part[name..]);
-    }
-    plain
+    generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(line)).collect())
 }
 
 #[test]

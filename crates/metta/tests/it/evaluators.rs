@@ -186,3 +186,98 @@ fn calls_inside_of_data_end_in_any_way() {
         (&format!("{rules} !(same (P 1 (P 2 (P 3 Stop))) 0)"), "[(P 0 (P 1 (P 2 3)))]"),
     ]);
 }
+
+#[test]
+fn what_an_earlier_part_binds_a_variable_to_is_not_evaluated_as_a_part() {
+    let rules = "(= (f $x (S Z)) $x) (= (S Z) two) (= (h $z $y) (foo (f $z $y) $y)) (= (k $z $y) (g (f $z $y) $y))
+         (= (g $a $b) (got $b))\n";
+    check_both(&[
+        (&format!("{rules} !(foo (f 1 $y) $y)"), "[(foo 1 (S Z))]"),
+        (&format!("{rules} !((f 1 $y) $y)"), "[(1 (S Z))]"),
+        (&format!("{rules} !(h 1 $y)"), "[(foo 1 (S Z))]"),
+        (&format!("{rules} !(k 1 $y)"), "[(got two)]"),
+        // Inside an expression it is.
+        (&format!("{rules} !(foo (f 1 $y) (bar $y))"), "[(foo 1 (bar two))]"),
+        (&format!("{rules} !(let $r (foo (f 1 $y) $y) $r)"), "[(foo 1 two)]"),
+    ]);
+}
+
+#[test]
+fn code_that_a_native_function_comes_to_is_run() {
+    check_both(&[
+        ("!(index-atom (plus (function ())) 1)", "[(Error (index-atom (plus (function ())) 1) NoReturn)]"),
+        ("!(index-atom (plus (function (return 5))) 1)", "[5]"),
+        (
+            "(a 1) !(case (match &self (a $y) (function ())) (((Error $call $why) (quote $call))))",
+            "[(quote (match ModuleSpace(GroundingSpace-top) (a 1) (function ())))]",
+        ),
+    ]);
+}
+
+#[test]
+fn data_with_a_number_as_its_head_comes_to_itself_where_no_rule_matches() {
+    check_both(&[(
+        "(= (() $x) $f) !(let* (($b (f None (1e-7 0))) ($c (add-atom &self (= (f $z $n) new)))) $b)",
+        "[(f None (1e-7 0))]",
+    )]);
+}
+
+#[test]
+fn a_call_whose_argument_was_raw_and_is_evaluated_now_did_not_come_to_itself() {
+    check_both(&[(
+        "(= (f (S $k)) (let $c (g $k) $c)) (: f (-> Atom Number)) (: g (-> Nat Number)) !(f (S (let $x new let)))",
+        "[(Error (g let) (BadArgType 1 Nat (-> Atom %Undefined% Atom %Undefined%)))]",
+    )]);
+}
+
+#[test]
+fn a_name_of_the_library_that_is_missing_is_an_error_where_no_rule_matches() {
+    check_both(&[(
+        "(= ($f Key) opened) !(repr red)",
+        "[(Error (repr red) repr (of the Python host) is not supported yet)]",
+    )]);
+}
+
+#[test]
+fn a_table_of_an_open_type_has_each_answer_once() {
+    check_both(&[(
+        "!(pragma! table f) (= (f $e $b) ()) (= (f $c $d) (filter-atom () $item eval)) (: f (-> List Bool $t))
+         !(f Cons $c)",
+        "[()]",
+    )]);
+}
+
+#[test]
+fn a_call_that_its_table_answers_with_is_evaluated_again() {
+    check_both(&[(
+        "(= (f 3) green) !(pragma! table f) !(let $b (f 1) ((add-atom &self (= (f $n) new)) $b))",
+        "[(() new)]",
+    )]);
+}
+
+#[test]
+fn types_inside_of_data_are_looked_at_where_its_arguments_had_no_code() {
+    check_both(&[(
+        "(: Cons (-> Number (List Number) (List Number))) (: g (-> Nat Atom))
+         (= (f (Cons $y $n) $c) (f $n (Cons $y $c)))
+         !(f (Cons double (Cons 2 Nil)) (g Z))",
+        "[(Error (Cons double (g Z)) (BadArgType 2 (List Number) Atom))]",
+    )]);
+}
+
+#[test]
+fn a_subject_that_is_empty_is_compared_with_itself() {
+    check_both(&[
+        ("!(case (empty) (($d (== $d $d))))", "[True]"),
+        ("(= (f $y) (case (empty) (($d (== $d $d))))) !(f 1)", "[True]"),
+        ("(= (f $x (S Z)) $x) (= (S Z) two) (= (h $z $y) (== (f $z $y) $y)) !(h (S Z) $y)", "[False]"),
+    ]);
+}
+
+#[test]
+fn a_list_of_results_is_data_whatever_stands_first_in_it() {
+    check_both(&[
+        ("!(collapse (superpose (function ())))", "[(function ())]"),
+        ("(= (f) (superpose (function ()))) (= (g) (f)) !(collapse (g))", "[(function ())]"),
+    ]);
+}

@@ -7,6 +7,7 @@ mod determinism;
 mod differential;
 mod evaluation;
 mod evaluators;
+mod frozen;
 mod garbage;
 mod gates;
 mod generated;

@@ -18,13 +18,20 @@ impl Cost {
     }
 }
 
-/// Runs a program and measures it.
+/// Runs a program and measures it. Its time is the shortest of three runs: what else runs on the machine makes it longer.
 pub(crate) fn cost(text: &str) -> Cost {
+    let run = || Program::new(text).with_limits(Limits::default()).run();
     let mut ran = None;
-    let clock = Clock::start();
-    let info = allocation_counter::measure(|| ran = Some(Program::new(text).with_limits(Limits::default()).run()));
-    let time = clock.elapsed();
-    Cost { ran: ran.expect("the program was run"), bytes_max: info.bytes_max, time }
+    let timed = |run: &mut dyn FnMut()| {
+        let clock = Clock::start();
+        run();
+        clock.elapsed()
+    };
+    let mut bytes_max = 0;
+    let first = timed(&mut || bytes_max = allocation_counter::measure(|| ran = Some(run())).bytes_max);
+    let further = [(); 2].map(|()| timed(&mut || drop(run())));
+    let time = further.into_iter().fold(first, Duration::min);
+    Cost { ran: ran.expect("the program was run"), bytes_max, time }
 }
 
 /// Asserts that a program that does five times the work takes five times the steps, and not much more time. The time

@@ -63,6 +63,14 @@ impl Tether {
         Ok(u64::from(at) << 32 | u64::from(entry.generation))
     }
 
+    /// Reads under a tether that is parked, and stays so. The table is locked meanwhile: nobody can take it.
+    pub fn parked<T>(number: u64, read: impl FnOnce(&Tether) -> T) -> Result<T, NotParked> {
+        let (at, generation) = ((number >> 32) as usize, number as u32);
+        let table = table();
+        let entry = table.entries.get(at).filter(|entry| entry.generation == generation);
+        entry.and_then(|entry| entry.tether.as_ref()).map(read).ok_or(NotParked(number))
+    }
+
     /// Takes a tether that was parked, to drop it or to use it.
     pub fn take(number: u64) -> Result<Tether, NotParked> {
         let (at, generation) = ((number >> 32) as u32, number as u32);

@@ -27,12 +27,14 @@ impl Compiler<'_, '_> {
             Atom::Variable(variable) => self.variable_value(variable, type_id, dest, false),
             Atom::Expression(expression) if !expression.is_empty() => {
                 self.depth += 1;
+                let held = std::mem::take(&mut self.held);
                 self.is_too_large |= self.depth > DEPTH_MAX;
                 match dest {
                     _ if self.is_too_large => {}
                     Dest::Tail => self.expression(atom, type_id, dest),
                     Dest::Slot(dst) => self.joined(atom, type_id, dst),
                 }
+                self.held = held;
                 self.depth -= 1;
             }
             leaf => self.leaf(leaf, type_id, dest),
@@ -133,6 +135,7 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::TailEvaluate { slot, type_id });
             }
             Dest::Slot(dst) => {
+                self.unless_held(variable, slot, dst);
                 let site = self.site(dst, None);
                 self.emit(Instruction::Value { slot, dst, type_id, site, is_argument });
                 self.mark_live(dst);
@@ -169,6 +172,19 @@ impl Compiler<'_, '_> {
         let dst = self.slot();
         self.value(atom, type_id, Dest::Slot(dst));
         dst
+    }
+
+    /// The slot of an argument of a comparison: one that is `Empty` or an error as it stands is passed on.
+    pub(super) fn compared(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
+        if let Atom::Variable(variable) = atom {
+            let slot = self.slot_of(variable);
+            if !self.is_settled(slot, type_id) {
+                let dst = self.slot();
+                self.variable_value(variable, type_id, Dest::Slot(dst), true);
+                return dst;
+            }
+        }
+        self.operand(atom, type_id)
     }
 
     /// An argument of a typed function: what is an error as it stands is passed on.
@@ -242,10 +258,12 @@ impl Compiler<'_, '_> {
         let head = self.slot();
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
+        let held = self.hold(children.iter());
         for (index, child) in children.iter().enumerate() {
             let dst = if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
             self.value(child, 0, Dest::Slot(dst));
         }
+        self.held = held;
         self.errors = outer;
         let same = children.iter().all(|child| self.is_same(child));
         let count = (children.len() - 1) as Slot;
@@ -397,10 +415,12 @@ impl Compiler<'_, '_> {
         let begins = dest != Dest::Tail && arguments.iter().any(|argument| self.may_branch(argument));
         let outer = self.errors;
         let label = begins.then(|| self.begin_barrier(block + 2));
+        let held = self.hold(arguments.iter());
         for (index, argument) in arguments.iter().enumerate() {
             let dst = block + (HEADER + index) as Slot;
             self.value(argument, 0, Dest::Slot(dst));
         }
+        self.held = held;
         self.errors = outer;
         let formals = vec![Formal::Typed(0); arguments.len()];
         let origin = self.origin_of(function, &formals, arguments, block);
@@ -488,6 +508,9 @@ impl Compiler<'_, '_> {
 
     /// Puts arguments into slots in a row, each as its type says.
     pub(super) fn typed_arguments(&mut self, formals: &[Formal], arguments: &[Atom], first: Slot) {
+        let pairs = formals.iter().zip(arguments);
+        let evaluated = pairs.filter_map(|(formal, argument)| matches!(formal, Formal::Typed(_)).then_some(argument));
+        let held = self.hold(evaluated);
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             let dst = first + index as Slot;
             match formal {
@@ -495,6 +518,7 @@ impl Compiler<'_, '_> {
                 Formal::Raw | Formal::Expression => self.raw(argument, Dest::Slot(dst)),
             }
         }
+        self.held = held;
     }
 
     /// Emits guards: where one does not hold, the whole expression is evaluated as it stands.

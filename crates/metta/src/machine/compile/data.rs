@@ -118,6 +118,7 @@ impl Compiler<'_, '_> {
     fn parts_of(&mut self, function: u32, head: Ref, arguments: &[Atom]) -> Parts {
         let are_simple = arguments.iter().all(|argument| !matches!(argument, Atom::Expression(_)));
         let (mut children, mut slots) = (vec![head], Vec::new());
+        let held = self.hold(arguments.iter());
         for argument in arguments {
             let leaf = self.run.m.values.constant_leaf(argument);
             match (leaf, argument) {
@@ -135,6 +136,7 @@ impl Compiler<'_, '_> {
             }
             children.push(leaf.unwrap_or(EMPTY));
         }
+        self.held = held;
         Parts { function, children, slots, is_same: false }
     }
 
@@ -208,6 +210,14 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// Whether a rule matches an expression as it stands, or may when its variables are bound.
+    fn may_be_reduced(&mut self, atom: &Atom) -> bool {
+        let source = &mut self.run.runner.variables;
+        let body = Atom::Variable(source.fresh(names::asked()));
+        let rule = Atom::expression([names::equal(), atom.clone(), body]);
+        !self.run.space.query(&rule, source).is_empty()
+    }
+
     /// Whether an atom evaluates to itself, whatever its variables hold.
     pub(super) fn is_same(&mut self, atom: &Atom) -> bool {
         match atom {
@@ -216,8 +226,9 @@ impl Compiler<'_, '_> {
                 let children = expression.children();
                 if !matches!(children[0], Atom::Symbol(_)) {
                     let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
+                    let has_rules = self.run.has_rules(COMPOUND, (children.len() - 1) as Slot);
                     return is_data
-                        && !self.run.has_rules(COMPOUND, (children.len() - 1) as Slot)
+                        && !(has_rules && self.may_be_reduced(atom))
                         && children[1..].iter().all(|child| self.is_same(child));
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");

@@ -441,8 +441,10 @@ impl Compiler<'_, '_> {
 
     fn comparison(&mut self, comparison: Comparison, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
         self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
-            let left = compiler.operand(left, type_id);
-            let right = compiler.operand(right, type_id);
+            let held = compiler.hold([left, right].into_iter());
+            let left = compiler.compared(left, type_id);
+            let right = compiler.compared(right, type_id);
+            compiler.held = held;
             let dst = compiler.target(dest);
             let site = compiler.site(dst, None);
             compiler.emit(Instruction::Compare { comparison, left, right, site });

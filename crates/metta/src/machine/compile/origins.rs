@@ -2,8 +2,8 @@
 
 use super::Compiler;
 use crate::machine::code::{Maybe, Origin, Slot};
-use crate::machine::types::Formal;
-use space::{Atom, variables};
+use crate::machine::types::{Formal, HeadKind};
+use space::{Atom, Variable, variables};
 
 /// What is known of the arguments of a call when its code is written.
 #[derive(Clone, Copy)]
@@ -24,11 +24,18 @@ impl Compiler<'_, '_> {
     ) -> CallOrigin {
         let mut first = None;
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
-            if matches!(formal, Formal::Raw | Formal::Expression) || self.is_same(argument) {
+            if matches!(formal, Formal::Raw | Formal::Expression) {
                 continue;
             }
-            let Some(head) = argument.head().and_then(|head| self.run.m.values.constant_leaf(head)) else {
-                return CallOrigin::Other;
+            let is_raw = matches!(argument, Atom::Variable(variable) if self.is_raw(variable));
+            if !is_raw && self.is_same(argument) {
+                continue;
+            }
+            let head = match argument.head() {
+                None if is_raw => None,
+                Some(Atom::Symbol(name)) => Some(self.run.m.values.symbol(name)),
+                Some(Atom::Grounded(_)) => None,
+                _ => return CallOrigin::Other,
             };
             first = first.or(Some((index, head)));
         }
@@ -40,10 +47,30 @@ impl Compiler<'_, '_> {
             return CallOrigin::Other;
         }
         let head_of_call = self.run.m.code.functions[function as usize].head;
-        let name = self.run.m.leaf_atom(head_of_call);
+        let name = self.run.m.values.leaf_atom(head_of_call);
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
         CallOrigin::Maybe(Maybe { index, head, template })
+    }
+
+    /// Whether a variable of the head may hold what is not evaluated.
+    fn is_raw(&mut self, variable: &Variable) -> bool {
+        if self.raw.is_none() {
+            let arguments = std::mem::take(&mut self.head);
+            self.raw = Some(self.raw_variables(&arguments));
+        }
+        self.raw.as_ref().is_some_and(|raw| raw.contains(variable))
+    }
+
+    fn raw_variables(&mut self, arguments: &[Atom]) -> Vec<Variable> {
+        let head = self.run.m.code.functions[self.function as usize].head;
+        let formals = match self.run.head_kind(head, arguments.len()) {
+            HeadKind::Typed(signature) => signature.formals,
+            HeadKind::Raw { .. } => vec![Formal::Raw; arguments.len()],
+            _ => Vec::new(),
+        };
+        let raw = formals.iter().zip(arguments).filter(|(formal, _)| !matches!(formal, Formal::Typed(_)));
+        raw.flat_map(|(_, argument)| variables(argument)).collect()
     }
 
     /// Notes that of the call that was just written.

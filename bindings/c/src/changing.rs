@@ -1,0 +1,157 @@
+//! Changing what is in a region: children, bindings, labels, bytes, elements and entries.
+//!
+//! What is changed must lie in the region that is given, and what is stored must be good for as long as that region.
+
+use region::{Object, Ref, RegionHandle};
+
+use crate::arguments::{Out, array, place};
+use crate::heaps::{Kept, Region, with};
+use crate::reading::{array_in, expression_in, map_in, object_in, variable_in};
+use crate::status::{Outcome, Status, guard};
+
+/// Works on something in a region, after a look at it and at what is to be stored.
+fn change<T>(
+    region: Region,
+    target: Ref,
+    stored: &[Ref],
+    work: impl FnOnce(&mut Kept, RegionHandle) -> Outcome<T>,
+) -> Outcome<T> {
+    with(region.heap, |kept| {
+        let handle = region.handle();
+        let (heap, made) = kept.regions.parts(handle)?;
+        if !target.is_immediate() && !heap.holds(made, target) {
+            return Err(Status::Foreign.into());
+        }
+        kept.check_all(handle, stored)?;
+        work(kept, handle)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_set_child(region: Region, expression: Ref, index: usize, child: Ref) -> Status {
+    guard(|| {
+        change(region, expression, &[child], |kept, _| {
+            let heap = kept.regions.heap_mut();
+            if index >= expression_in(heap, expression)? {
+                return Err(Status::OutOfRange.into());
+            }
+            heap.set_child(expression, index, child);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_bind(region: Region, variable: Ref, value: Ref) -> Status {
+    guard(|| {
+        change(region, variable, &[value], |kept, _| {
+            let heap = kept.regions.heap_mut();
+            variable_in(heap, variable)?;
+            if heap.walk(value) == variable {
+                return Err(Status::Ring.into());
+            }
+            heap.bind(variable, value);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_unbind(region: Region, variable: Ref) -> Status {
+    guard(|| {
+        change(region, variable, &[], |kept, _| {
+            variable_in(kept.regions.heap(), variable)?;
+            kept.regions.heap_mut().unbind(variable);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_set_label(region: Region, variable: Ref, label: u32) -> Status {
+    guard(|| {
+        change(region, variable, &[], |kept, _| {
+            variable_in(kept.regions.heap(), variable)?;
+            kept.regions.heap_mut().set_label(variable, label);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_write_bytes(region: Region, buffer: Ref, position: usize, bytes: *const u8, count: usize) -> Status {
+    guard(|| {
+        let bytes = array(bytes, count)?;
+        change(region, buffer, &[], |kept, _| {
+            let heap = kept.regions.heap_mut();
+            if object_in(heap, buffer)? != Object::Buffer {
+                return Err(Status::WrongKind.into());
+            }
+            if heap.bytes(buffer).len().checked_sub(position).is_none_or(|room| room < count) {
+                return Err(Status::OutOfRange.into());
+            }
+            heap.write_bytes(buffer, position, bytes);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_array_set(region: Region, array: Ref, position: usize, element: Ref) -> Status {
+    guard(|| {
+        change(region, array, &[element], |kept, _| {
+            array_in(kept.regions.heap(), array)?;
+            let before = kept.regions.heap_mut().array_set(array, position, element);
+            before.map(|_| ()).ok_or(Status::OutOfRange.into())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_array_push(region: Region, array: Ref, element: Ref) -> Status {
+    guard(|| {
+        change(region, array, &[element], |kept, handle| {
+            array_in(kept.regions.heap(), array)?;
+            let (heap, region) = kept.regions.parts(handle)?;
+            Ok(heap.array_push(region, array, element)?)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_array_pop(region: Region, array: Ref, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        change(region, array, &[], |kept, _| {
+            array_in(kept.regions.heap(), array)?;
+            out.write(kept.regions.heap_mut().array_pop(array).ok_or(Status::OutOfRange)?);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_insert(region: Region, map: Ref, key: Ref, value: Ref) -> Status {
+    guard(|| {
+        change(region, map, &[key, value], |kept, handle| {
+            map_in(kept.regions.heap(), map)?;
+            let (heap, region) = kept.regions.parts(handle)?;
+            heap.map_insert(region, map, key, value)?;
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_remove(region: Region, map: Ref, key: Ref, removed: Out<'_, Ref>) -> Status {
+    guard(|| {
+        change(region, map, &[], |kept, _| {
+            map_in(kept.regions.heap(), map)?;
+            let value = kept.regions.heap_mut().map_remove(map, key).ok_or(Status::NoKey)?;
+            if let Some(removed) = removed {
+                removed.write(value);
+            }
+            Ok(())
+        })
+    })
+}

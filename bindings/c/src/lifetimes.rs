@@ -1,0 +1,254 @@
+//! Opening, closing, holding and counting: heaps and regions.
+
+use std::ffi::{CStr, c_char};
+
+use region::{Fate, Heap, Ref, RegionHandle, Regions};
+
+use crate::arguments::{Out, place};
+use crate::heaps::{self, Kept, Maker, Region, View, with};
+use crate::status::{Failed, Outcome, Status, guard};
+
+/// Major, minor and patch, each of them below 1,000.
+const VERSION: u32 = 1_000_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
+    + 1_000 * number(env!("CARGO_PKG_VERSION_MINOR"))
+    + number(env!("CARGO_PKG_VERSION_PATCH"));
+const VERSION_TEXT: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(text) => text,
+    Err(_) => c"",
+};
+
+const fn number(digits: &str) -> u32 {
+    let (mut value, mut at) = (0, 0);
+    while at < digits.len() {
+        value = value * 10 + (digits.as_bytes()[at] - b'0') as u32;
+        at += 1;
+    }
+    value
+}
+
+/// What a heap has done and holds: `mnr_statistics`.
+#[repr(C)]
+pub(crate) struct Statistics {
+    cells_handed_out: u64,
+    cells_copied: u64,
+    cells_left: u64,
+    cells_relocated: u64,
+    chunks: u64,
+    chunks_free: u64,
+    bytes_live: u64,
+    bytes_live_peak: u64,
+    bytes_held: u64,
+    bytes_beside: u64,
+    regions: u64,
+    splices: u64,
+    relocations: u64,
+    escapes_spliced: u64,
+    escapes_copied: u64,
+    escapes_mapped: u64,
+    escapes_relocated: u64,
+    limit_failures: u64,
+}
+
+impl Statistics {
+    fn of(regions: &Regions) -> Statistics {
+        let counts = regions.heap().statistics();
+        Statistics {
+            cells_handed_out: counts.cells_handed_out,
+            cells_copied: counts.cells_copied,
+            cells_left: counts.cells_left,
+            cells_relocated: counts.cells_relocated,
+            chunks: counts.chunks as u64,
+            chunks_free: counts.chunks_free as u64,
+            bytes_live: counts.bytes_live as u64,
+            bytes_live_peak: counts.bytes_live_peak as u64,
+            bytes_held: counts.bytes_held as u64,
+            bytes_beside: counts.bytes_beside as u64,
+            regions: regions.count() as u64,
+            splices: counts.splices,
+            relocations: counts.relocations,
+            escapes_spliced: counts.escapes.spliced,
+            escapes_copied: counts.escapes.copied,
+            escapes_mapped: counts.escapes.mapped,
+            escapes_relocated: counts.escapes.relocated,
+            limit_failures: counts.limit_failures,
+        }
+    }
+}
+
+/// A limit, of which 0 is none.
+fn limit(bytes: usize) -> Option<usize> {
+    (bytes > 0).then_some(bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_version() -> u32 {
+    VERSION
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_version_text() -> *const c_char {
+    VERSION_TEXT.as_ptr()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_heap_open(bytes: usize, out: Out<'_, u64>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        let mut heap = Heap::new();
+        heap.set_limit(limit(bytes));
+        out.write(heaps::open(heap)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_heap_close(heap: u64) -> Status {
+    guard(|| heaps::close(heap))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_heap_set_limit(heap: u64, bytes: usize) -> Status {
+    guard(|| {
+        with(heap, |kept| {
+            kept.regions.heap_mut().set_limit(limit(bytes));
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_heap_statistics(heap: u64, out: Out<'_, Statistics>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(heap, |kept| {
+            out.write(Statistics::of(&kept.regions));
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_heap_view(heap: u64, out: Out<'_, *const View>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(heap, |kept| {
+            out.write(kept.view());
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_open(heap: u64, out: Out<'_, Region>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(heap, |kept| {
+            out.write(Region::new(heap, kept.regions.open()?));
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_open_within(parent: Region, out: Out<'_, Region>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(parent.heap, |kept| {
+            out.write(Region::new(parent.heap, kept.regions.open_within(parent.handle())?));
+            Ok(())
+        })
+    })
+}
+
+/// Does what may free a region, and says whether it did.
+fn ending(
+    region: Region,
+    freed: Out<'_, bool>,
+    end: impl FnOnce(&mut Regions, RegionHandle) -> Result<Fate, region::HandleError>,
+) -> Status {
+    guard(|| {
+        with(region.heap, |kept| {
+            let fate = end(&mut kept.regions, region.handle())?;
+            if fate == Fate::Freed {
+                kept.forget_marks(region.handle());
+            }
+            if let Some(freed) = freed {
+                freed.write(fate == Fate::Freed);
+            }
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_close(region: Region, freed: Out<'_, bool>) -> Status {
+    ending(region, freed, Regions::close)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_release(region: Region, freed: Out<'_, bool>) -> Status {
+    ending(region, freed, Regions::release)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_untether(region: Region, freed: Out<'_, bool>) -> Status {
+    ending(region, freed, Regions::untether)
+}
+
+/// Works on the region of a handle.
+fn on(region: Region, work: impl FnOnce(&mut Kept, RegionHandle) -> Outcome) -> Status {
+    guard(|| with(region.heap, |kept| work(kept, region.handle())))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_retain(region: Region) -> Status {
+    on(region, |kept, handle| kept.regions.retain(handle).map_err(Failed::from))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_tether(region: Region) -> Status {
+    on(region, |kept, handle| kept.regions.tether(handle).map_err(Failed::from))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_refer(from: Region, to: Region) -> Status {
+    if from.heap != to.heap {
+        return guard(|| Err(Status::NoRegion.into()));
+    }
+    on(from, |kept, handle| kept.regions.refer(handle, to.handle()).map_err(Failed::from))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_set_limit(region: Region, bytes: usize) -> Status {
+    on(region, |kept, handle| {
+        let (_, region) = kept.regions.parts(handle)?;
+        region.set_limit(limit(bytes));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_bytes(region: Region, out: Out<'_, u64>) -> Status {
+    on(region, |kept, handle| {
+        let bytes = kept.regions.heap().bytes_of(kept.regions.region(handle)?);
+        place(out)?.write(bytes as u64);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_region_check(region: Region, value: Ref) -> Status {
+    on(region, |kept, handle| kept.regions.check(handle, value).map_err(Failed::from))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_maker_open(region: Region, out: Out<'_, Maker>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        out.write(Maker::NOTHING);
+        with(region.heap, |kept| {
+            out.write(kept.lend(region)?);
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,174 @@
+//! Making: expressions, variables, numbers, strings, buffers, arrays, maps, lists and trees.
+//!
+//! What is to be referred to is checked ([`region::Regions::check`]), but for what the inline path makes, which does not
+//! check either: it would cost more than making it.
+
+use region::{Heap, Ref, Region as Made, RegionHandle};
+
+use crate::arguments::{Out, array, given, place};
+use crate::heaps::{Kept, Maker, Region, with};
+use crate::reading::{array_in, expression_in};
+use crate::status::{Failed, Outcome, Status, guard};
+
+/// A key and its value: `mnr_entry`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) key: Ref,
+    pub(crate) value: Ref,
+}
+
+impl Kept {
+    /// Refuses what things in a region may not refer to.
+    pub(crate) fn check_all<'r>(&self, handle: RegionHandle, values: impl IntoIterator<Item = &'r Ref>) -> Outcome {
+        let check = |value: &Ref| self.regions.check(handle, *value);
+        values.into_iter().filter(|value| !value.is_immediate()).try_for_each(check).map_err(Failed::from)
+    }
+}
+
+/// Makes one thing in a region, of what it may refer to.
+fn make(
+    region: Region,
+    out: Out<'_, Ref>,
+    of: &[Ref],
+    work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>,
+) -> Outcome {
+    let out = place(out)?;
+    with(region.heap, |kept| {
+        kept.regions.parts(region.handle())?;
+        kept.check_all(region.handle(), of)?;
+        let (heap, region) = kept.regions.parts(region.handle())?;
+        out.write(work(heap, region)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_make_slowly(
+    maker: Option<&mut Maker>,
+    children: *const Ref,
+    length: usize,
+    out: Out<'_, Ref>,
+) -> Status {
+    guard(|| {
+        let (maker, out, children) = (given(maker)?, place(out)?, array(children, length)?);
+        with(maker.region.heap, |kept| {
+            kept.relend(maker)?;
+            let (heap, region) = kept.regions.parts(maker.region.handle())?;
+            out.write(heap.expression(region, children)?);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_expression(region: Region, children: *const Ref, length: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let children = array(children, length)?;
+        make(region, out, children, |heap, region| Ok(heap.expression(region, children)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_variable(region: Region, label: u32, out: Out<'_, Ref>) -> Status {
+    guard(|| make(region, out, &[], |heap, region| Ok(heap.variable(region, label)?)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_number(region: Region, kind: u32, bits: u64, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        if kind > 1 {
+            return Err(Status::OutOfRange.into());
+        }
+        make(region, out, &[], |heap, region| Ok(heap.number(region, kind, bits)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_string(region: Region, text: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let text = if length > region::BYTES_MAX { None } else { Some(array(text, length)?) };
+        make(region, out, &[], |heap, region| {
+            let Some(text) = text else { return Ok(heap.reserve_buffer(region, length)?) };
+            let text = str::from_utf8(text).map_err(|_| Status::NotText)?;
+            Ok(heap.string(region, text)?)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_buffer(region: Region, bytes: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let bytes = if bytes.is_null() || length > region::BYTES_MAX { None } else { Some(array(bytes, length)?) };
+        make(region, out, &[], |heap, region| match bytes {
+            Some(bytes) => Ok(heap.buffer(region, bytes)?),
+            None => Ok(heap.reserve_buffer(region, length)?),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_array(region: Region, elements: *const Ref, length: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let elements = array(elements, length)?;
+        make(region, out, elements, |heap, region| Ok(heap.array(region, elements)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_array_with_room(region: Region, room: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| make(region, out, &[], |heap, region| Ok(heap.reserve_array(region, room)?)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map(region: Region, room: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| make(region, out, &[], |heap, region| Ok(heap.reserve_map(region, room)?)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_of(region: Region, entries: *const Entry, length: usize, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let entries: Vec<(Ref, Ref)> = array(entries, length)?.iter().map(|entry| (entry.key, entry.value)).collect();
+        let of: Vec<Ref> = entries.iter().flat_map(|(key, value)| [*key, *value]).collect();
+        make(region, out, &of, |heap, region| Ok(heap.map_of(region, &entries)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_list(region: Region, elements: *const Ref, length: usize, tail: Ref, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        let elements = array(elements, length)?;
+        with(region.heap, |kept| kept.check_all(region.handle(), &[tail]))?;
+        make(region, out, elements, |heap, region| Ok(heap.list(region, elements, tail)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_list_of(region: Region, elements: Ref, tail: Ref, out: Out<'_, Ref>) -> Status {
+    guard(|| {
+        make(region, out, &[elements, tail], |heap, region| {
+            if array_in(heap, elements).is_err() {
+                expression_in(heap, elements)?;
+            }
+            Ok(heap.list_of(region, elements, tail)?)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_tree(
+    region: Region,
+    depth: u32,
+    branching: usize,
+    leaves: *const Ref,
+    count: usize,
+    out: Out<'_, Ref>,
+) -> Status {
+    guard(|| {
+        let leaves = array(leaves, count)?;
+        if branching.checked_pow(depth) != Some(count) {
+            return Err(Status::OutOfRange.into());
+        }
+        make(region, out, leaves, |heap, region| Ok(heap.tree(region, depth, branching, |at| leaves[at])?))
+    })
+}

@@ -1,0 +1,115 @@
+//! Marks: where a region stood, and whether it may still go back there.
+//!
+//! A mark has a serial number in its region. To rewind to one makes those that were taken later mean nothing: an interval of
+//! numbers. Intervals that lie in a new one are dropped, so there are never more than marks that still mean something, and
+//! looking one up is a binary search.
+
+use region::{Mark as Place, RegionHandle};
+
+use crate::arguments::{Out, place};
+use crate::heaps::{Kept, Region, with};
+use crate::status::{Status, guard};
+
+/// Where a region stood: `mnr_mark`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Mark {
+    region: Region,
+    serial: u64,
+    places: [u64; 3],
+}
+
+/// The marks of a region.
+#[derive(Default)]
+pub(crate) struct Marks {
+    taken: u64,
+    /// The first one and the last one of those that mean nothing, in order.
+    gone: Vec<(u64, u64)>,
+}
+
+impl Marks {
+    fn take(&mut self) -> u64 {
+        self.taken += 1;
+        self.taken
+    }
+
+    fn is_good(&self, serial: u64) -> bool {
+        let behind = self.gone.partition_point(|(first, _)| *first <= serial);
+        serial > 0 && serial <= self.taken && (behind == 0 || self.gone[behind - 1].1 < serial)
+    }
+
+    fn rewound(&mut self, serial: u64) {
+        if serial == self.taken {
+            return;
+        }
+        let kept = self.gone.partition_point(|(first, _)| *first <= serial);
+        self.gone.truncate(kept);
+        self.gone.push((serial + 1, self.taken));
+    }
+}
+
+impl Kept {
+    fn marks_of(&mut self, handle: RegionHandle) -> &mut Marks {
+        self.marks.entry(handle).or_default()
+    }
+
+    /// Forgets the marks of a region that is gone, and now and then those of regions that went with one.
+    pub(crate) fn forget_marks(&mut self, handle: RegionHandle) {
+        self.marks.remove(&handle);
+        if self.marks.len() > 2 * self.regions.count() + 16 {
+            let regions = &self.regions;
+            self.marks.retain(|handle, _| regions.region(*handle).is_ok());
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_mark_take(region: Region, out: Out<'_, Mark>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(region.heap, |kept| {
+            let (heap, made) = kept.regions.parts(region.handle())?;
+            let places = heap.mark(made).bits();
+            let serial = kept.marks_of(region.handle()).take();
+            out.write(Mark { region, serial, places });
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_rewind(region: Region, mark: Option<&Mark>) -> Status {
+    guard(|| {
+        let mark = *mark.ok_or(Status::Null)?;
+        with(region.heap, |kept| {
+            let handle = region.handle();
+            kept.regions.parts(handle)?;
+            if mark.region != region || !kept.marks_of(handle).is_good(mark.serial) {
+                return Err(Status::StaleMark.into());
+            }
+            let (heap, made) = kept.regions.parts(handle)?;
+            heap.rewind(made, Place::from_bits(mark.places));
+            kept.marks_of(handle).rewound(mark.serial);
+            Ok(())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_marks_mean_nothing() {
+        let mut marks = Marks::default();
+        let [one, two, three] = [marks.take(), marks.take(), marks.take()];
+        marks.rewound(two);
+        assert_eq!([one, two, three].map(|mark| marks.is_good(mark)), [true, true, false]);
+        let four = marks.take();
+        assert!(marks.is_good(four));
+        marks.rewound(one);
+        assert_eq!([one, two, three, four].map(|mark| marks.is_good(mark)), [true, false, false, false]);
+        assert_eq!(marks.gone.len(), 1);
+        assert!(!marks.is_good(0) && !marks.is_good(9));
+    }
+}

@@ -1,0 +1,243 @@
+//! Reading what is in a heap or under a tether: both are sources, whose numbers differ in the highest bit.
+//!
+//! A reference that outlived its region refers to some cell of the heap. What is read there means nothing, but it is read
+//! within the heap: each access is compared with its end, and what is no thing at all is refused as broken.
+
+use region::{Heap, Object, Ref, Tether, tag};
+
+use crate::arguments::{Out, array, array_mut, place, room, write};
+use crate::heaps::with;
+use crate::making::Entry;
+use crate::status::{Outcome, Status, guard};
+
+/// The bit of a source that is a tether.
+pub(crate) const IS_TETHER: u64 = 1 << 63;
+
+/// Reads a heap or what a tether keeps.
+fn read<T>(source: u64, work: impl FnOnce(&Heap) -> Outcome<T>) -> Outcome<T> {
+    if source & IS_TETHER == 0 {
+        with(source, |kept| work(kept.regions.heap()))
+    } else {
+        Tether::parked(source & !IS_TETHER, |tether| work(tether))?
+    }
+}
+
+/// Reads something to a place.
+fn read_to<T>(source: u64, out: Out<'_, T>, work: impl FnOnce(&Heap) -> Outcome<T>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        out.write(read(source, work)?);
+        Ok(())
+    })
+}
+
+/// Refuses what lies behind the end.
+fn within(heap: &Heap, reference: Ref) -> Outcome {
+    let cell = if reference.is_number() { reference.payload() >> 1 } else { reference.payload() };
+    if (cell as usize) < heap.words().len() / 2 { Ok(()) } else { Err(Status::OutOfRange.into()) }
+}
+
+fn of_kind(heap: &Heap, reference: Ref, is_it: bool) -> Outcome {
+    if is_it { within(heap, reference) } else { Err(Status::WrongKind.into()) }
+}
+
+pub(crate) fn variable_in(heap: &Heap, reference: Ref) -> Outcome {
+    of_kind(heap, reference, reference.is_variable())
+}
+
+pub(crate) fn object_in(heap: &Heap, reference: Ref) -> Outcome<Object> {
+    of_kind(heap, reference, reference.is_expression())?;
+    Ok(heap.object(reference))
+}
+
+/// The length of an expression.
+pub(crate) fn expression_in(heap: &Heap, reference: Ref) -> Outcome<usize> {
+    match object_in(heap, reference)? {
+        Object::Expression => Ok(heap.length(reference)),
+        _ => Err(Status::WrongKind.into()),
+    }
+}
+
+pub(crate) fn array_in(heap: &Heap, reference: Ref) -> Outcome {
+    if object_in(heap, reference)? == Object::Array { Ok(()) } else { Err(Status::WrongKind.into()) }
+}
+
+pub(crate) fn map_in(heap: &Heap, reference: Ref) -> Outcome {
+    if object_in(heap, reference)? == Object::Map { Ok(()) } else { Err(Status::WrongKind.into()) }
+}
+
+fn bytes_in(heap: &Heap, reference: Ref) -> Outcome {
+    match object_in(heap, reference)? {
+        Object::String | Object::Buffer => Ok(()),
+        _ => Err(Status::WrongKind.into()),
+    }
+}
+
+/// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers behind.
+fn kind(heap: &Heap, reference: Ref) -> Outcome<u32> {
+    if reference.is_immediate() {
+        return Ok(reference.tag());
+    }
+    within(heap, reference)?;
+    Ok(match reference.tag() {
+        tag::NUMBER => 4,
+        tag::VARIABLE => 5,
+        _ => match heap.object(reference) {
+            Object::Expression => 6,
+            Object::String => 7,
+            Object::Buffer => 8,
+            Object::Array => 9,
+            Object::Map => 10,
+        },
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_kind(source: u64, reference: Ref, out: Out<'_, u32>) -> Status {
+    read_to(source, out, |heap| kind(heap, reference))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<'_, usize>) -> Status {
+    read_to(source, out, |heap| match object_in(heap, reference)? {
+        Object::Expression => Ok(heap.length(reference)),
+        Object::String | Object::Buffer => Ok(heap.bytes(reference).len()),
+        Object::Array => Ok(heap.array_length(reference)),
+        Object::Map => Ok(heap.map_length(reference)),
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<'_, Ref>) -> Status {
+    read_to(source, out, |heap| match object_in(heap, reference)? {
+        Object::Expression => Ok(*heap.children(reference).get(index).ok_or(Status::OutOfRange)?),
+        Object::Array => Ok(heap.array_get(reference, index).ok_or(Status::OutOfRange)?),
+        _ => Err(Status::WrongKind.into()),
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<'_, usize>) -> Status {
+    guard(|| {
+        read(source, |heap| match object_in(heap, reference)? {
+            Object::Expression => write(heap.children(reference), room(to, size)?, count),
+            Object::Array => write(heap.array_elements(reference), room(to, size)?, count),
+            _ => Err(Status::WrongKind.into()),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_list_elements(
+    source: u64,
+    list: Ref,
+    to: *mut Ref,
+    size: usize,
+    count: Out<'_, usize>,
+    behind: Out<'_, Ref>,
+) -> Status {
+    guard(|| {
+        let (to, count) = (room(to, size)?, place(count)?);
+        read(source, |heap| {
+            let (mut rest, mut written) = (list, 0);
+            for to in to {
+                let Ok(2) = expression_in(heap, rest) else { break };
+                to.write(heap.child(rest, 0));
+                (rest, written) = (heap.child(rest, 1), written + 1);
+            }
+            count.write(written);
+            if let Some(behind) = behind {
+                behind.write(rest);
+            }
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<'_, Ref>) -> Status {
+    read_to(source, out, |heap| {
+        variable_in(heap, variable)?;
+        Ok(heap.binding(variable).unwrap_or(variable))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_walk(source: u64, reference: Ref, out: Out<'_, Ref>) -> Status {
+    read_to(source, out, |heap| {
+        let mut at = reference;
+        while at.is_variable() {
+            within(heap, at)?;
+            match heap.binding(at) {
+                Some(value) => at = value,
+                None => break,
+            }
+        }
+        Ok(at)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<'_, u32>) -> Status {
+    read_to(source, out, |heap| {
+        variable_in(heap, variable)?;
+        Ok(heap.label(variable))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<'_, u64>) -> Status {
+    read_to(source, out, |heap| {
+        of_kind(heap, number, number.is_number())?;
+        Ok(heap.number_bits(number))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, length: Out<'_, usize>) -> Status {
+    guard(|| {
+        room(to, size)?.fill(std::mem::MaybeUninit::new(0));
+        let to = array_mut(to, size)?;
+        read(source, |heap| {
+            bytes_in(heap, bytes)?;
+            let bytes = heap.bytes(bytes);
+            if let Some(length) = length {
+                length.write(bytes.len());
+            }
+            if to.len() < bytes.len() {
+                return Err(Status::TooSmall.into());
+            }
+            bytes.copy_to(0, to);
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<'_, Ref>) -> Status {
+    read_to(source, out, |heap| {
+        map_in(heap, map)?;
+        Ok(heap.map_get(map, key).ok_or(Status::NoKey)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
+    read_to(source, out, |heap| {
+        map_in(heap, map)?;
+        let key = str::from_utf8(array(key, length)?).map_err(|_| Status::NotText)?;
+        Ok(heap.map_get_string(map, key).ok_or(Status::NoKey)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_map_entries(source: u64, map: Ref, to: *mut Entry, size: usize, count: Out<'_, usize>) -> Status {
+    guard(|| {
+        let to = room(to, size)?;
+        read(source, |heap| {
+            map_in(heap, map)?;
+            let entries: Vec<Entry> = heap.map_entries(map).map(|(key, value)| Entry { key, value }).collect();
+            write(&entries, to, count)
+        })
+    })
+}

@@ -1,0 +1,37 @@
+//! The commands of README.md work, in order and in one shell.
+
+use std::process::Command;
+
+use crate::tools;
+
+/// The blocks of a document that are for a shell.
+fn blocks(document: &str) -> Vec<&str> {
+    let fenced = document.split("```").skip(1).step_by(2);
+    fenced.filter_map(|block| block.strip_prefix("sh\n")).collect()
+}
+
+#[test]
+fn its_commands_work() {
+    let tools = [("gcc", "gcc"), ("pkg-config", "pkg-config"), ("sed", "sed")];
+    if !tools.iter().all(|(tool, package)| tools::has(tool, package)) {
+        return;
+    }
+    let folder = tools::folder("readme");
+    let commands = blocks(include_str!("../../README.md")).concat();
+    // What is built goes where this test may write.
+    let commands = commands.replace("$PWD/target/c", &folder.join("c").display().to_string());
+    let commands = commands.replace("target/release/", "$CARGO_TARGET_DIR/release/");
+    let mut shell = Command::new("sh");
+    shell.current_dir(tools::package().join("../..")).args(["-e", "-u", "-c", &commands]);
+    // Kept from one run to the next, and not the folder that the cargo which runs this has locked.
+    shell.env("CARGO_TARGET_DIR", folder.with_file_name("readme-target")).env_remove("PKG_CONFIG_PATH");
+    let printed = tools::expect(&mut shell);
+    assert!(printed.contains("sum of 1000 elements: 499500"), "{printed}");
+    assert!(printed.contains("reader 3, without a tether: 499500"), "{printed}");
+}
+
+#[test]
+fn the_version_of_the_package_is_there() {
+    let version = concat!("@version@|", env!("CARGO_PKG_VERSION"), "|");
+    assert!(include_str!("../../README.md").contains(version), "{version}");
+}

@@ -1,0 +1,131 @@
+//! Results of a form: how they leave its evaluation.
+//!
+//! 1. A result of the whole stays where it is, with everything that is bound put in; no choice gives its memory back.
+//! 2. When the form has ended, its region closes. What its results lead to [leaves](region::Heap::transmigrate) it: the region
+//!    becomes theirs if much of it does, else they are copied.
+//! 3. From there they are made atoms. If the owner of the run asks for it, they are frozen as well: copied to where nothing
+//!    moves, for any thread to read while the next form is evaluated.
+
+use super::choices::{Choice, ChoiceKind};
+use super::code::ANSWER;
+use super::values::{FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
+use super::{Halt, Running};
+use region::{Bound, Frozen, Heap, Ref, Region, Unfrozen, tag};
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::Atom;
+
+/// What a form came to, for any thread to read, whatever the run does meanwhile: see [`Runner::freeze_results`].
+///
+/// The memory is that of the results' expressions, and is given back when this is dropped. What symbols, variables and
+/// grounded values they hold is kept beside, once for each.
+///
+/// [`Runner::freeze_results`]: crate::Runner::freeze_results
+#[derive(Debug)]
+pub struct FrozenResults {
+    frozen: Frozen,
+    leaves: FxHashMap<Ref, Atom>,
+}
+
+impl FrozenResults {
+    /// How many results there are.
+    pub fn len(&self) -> usize {
+        self.frozen.roots().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A result as an atom, counted from 0; `None` if there are not so many. Linear in its size.
+    pub fn get(&self, index: usize) -> Option<Atom> {
+        self.frozen.roots().get(index).map(|&root| atom_of(root, &mut &*self))
+    }
+
+    /// All of them, in order.
+    pub fn atoms(&self) -> impl Iterator<Item = Atom> + '_ {
+        self.frozen.roots().iter().map(move |&root| atom_of(root, &mut &*self))
+    }
+}
+
+impl Leaves for &FrozenResults {
+    fn heap(&self) -> &Heap {
+        &self.frozen
+    }
+
+    fn leaf(&mut self, leaf: Ref) -> Atom {
+        match number_in(&self.frozen, leaf) {
+            Some(number) => Atom::from(number),
+            None => self.leaves.get(&leaf).cloned().unwrap_or_else(Atom::unit),
+        }
+    }
+}
+
+impl Running<'_> {
+    /// A result of the whole.
+    pub(super) fn answer(&mut self) -> Result<(), Halt> {
+        let value = self.m.read(0);
+        let value = self.resolve(value)?;
+        self.results.push(value);
+        self.m.keep_memory_of(value);
+        self.fail()
+    }
+
+    /// What the outermost expression has found so far, but for its errors, which a later result might hide.
+    pub(super) fn add_results_so_far(&mut self) {
+        let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
+        if collector.site != ANSWER {
+            return;
+        }
+        let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
+        for value in found {
+            if !self.m.is_error(value) || self.m.is_overflow(value) {
+                self.results.push(value);
+            }
+        }
+    }
+
+    /// Closes the region of the evaluation. The results leave it, and are given as atoms.
+    pub(super) fn results_leave(&mut self) -> Vec<Atom> {
+        // An alternative that was not ended may have bound what an earlier result holds.
+        self.m.undo_to(0);
+        let values = &mut self.m.values;
+        let mut kept = values.heap.open();
+        let evaluation = std::mem::replace(&mut values.region, values.heap.open());
+        let left = values.heap.transmigrate(&mut self.results, evaluation, &mut kept);
+        left.expect("a region without a limit takes what is joined to it");
+        let source = &mut self.runner.variables;
+        let atoms = self.results.iter().map(|&result| values.store(result, &mut Scope::default(), source)).collect();
+        if self.runner.freezes_results {
+            self.runner.frozen = Some(values.freeze(&kept, &self.results));
+        }
+        values.heap.close(kept);
+        atoms
+    }
+}
+
+impl Values {
+    /// Freezes results, all variables of which have names.
+    fn freeze(&mut self, kept: &Region, results: &[Ref]) -> Result<FrozenResults, Unfrozen> {
+        let frozen = self.heap.freeze(kept, results, Bound::Replaced, |foreign| foreign)?;
+        let mut leaves = FxHashMap::default();
+        let mut seen = FxHashSet::default();
+        let mut open: Vec<Ref> = frozen.roots().to_vec();
+        while let Some(reference) = open.pop() {
+            match reference.tag() {
+                tag::EXPRESSION | tag::MARKED if seen.insert(reference.unmarked()) => {
+                    open.extend(frozen.children(reference));
+                }
+                tag::VARIABLE => {
+                    let name = self.name_of_label(frozen.label(reference)).expect("what was made an atom has a name");
+                    leaves.insert(reference, Atom::Variable(name.clone()));
+                }
+                SYMBOL | TERM | FOREIGN => {
+                    leaves.entry(reference).or_insert_with(|| self.leaf_atom(reference));
+                }
+                _ => {}
+            }
+        }
+        Ok(FrozenResults { frozen, leaves })
+    }
+}

@@ -1,0 +1,119 @@
+//! The next chunk of a lane, where the free list has one: what a long lane pays for every 64 cells, and a short one to begin.
+//!
+//! It does what [`Chunks::extend`] does, in the case that needs neither search nor call: the first chunk of the free list,
+//! for at most a chunk of cells, by a lane that wastes nothing by it. Whoever gets nothing here asks there.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind, LOOSE_HOME, Link, NONE, STEPS_EARNED, last_chunk};
+use crate::heap::{NOTE_BITS, cells_of};
+use crate::region::{Lane, Place};
+
+/// What was taken.
+pub(crate) struct Taken {
+    /// The first cell.
+    pub(crate) at: u32,
+    /// The cells of the chunk that the lane has left, which are counted now. See [`Place::pending`].
+    pub(crate) settled: u64,
+}
+
+impl Chunks {
+    /// Takes `cells`, at most those of a chunk, for a lane whose last chunk has not that many left.
+    #[inline(always)]
+    pub(crate) fn extend_by_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+        if lane.is_empty() { self.begin(lane, kind, cells) } else { self.go_on_in_one(lane, kind, cells) }
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+        let chunk = self.first_free()?;
+        // An empty list ends at no chunk, which has no link.
+        let link = self.links.get_mut(chunk as usize)?;
+        let home = AtomicU64::new(u64::from(chunk) << 32);
+        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u8, home });
+        self.take_one(free.next);
+        let at = chunk * CHUNK_CELLS;
+        lane.first = chunk;
+        lane.place = Place::new(at + cells, at + CHUNK_CELLS);
+        Some(Taken { at, settled: 0 })
+    }
+
+    #[inline(always)]
+    fn go_on_in_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+        let (chunk, place) = (self.first_free()?, lane.place);
+        let start = chunk.wrapping_mul(CHUNK_CELLS);
+        let at = if start == place.end() { place.cursor() } else { start };
+        if at == start && place.cursor() != place.end() {
+            return None;
+        }
+        let behind = self.links.get(chunk as usize)?.next;
+        let last = &mut self.links[last_chunk(place) as usize];
+        last.next = chunk;
+        let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
+        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u8, home };
+        self.take_one(behind);
+        lane.place = Place::new(at + cells, start + CHUNK_CELLS);
+        Some(Taken { at, settled: u64::from(CHUNK_CELLS) })
+    }
+
+    /// Gives an empty free list a new chunk whose cells are ready, within the limit.
+    pub(crate) fn supply(&mut self) -> bool {
+        let chunk = self.count();
+        let is_ready = self.links.len() < self.links.capacity() && self.words.len() / CHUNK_WORDS > self.links.len();
+        if self.free != NONE || chunk >= self.limit || !is_ready {
+            return false;
+        }
+        self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
+        (self.free, self.free_count) = (chunk, 1);
+        true
+    }
+
+    /// The chunk that a lane may have, or what is no chunk.
+    #[inline(always)]
+    fn first_free(&self) -> Option<u32> {
+        (self.live_count() < self.limit).then_some(self.free)
+    }
+
+    /// Counts that the first chunk of the free list was taken, and lets the list begin behind it.
+    #[inline(always)]
+    fn take_one(&mut self, behind: u32) {
+        self.free = behind;
+        self.free_count -= 1;
+        self.credit += STEPS_EARNED;
+        self.live_peak = self.live_peak.max(self.live_count());
+    }
+}
+
+impl Chunks {
+    /// Copies an expression of one or two cells, if the last chunk of a lane has them left. A few words are copied faster as
+    /// a whole than one by one, and their header is among them.
+    #[inline(always)]
+    pub(crate) fn move_few(&mut self, to: &mut Lane, from: u32) -> Option<u32> {
+        let first = from as usize * 2;
+        // Two cells can be read wherever an expression lies, but at the very end.
+        let &[header, one, two, three] = self.words.get(first..first + 4)?.first_chunk()?;
+        match cells_of((header.payload() >> NOTE_BITS) as usize) {
+            2 => {
+                let at = to.bump_few(2)?;
+                let first = at as usize * 2;
+                self.words[first..first + 4].copy_from_slice(&[header, one, two, three]);
+                Some(at)
+            }
+            1 => {
+                let at = to.bump_few(1)?;
+                let first = at as usize * 2;
+                self.words[first..first + 2].copy_from_slice(&[header, one]);
+                Some(at)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Link {
+    /// [`Link::segment`] in one word: the order below.
+    #[inline(always)]
+    fn segment_bits(&self, chunk: u32) -> u64 {
+        if self.is_first { u64::from(chunk) << 32 } else { self.home.load(Ordering::Relaxed) }
+    }
+}
