@@ -397,6 +397,22 @@ fn holds_go_where_they_may() {
     assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<Handle>()), (16, 16, 16));
 }
 
+/// What free memory holds from earlier is not frozen with what lies before it in a chunk.
+#[test]
+fn the_rest_of_a_chunk_is_not_frozen() -> Result<(), Unfrozen> {
+    let mut heap = Heap::new();
+    let (mut other, mut junk, mut region) = (heap.open(), heap.open(), heap.open());
+    let made = heap.expression(&mut region, &[small(1)])?;
+    let elsewhere = heap.expression(&mut other, &[small(2)])?;
+    heap.expression(&mut junk, &[elsewhere; 1_000])?;
+    heap.close(junk);
+    let frozen = heap.freeze(&region, &[made], Bound::Kept, |foreign| foreign)?;
+    assert_eq!(frozen.children(frozen.roots()[0]), [small(1)]);
+    heap.close(region);
+    heap.close(other);
+    Ok(())
+}
+
 /// What was closed and read by nobody is given back, place and all: other tests freeze meanwhile, but not that much.
 #[test]
 fn places_are_used_again() {
