@@ -118,6 +118,9 @@ static void values(void)
     OK(mnr_bind(region, variable, other));
     GIVES(MNR_RING, mnr_bind(region, other, variable));
     GIVES(MNR_RING, mnr_bind(region, other, other));
+    OK(mnr_bind(region, other, one));
+    GIVES(MNR_RING, mnr_bind(region, other, variable));
+    OK(mnr_unbind(region, other));
     OK(mnr_walk(heap, variable, &made));
     GIVES(MNR_OK, made == other ? MNR_OK : MNR_BROKEN);
     OK(mnr_string(region, "a\0b", 3, &made));
