@@ -1,7 +1,7 @@
 //! What comes over the boundary: places for results, and arrays.
 //!
-//! A pointer to one thing is an `Option` of a reference, which the compiler checks for NULL and which needs no unsafe code. An
-//! array is a pointer and a length, put together here. What the caller answers for: a pointer that is not NULL points to as
+//! A pointer to an argument is an `Option` of a reference, which the compiler checks for NULL and which needs no unsafe code. One to
+//! a result is an [`Out`]. An array is a pointer and a length, put together here. What the caller answers for: a pointer that is not NULL points to as
 //! many things as the header says, which nobody changes during the call.
 
 use std::ffi::c_char;
@@ -10,12 +10,24 @@ use std::slice;
 
 use crate::status::{Outcome, Status, last_message};
 
-/// A place for a result, which need not hold anything yet.
-pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+/// A place for a result, or NULL. It need not hold anything yet, and may lie where an argument lies, as in a call that makes
+/// something of what was made before: no reference of it is made.
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// Writes a result, if it is wanted.
+    pub(crate) fn write(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: not NULL; the caller answers for what lies there.
+            unsafe { self.0.write(value) }
+        }
+    }
+}
 
 /// A place that must be there.
-pub(crate) fn place<'a, T>(out: Out<'a, T>) -> Outcome<&'a mut MaybeUninit<T>> {
-    Ok(out.ok_or(Status::Null)?)
+pub(crate) fn place<T>(out: Out<T>) -> Outcome<Out<T>> {
+    if out.0.is_null() { Err(Status::Null.into()) } else { Ok(out) }
 }
 
 /// An argument that must be there.
@@ -57,10 +69,8 @@ fn check<T>(at: *const T, length: usize) -> Outcome {
 }
 
 /// Writes all of it, or says how much there is.
-pub(crate) fn write<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>], count: Out<'_, usize>) -> Outcome {
-    if let Some(count) = count {
-        count.write(from.len());
-    }
+pub(crate) fn write<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>], count: Out<usize>) -> Outcome {
+    count.write(from.len());
     if to.len() < from.len() {
         return Err(Status::TooSmall.into());
     }

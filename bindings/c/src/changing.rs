@@ -6,7 +6,7 @@ use region::{Object, Ref, RegionHandle};
 
 use crate::arguments::{Out, array, place};
 use crate::heaps::{Kept, Region, with};
-use crate::reading::{array_in, expression_in, map_in, object_in, variable_in};
+use crate::reading::{array_in, chain, expression_in, map_in, object_in, variable_in};
 use crate::status::{Outcome, Status, guard};
 
 /// Works on something in a region, after a look at it and at what is to be stored.
@@ -47,9 +47,7 @@ extern "C" fn mnr_bind(region: Region, variable: Ref, value: Ref) -> Status {
         change(region, variable, &[value], |kept, _| {
             let heap = kept.regions.heap_mut();
             variable_in(heap, variable)?;
-            if heap.walk(value) == variable {
-                return Err(Status::Ring.into());
-            }
+            chain(heap, value, |on_the_way| if on_the_way == variable { Err(Status::Ring.into()) } else { Ok(()) })?;
             heap.bind(variable, value);
             Ok(())
         })
@@ -119,7 +117,7 @@ extern "C" fn mnr_array_push(region: Region, array: Ref, element: Ref) -> Status
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_array_pop(region: Region, array: Ref, out: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_array_pop(region: Region, array: Ref, out: Out<Ref>) -> Status {
     guard(|| {
         let out = place(out)?;
         change(region, array, &[], |kept, _| {
@@ -143,14 +141,12 @@ extern "C" fn mnr_map_insert(region: Region, map: Ref, key: Ref, value: Ref) -> 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_remove(region: Region, map: Ref, key: Ref, removed: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_map_remove(region: Region, map: Ref, key: Ref, removed: Out<Ref>) -> Status {
     guard(|| {
         change(region, map, &[], |kept, _| {
             map_in(kept.regions.heap(), map)?;
             let value = kept.regions.heap_mut().map_remove(map, key).ok_or(Status::NoKey)?;
-            if let Some(removed) = removed {
-                removed.write(value);
-            }
+            removed.write(value);
             Ok(())
         })
     })

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_freeze(region: Region, roots: *const Ref, count: usize, out: Out<'_, u64>) -> Status {
+extern "C" fn mnr_freeze(region: Region, roots: *const Ref, count: usize, out: Out<u64>) -> Status {
     guard(|| {
         let (roots, out) = (array(roots, count)?, place(out)?);
         with(region.heap, |kept| {
@@ -35,7 +35,7 @@ extern "C" fn mnr_frozen_close(frozen: u64) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_frozen_tethers(frozen: u64, out: Out<'_, u32>) -> Status {
+extern "C" fn mnr_frozen_tethers(frozen: u64, out: Out<u32>) -> Status {
     guard(|| {
         place(out)?.write(Handle::from_bits(frozen)?.tethers());
         Ok(())
@@ -43,7 +43,7 @@ extern "C" fn mnr_frozen_tethers(frozen: u64, out: Out<'_, u32>) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_tether_start(frozen: u64, out: Out<'_, u64>) -> Status {
+extern "C" fn mnr_tether_start(frozen: u64, out: Out<u64>) -> Status {
     guard(|| {
         let out = place(out)?;
         let number = Handle::from_bits(frozen)?.tether()?.park()?;
@@ -70,7 +70,7 @@ extern "C" fn mnr_tether_end(tether: u64) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_tether_view(tether: u64, out: Out<'_, View>) -> Status {
+extern "C" fn mnr_tether_view(tether: u64, out: Out<View>) -> Status {
     guard(|| {
         let out = place(out)?;
         out.write(Tether::parked(number(tether)?, |tether| View::of(tether))?);
@@ -79,7 +79,7 @@ extern "C" fn mnr_tether_view(tether: u64, out: Out<'_, View>) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_tether_roots(tether: u64, to: *mut Ref, size: usize, count: Out<'_, usize>) -> Status {
+extern "C" fn mnr_tether_roots(tether: u64, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let to = room(to, size)?;
         Tether::parked(number(tether)?, |tether| write(tether.roots(), to, count))?
@@ -87,7 +87,7 @@ extern "C" fn mnr_tether_roots(tether: u64, to: *mut Ref, size: usize, count: Ou
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_thaw(tether: u64, region: Region, to: *mut Ref, size: usize, count: Out<'_, usize>) -> Status {
+extern "C" fn mnr_thaw(tether: u64, region: Region, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let (tether, to) = (number(tether)?, room(to, size)?);
         with(region.heap, |kept| {
@@ -105,7 +105,7 @@ extern "C" fn mnr_thaw(tether: u64, region: Region, to: *mut Ref, size: usize, c
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_read(frozen: u64, view: Out<'_, View>, to: *mut Ref, size: usize, count: Out<'_, usize>) -> Status {
+extern "C" fn mnr_read(frozen: u64, view: Out<View>, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let (view, to) = (place(view)?, room(to, size)?);
         with_reader(|reader| {

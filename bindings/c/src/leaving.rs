@@ -42,13 +42,7 @@ extern "C" fn mnr_splice(from: Region, to: Region) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_transmigrate(
-    from: Region,
-    to: Region,
-    roots: *mut Ref,
-    count: usize,
-    report: Out<'_, Report>,
-) -> Status {
+extern "C" fn mnr_transmigrate(from: Region, to: Region, roots: *mut Ref, count: usize, report: Out<Report>) -> Status {
     guard(|| {
         let roots = array_mut(roots, count)?;
         let left = if from.heap == to.heap {
@@ -67,23 +61,19 @@ extern "C" fn mnr_transmigrate(
                 Ok(left)
             })?
         };
-        if let Some(report) = report {
-            report.write(Report::of(left));
-        }
+        report.write(Report::of(left));
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_stray(region: Region, roots: *const Ref, count: usize, found: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_stray(region: Region, roots: *const Ref, count: usize, found: Out<Ref>) -> Status {
     guard(|| {
         let roots = array(roots, count)?;
         with(region.heap, |kept| {
             let region = kept.regions.region(region.handle())?;
             let Some(stray) = kept.regions.heap().stray(&[region], roots) else { return Ok(()) };
-            if let Some(found) = found {
-                found.write(stray);
-            }
+            found.write(stray);
             Err(Status::Stray.into())
         })
     })

@@ -1,11 +1,11 @@
 //! Region memory from C. `include/mnemon_region.h` is the documentation; here are the functions that it declares.
 //!
-//! 1. [`status`] has the numbers that functions return, and lets nothing unwind into C.
-//! 2. [`arguments`] makes references and slices of pointers.
-//! 3. [`heaps`] finds heaps by handle, and lends the inline path of the header what it works on.
-//! 4. [`lifetimes`] opens and closes heaps and regions, [`marks`] rewinds them.
-//! 5. [`making`], [`changing`] and [`reading`] are about what is in a region.
-//! 6. [`leaving`] moves it to other regions, [`frozen`] shows it to other threads.
+//! 1. `status` has the numbers that functions return, and lets nothing unwind into C.
+//! 2. `arguments` makes references and slices of pointers.
+//! 3. `heaps` finds heaps by handle, and lends the inline path of the header what it works on.
+//! 4. `lifetimes` opens and closes heaps and regions, `marks` rewinds them.
+//! 5. `making`, `changing` and `reading` are about what is in a region.
+//! 6. `leaving` moves it to other regions, `frozen` shows it to other threads.
 //!
 //! Functions return a status and write results to places that the caller gives. What a handle names is looked up at each call;
 //! what a reference names is compared with the end of the heap. A function that refuses has changed nothing.

@@ -91,7 +91,7 @@ extern "C" fn mnr_version_text() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_heap_open(bytes: usize, out: Out<'_, u64>) -> Status {
+extern "C" fn mnr_heap_open(bytes: usize, out: Out<u64>) -> Status {
     guard(|| {
         let out = place(out)?;
         let mut heap = Heap::new();
@@ -117,7 +117,7 @@ extern "C" fn mnr_heap_set_limit(heap: u64, bytes: usize) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_heap_statistics(heap: u64, out: Out<'_, Statistics>) -> Status {
+extern "C" fn mnr_heap_statistics(heap: u64, out: Out<Statistics>) -> Status {
     guard(|| {
         let out = place(out)?;
         with(heap, |kept| {
@@ -128,7 +128,7 @@ extern "C" fn mnr_heap_statistics(heap: u64, out: Out<'_, Statistics>) -> Status
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_heap_view(heap: u64, out: Out<'_, *const View>) -> Status {
+extern "C" fn mnr_heap_view(heap: u64, out: Out<*const View>) -> Status {
     guard(|| {
         let out = place(out)?;
         with(heap, |kept| {
@@ -139,7 +139,7 @@ extern "C" fn mnr_heap_view(heap: u64, out: Out<'_, *const View>) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_open(heap: u64, out: Out<'_, Region>) -> Status {
+extern "C" fn mnr_region_open(heap: u64, out: Out<Region>) -> Status {
     guard(|| {
         let out = place(out)?;
         with(heap, |kept| {
@@ -150,7 +150,7 @@ extern "C" fn mnr_region_open(heap: u64, out: Out<'_, Region>) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_open_within(parent: Region, out: Out<'_, Region>) -> Status {
+extern "C" fn mnr_region_open_within(parent: Region, out: Out<Region>) -> Status {
     guard(|| {
         let out = place(out)?;
         with(parent.heap, |kept| {
@@ -163,7 +163,7 @@ extern "C" fn mnr_region_open_within(parent: Region, out: Out<'_, Region>) -> St
 /// Does what may free a region, and says whether it did.
 fn ending(
     region: Region,
-    freed: Out<'_, bool>,
+    freed: Out<bool>,
     end: impl FnOnce(&mut Regions, RegionHandle) -> Result<Fate, region::HandleError>,
 ) -> Status {
     guard(|| {
@@ -172,26 +172,24 @@ fn ending(
             if fate == Fate::Freed {
                 kept.forget_marks(region.handle());
             }
-            if let Some(freed) = freed {
-                freed.write(fate == Fate::Freed);
-            }
+            freed.write(fate == Fate::Freed);
             Ok(())
         })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_close(region: Region, freed: Out<'_, bool>) -> Status {
+extern "C" fn mnr_region_close(region: Region, freed: Out<bool>) -> Status {
     ending(region, freed, Regions::close)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_release(region: Region, freed: Out<'_, bool>) -> Status {
+extern "C" fn mnr_region_release(region: Region, freed: Out<bool>) -> Status {
     ending(region, freed, Regions::release)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_untether(region: Region, freed: Out<'_, bool>) -> Status {
+extern "C" fn mnr_region_untether(region: Region, freed: Out<bool>) -> Status {
     ending(region, freed, Regions::untether)
 }
 
@@ -228,7 +226,7 @@ extern "C" fn mnr_region_set_limit(region: Region, bytes: usize) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_region_bytes(region: Region, out: Out<'_, u64>) -> Status {
+extern "C" fn mnr_region_bytes(region: Region, out: Out<u64>) -> Status {
     on(region, |kept, handle| {
         let bytes = kept.regions.heap().bytes_of(kept.regions.region(handle)?);
         place(out)?.write(bytes as u64);
@@ -242,13 +240,14 @@ extern "C" fn mnr_region_check(region: Region, value: Ref) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_maker_open(region: Region, out: Out<'_, Maker>) -> Status {
+extern "C" fn mnr_maker_open(region: Region, out: Out<Maker>) -> Status {
     guard(|| {
         let out = place(out)?;
-        out.write(Maker::NOTHING);
-        with(region.heap, |kept| {
-            out.write(kept.lend(region)?);
-            Ok(())
-        })
+        let (maker, outcome) = match with(region.heap, |kept| kept.lend(region)) {
+            Ok(maker) => (maker, Ok(())),
+            Err(failed) => (Maker::NOTHING, Err(failed)),
+        };
+        out.write(maker);
+        outcome
     })
 }

@@ -27,68 +27,66 @@ impl Kept {
 }
 
 /// Makes one thing in a region, of what it may refer to.
-fn make(
-    region: Region,
-    out: Out<'_, Ref>,
-    of: &[Ref],
-    work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>,
-) -> Outcome {
-    let out = place(out)?;
+fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>) -> Outcome<Ref> {
     with(region.heap, |kept| {
         kept.regions.parts(region.handle())?;
         kept.check_all(region.handle(), of)?;
         let (heap, region) = kept.regions.parts(region.handle())?;
-        out.write(work(heap, region)?);
+        work(heap, region)
+    })
+}
+
+/// Writes what was made, when no argument is looked at any more: it may lie in the same place.
+fn made(out: Out<Ref>, work: impl FnOnce() -> Outcome<Ref>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        out.write(work()?);
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_make_slowly(
-    maker: Option<&mut Maker>,
-    children: *const Ref,
-    length: usize,
-    out: Out<'_, Ref>,
-) -> Status {
+extern "C" fn mnr_make_slowly(maker: Option<&mut Maker>, children: *const Ref, length: usize, out: Out<Ref>) -> Status {
     guard(|| {
         let (maker, out, children) = (given(maker)?, place(out)?, array(children, length)?);
-        with(maker.region.heap, |kept| {
+        let made = with(maker.region.heap, |kept| {
             kept.relend(maker)?;
             let (heap, region) = kept.regions.parts(maker.region.handle())?;
-            out.write(heap.expression(region, children)?);
-            Ok(())
-        })
+            Ok(heap.expression(region, children)?)
+        })?;
+        out.write(made);
+        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_expression(region: Region, children: *const Ref, length: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_expression(region: Region, children: *const Ref, length: usize, out: Out<Ref>) -> Status {
+    made(out, || {
         let children = array(children, length)?;
-        make(region, out, children, |heap, region| Ok(heap.expression(region, children)?))
+        make(region, children, |heap, region| Ok(heap.expression(region, children)?))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_variable(region: Region, label: u32, out: Out<'_, Ref>) -> Status {
-    guard(|| make(region, out, &[], |heap, region| Ok(heap.variable(region, label)?)))
+extern "C" fn mnr_variable(region: Region, label: u32, out: Out<Ref>) -> Status {
+    made(out, || make(region, &[], |heap, region| Ok(heap.variable(region, label)?)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_number(region: Region, kind: u32, bits: u64, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_number(region: Region, kind: u32, bits: u64, out: Out<Ref>) -> Status {
+    made(out, || {
         if kind > 1 {
             return Err(Status::OutOfRange.into());
         }
-        make(region, out, &[], |heap, region| Ok(heap.number(region, kind, bits)?))
+        make(region, &[], |heap, region| Ok(heap.number(region, kind, bits)?))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_string(region: Region, text: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_string(region: Region, text: *const u8, length: usize, out: Out<Ref>) -> Status {
+    made(out, || {
         let text = if length > region::BYTES_MAX { None } else { Some(array(text, length)?) };
-        make(region, out, &[], |heap, region| {
+        make(region, &[], |heap, region| {
             let Some(text) = text else { return Ok(heap.reserve_buffer(region, length)?) };
             let text = str::from_utf8(text).map_err(|_| Status::NotText)?;
             Ok(heap.string(region, text)?)
@@ -97,10 +95,10 @@ extern "C" fn mnr_string(region: Region, text: *const u8, length: usize, out: Ou
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_buffer(region: Region, bytes: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_buffer(region: Region, bytes: *const u8, length: usize, out: Out<Ref>) -> Status {
+    made(out, || {
         let bytes = if bytes.is_null() || length > region::BYTES_MAX { None } else { Some(array(bytes, length)?) };
-        make(region, out, &[], |heap, region| match bytes {
+        make(region, &[], |heap, region| match bytes {
             Some(bytes) => Ok(heap.buffer(region, bytes)?),
             None => Ok(heap.reserve_buffer(region, length)?),
         })
@@ -108,45 +106,45 @@ extern "C" fn mnr_buffer(region: Region, bytes: *const u8, length: usize, out: O
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_array(region: Region, elements: *const Ref, length: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_array(region: Region, elements: *const Ref, length: usize, out: Out<Ref>) -> Status {
+    made(out, || {
         let elements = array(elements, length)?;
-        make(region, out, elements, |heap, region| Ok(heap.array(region, elements)?))
+        make(region, elements, |heap, region| Ok(heap.array(region, elements)?))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_array_with_room(region: Region, room: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| make(region, out, &[], |heap, region| Ok(heap.reserve_array(region, room)?)))
+extern "C" fn mnr_array_with_room(region: Region, room: usize, out: Out<Ref>) -> Status {
+    made(out, || make(region, &[], |heap, region| Ok(heap.reserve_array(region, room)?)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map(region: Region, room: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| make(region, out, &[], |heap, region| Ok(heap.reserve_map(region, room)?)))
+extern "C" fn mnr_map(region: Region, room: usize, out: Out<Ref>) -> Status {
+    made(out, || make(region, &[], |heap, region| Ok(heap.reserve_map(region, room)?)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_of(region: Region, entries: *const Entry, length: usize, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_map_of(region: Region, entries: *const Entry, length: usize, out: Out<Ref>) -> Status {
+    made(out, || {
         let entries: Vec<(Ref, Ref)> = array(entries, length)?.iter().map(|entry| (entry.key, entry.value)).collect();
         let of: Vec<Ref> = entries.iter().flat_map(|(key, value)| [*key, *value]).collect();
-        make(region, out, &of, |heap, region| Ok(heap.map_of(region, &entries)?))
+        make(region, &of, |heap, region| Ok(heap.map_of(region, &entries)?))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_list(region: Region, elements: *const Ref, length: usize, tail: Ref, out: Out<'_, Ref>) -> Status {
-    guard(|| {
+extern "C" fn mnr_list(region: Region, elements: *const Ref, length: usize, tail: Ref, out: Out<Ref>) -> Status {
+    made(out, || {
         let elements = array(elements, length)?;
         with(region.heap, |kept| kept.check_all(region.handle(), &[tail]))?;
-        make(region, out, elements, |heap, region| Ok(heap.list(region, elements, tail)?))
+        make(region, elements, |heap, region| Ok(heap.list(region, elements, tail)?))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_list_of(region: Region, elements: Ref, tail: Ref, out: Out<'_, Ref>) -> Status {
-    guard(|| {
-        make(region, out, &[elements, tail], |heap, region| {
+extern "C" fn mnr_list_of(region: Region, elements: Ref, tail: Ref, out: Out<Ref>) -> Status {
+    made(out, || {
+        make(region, &[elements, tail], |heap, region| {
             if array_in(heap, elements).is_err() {
                 expression_in(heap, elements)?;
             }
@@ -162,13 +160,13 @@ extern "C" fn mnr_tree(
     branching: usize,
     leaves: *const Ref,
     count: usize,
-    out: Out<'_, Ref>,
+    out: Out<Ref>,
 ) -> Status {
-    guard(|| {
+    made(out, || {
         let leaves = array(leaves, count)?;
         if branching.checked_pow(depth) != Some(count) {
             return Err(Status::OutOfRange.into());
         }
-        make(region, out, leaves, |heap, region| Ok(heap.tree(region, depth, branching, |at| leaves[at])?))
+        make(region, leaves, |heap, region| Ok(heap.tree(region, depth, branching, |at| leaves[at])?))
     })
 }

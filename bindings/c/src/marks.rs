@@ -64,7 +64,7 @@ impl Kept {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_mark_take(region: Region, out: Out<'_, Mark>) -> Status {
+extern "C" fn mnr_mark_take(region: Region, out: Out<Mark>) -> Status {
     guard(|| {
         let out = place(out)?;
         with(region.heap, |kept| {

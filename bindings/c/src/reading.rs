@@ -23,7 +23,7 @@ fn read<T>(source: u64, work: impl FnOnce(&Heap) -> Outcome<T>) -> Outcome<T> {
 }
 
 /// Reads something to a place.
-fn read_to<T>(source: u64, out: Out<'_, T>, work: impl FnOnce(&Heap) -> Outcome<T>) -> Status {
+fn read_to<T>(source: u64, out: Out<T>, work: impl FnOnce(&Heap) -> Outcome<T>) -> Status {
     guard(|| {
         let out = place(out)?;
         out.write(read(source, work)?);
@@ -43,6 +43,23 @@ fn of_kind(heap: &Heap, reference: Ref, is_it: bool) -> Outcome {
 
 pub(crate) fn variable_in(heap: &Heap, reference: Ref) -> Outcome {
     of_kind(heap, reference, reference.is_variable())
+}
+
+/// Follows bindings, and looks at each variable on the way. No sound chain has more of them than the heap has cells.
+pub(crate) fn chain(heap: &Heap, from: Ref, look: impl Fn(Ref) -> Outcome) -> Outcome<Ref> {
+    let mut at = from;
+    for _ in 0..=heap.words().len() / 2 {
+        if !at.is_variable() {
+            return Ok(at);
+        }
+        within(heap, at)?;
+        look(at)?;
+        match heap.binding(at) {
+            Some(value) => at = value,
+            None => return Ok(at),
+        }
+    }
+    Err(Status::Broken.into())
 }
 
 pub(crate) fn object_in(heap: &Heap, reference: Ref) -> Outcome<Object> {
@@ -93,12 +110,12 @@ fn kind(heap: &Heap, reference: Ref) -> Outcome<u32> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_kind(source: u64, reference: Ref, out: Out<'_, u32>) -> Status {
+extern "C" fn mnr_kind(source: u64, reference: Ref, out: Out<u32>) -> Status {
     read_to(source, out, |heap| kind(heap, reference))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<'_, usize>) -> Status {
+extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<usize>) -> Status {
     read_to(source, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(heap.length(reference)),
         Object::String | Object::Buffer => Ok(heap.bytes(reference).len()),
@@ -108,7 +125,7 @@ extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<'_, usize>) -> St
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<Ref>) -> Status {
     read_to(source, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(*heap.children(reference).get(index).ok_or(Status::OutOfRange)?),
         Object::Array => Ok(heap.array_get(reference, index).ok_or(Status::OutOfRange)?),
@@ -117,7 +134,7 @@ extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<'_, 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<'_, usize>) -> Status {
+extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         read(source, |heap| match object_in(heap, reference)? {
             Object::Expression => write(heap.children(reference), room(to, size)?, count),
@@ -133,8 +150,8 @@ extern "C" fn mnr_list_elements(
     list: Ref,
     to: *mut Ref,
     size: usize,
-    count: Out<'_, usize>,
-    behind: Out<'_, Ref>,
+    count: Out<usize>,
+    behind: Out<Ref>,
 ) -> Status {
     guard(|| {
         let (to, count) = (room(to, size)?, place(count)?);
@@ -146,16 +163,14 @@ extern "C" fn mnr_list_elements(
                 (rest, written) = (heap.child(rest, 1), written + 1);
             }
             count.write(written);
-            if let Some(behind) = behind {
-                behind.write(rest);
-            }
+            behind.write(rest);
             Ok(())
         })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<Ref>) -> Status {
     read_to(source, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.binding(variable).unwrap_or(variable))
@@ -163,22 +178,12 @@ extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<'_, Ref>) -> Stat
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_walk(source: u64, reference: Ref, out: Out<'_, Ref>) -> Status {
-    read_to(source, out, |heap| {
-        let mut at = reference;
-        while at.is_variable() {
-            within(heap, at)?;
-            match heap.binding(at) {
-                Some(value) => at = value,
-                None => break,
-            }
-        }
-        Ok(at)
-    })
+extern "C" fn mnr_walk(source: u64, reference: Ref, out: Out<Ref>) -> Status {
+    read_to(source, out, |heap| chain(heap, reference, |_| Ok(())))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<'_, u32>) -> Status {
+extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<u32>) -> Status {
     read_to(source, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.label(variable))
@@ -186,7 +191,7 @@ extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<'_, u32>) -> Status
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<'_, u64>) -> Status {
+extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<u64>) -> Status {
     read_to(source, out, |heap| {
         of_kind(heap, number, number.is_number())?;
         Ok(heap.number_bits(number))
@@ -194,16 +199,14 @@ extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<'_, u64>) -> St
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, length: Out<'_, usize>) -> Status {
+extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, length: Out<usize>) -> Status {
     guard(|| {
         room(to, size)?.fill(std::mem::MaybeUninit::new(0));
         let to = array_mut(to, size)?;
         read(source, |heap| {
             bytes_in(heap, bytes)?;
             let bytes = heap.bytes(bytes);
-            if let Some(length) = length {
-                length.write(bytes.len());
-            }
+            length.write(bytes.len());
             if to.len() < bytes.len() {
                 return Err(Status::TooSmall.into());
             }
@@ -214,7 +217,7 @@ extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, lengt
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Status {
     read_to(source, out, |heap| {
         map_in(heap, map)?;
         Ok(heap.map_get(map, key).ok_or(Status::NoKey)?)
@@ -222,7 +225,7 @@ extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<'_, Ref>) ->
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: usize, out: Out<'_, Ref>) -> Status {
+extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: usize, out: Out<Ref>) -> Status {
     read_to(source, out, |heap| {
         map_in(heap, map)?;
         let key = str::from_utf8(array(key, length)?).map_err(|_| Status::NotText)?;
@@ -231,7 +234,7 @@ extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_entries(source: u64, map: Ref, to: *mut Entry, size: usize, count: Out<'_, usize>) -> Status {
+extern "C" fn mnr_map_entries(source: u64, map: Ref, to: *mut Entry, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let to = room(to, size)?;
         read(source, |heap| {

@@ -1,4 +1,4 @@
-/* What goes wrong, on purpose: each line is a call and the status that it must give. Ends with the number of the first one that differs. */
+/* What goes wrong, on purpose: each line is a call and the status that it must give. Ends at the first one that differs, and says which. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +118,9 @@ static void values(void)
     OK(mnr_bind(region, variable, other));
     GIVES(MNR_RING, mnr_bind(region, other, variable));
     GIVES(MNR_RING, mnr_bind(region, other, other));
+    OK(mnr_bind(region, other, one));
+    GIVES(MNR_RING, mnr_bind(region, other, variable));
+    OK(mnr_unbind(region, other));
     OK(mnr_walk(heap, variable, &made));
     GIVES(MNR_OK, made == other ? MNR_OK : MNR_BROKEN);
     OK(mnr_string(region, "a\0b", 3, &made));
@@ -182,6 +185,8 @@ static void makers(void)
     const mnr_view *view;
     mnr_mark mark;
     mnr_ref made, before, children[70] = {0};
+    static const mnr_ref many[9000];
+    uint64_t bits;
     int turn;
     OK(mnr_heap_open(0, &heap));
     OK(mnr_heap_view(heap, &view));
@@ -206,6 +211,15 @@ static void makers(void)
     OK(mnr_rewind(region, &mark));
     OK(mnr_pair(&maker, one, one, &made));
     GIVES(MNR_OK, made == before ? MNR_OK : MNR_BROKEN);
+    /* Long ones are made by a call; what they have is read inline, and so are numbers and variables. */
+    OK(mnr_make(&second, many, 9000, &made));
+    GIVES(MNR_OK, mnr_view_length(view, made) == 9000 && mnr_view_child(view, made, 8999, &before) ? MNR_OK : MNR_BROKEN);
+    GIVES(MNR_OK, before == 0 && !mnr_view_child(view, made, 9000, &before) ? MNR_OK : MNR_BROKEN);
+    OK(mnr_number(other, 1, UINT64_MAX - 1, &made));
+    GIVES(MNR_OK, mnr_view_number(view, made, &bits) && bits == UINT64_MAX - 1 ? MNR_OK : MNR_BROKEN);
+    OK(mnr_variable(other, 0, &made));
+    GIVES(MNR_OK, mnr_view_binding(view, made, &before) && before == made ? MNR_OK : MNR_BROKEN);
+    GIVES(MNR_OK, mnr_view_number(view, made, &bits) || mnr_view_length(view, made) != 0 ? MNR_BROKEN : MNR_OK);
     OK(mnr_region_close(region, NULL));
     GIVES(MNR_FREED, mnr_pair(&maker, one, one, &made));
     OK(mnr_pair(&second, one, one, &made));

@@ -243,3 +243,28 @@ fn a_copy_takes_bindings_in_the_order_that_its_owner_wants() -> Result<(), Full>
     heap.close(fresh);
     Ok(())
 }
+
+/// What the owner writes into the room of a region is an expression like others.
+#[test]
+fn what_is_written_into_the_room_was_made() -> Result<(), Full> {
+    let (mut heap, mut other) = (Heap::new(), Heap::new());
+    let (mut region, mut like) = (heap.open(), other.open());
+    assert!(heap.room(&region).is_empty() && !heap.fill(&mut region, 1));
+    let first = heap.expression(&mut region, &[small(1)])?;
+    let copy = other.expression(&mut like, &[small(1)])?;
+    assert_eq!((first, heap.room(&region)), (copy, 1..64));
+    let mark = heap.mark(&region);
+    let pair = other.expression(&mut like, &[small(2), first])?;
+    let at = heap.room(&region).start as usize * 2;
+    let words = other.words()[at..at + 4].to_vec();
+    heap.words_mut()[at..at + 4].copy_from_slice(&words);
+    assert!(!heap.fill(&mut region, 64) && heap.fill(&mut region, 2));
+    assert_eq!((heap.children(pair), heap.room(&region)), ([small(2), first].as_slice(), 3..64));
+    assert!(!heap.precedes(pair, &region, mark) && heap.holds(&region, pair));
+    let mark = Mark::from_bits(mark.bits());
+    heap.rewind(&mut region, mark);
+    assert_eq!(heap.room(&region).start, 1);
+    heap.close(region);
+    assert_eq!(heap.statistics().cells_handed_out, 3);
+    Ok(())
+}

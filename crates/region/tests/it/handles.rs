@@ -220,3 +220,29 @@ fn a_scope_ends_by_a_panic() {
     }));
     assert_eq!((result.is_err(), heap.bytes_live()), (true, 0));
 }
+
+/// From one table to another: it leaves once, and what is retained stays behind.
+#[test]
+fn a_region_leaves_for_another_table() -> Result<()> {
+    let (mut here, mut there) = (regions(), regions());
+    let (from, to) = (here.open()?, there.open()?);
+    let mut root = [list(&mut here, from, 100)?];
+    let before = values(here.heap(), root[0]);
+    here.retain(from)?;
+    let report = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign)?;
+    assert_eq!((report.way, report.cells), (Way::Relocated, 100));
+    assert_eq!((values(there.heap(), root[0]), here.count()), (before.clone(), 1));
+    assert_eq!(there.check(to, root[0]), Ok(()));
+    assert_eq!(here.release(from), Ok(Fate::Freed));
+    let again = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign);
+    assert_eq!(again.map(|_| ()), Err(HandleError::Freed));
+    let (child, full) = (there.open_within(to)?, here.open()?);
+    let parent = there.leave_for(to, &mut here, full, &mut root, |foreign| foreign);
+    assert_eq!(parent.map(|_| ()), Err(HandleError::HasChildren(1)));
+    there.close(child)?;
+    here.parts(full)?.1.set_limit(Some(512));
+    let refused = there.leave_for(to, &mut here, full, &mut root, |foreign| foreign);
+    assert!(matches!(refused, Err(HandleError::Full(full)) if full.limit() == Limit::Region), "{refused:?}");
+    assert_eq!((values(there.heap(), root[0]), there.check(to, root[0])), (before, Ok(())));
+    Ok(())
+}

@@ -375,12 +375,15 @@ fn release_needs_retain() {
     }
     let numbers = [(); 3].map(|()| handle.tether().expect("open").park().expect("there is room"));
     assert_eq!(handle.tethers(), 4);
+    let roots = Tether::parked(numbers[0], |tether| tether.roots().len());
+    assert_eq!((roots, Tether::parked(0, |_| ()).is_err(), handle.tethers()), (Ok(1), true, 4));
     assert!(numbers.iter().all(|number| Tether::take(*number).is_ok()));
     assert_eq!(handle.tethers(), 1);
     let again = handle.tether().expect("open").park().expect("there is room");
     for number in numbers {
         let refused = Tether::take(number).map(drop).expect_err("it has ended");
         assert!(refused.to_string().contains("has ended already"));
+        assert!(Tether::parked(number, |_| ()).is_err());
     }
     frozen.close();
     let tether = thread::spawn(move || Tether::take(again)).join().expect("no panic").expect("it is there");
