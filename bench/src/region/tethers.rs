@@ -10,7 +10,7 @@ use crate::compare::Timed;
 use crate::{Plan, Rows};
 use arc_swap::ArcSwap;
 use crossbeam_epoch as epoch;
-use region::{Bound, Frozen, Handle, Heap, Reader, Ref, tag};
+use region::{Bound, Frozen, FrozenHandle, Heap, Reader, Ref, tag};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
@@ -64,7 +64,7 @@ fn pinned_value(guard: epoch::Guard) -> u64 {
     black_box(VALUE).into()
 }
 
-fn nested(plan: &Plan, handle: Handle) -> Rows {
+fn nested(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(20_000) * DEEP as u64;
     let (times, note) = (n / DEEP as u64, "100 deep, started one after the other and then ended");
     let ours = || {
@@ -119,7 +119,7 @@ fn nested(plan: &Plan, handle: Handle) -> Rows {
     ])
 }
 
-fn outermost(plan: &Plan, handle: Handle) -> Rows {
+fn outermost(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(800_000);
     let note = "the memory is given back at once by whoever ends the last";
     let of = |name, must| Contest { name, n, peer: ARC, must, note };
@@ -151,7 +151,7 @@ fn outermost(plan: &Plan, handle: Handle) -> Rows {
     ])
 }
 
-fn deferred(plan: &Plan, handle: Handle) -> Rows {
+fn deferred(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(800_000);
     let other = freeze()?;
     let mut same = || {
@@ -191,7 +191,7 @@ fn deferred(plan: &Plan, handle: Handle) -> Rows {
 }
 
 /// The report's worst case: threads that do pairs on one region, their creation included.
-fn concurrent(plan: &Plan, handle: Handle) -> Result<crate::row::Row, Failure> {
+fn concurrent(plan: &Plan, handle: FrozenHandle) -> Result<crate::row::Row, Failure> {
     let each = plan.scaled(80_000);
     let contest = Contest {
         name: "tether, 4 threads on one region",

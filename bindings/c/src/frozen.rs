@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use region::{Bound, Handle, Reader, Ref, Tether};
+use region::{Bound, FrozenHandle, Reader, Ref, Tether};
 
 use crate::arguments::{Out, array, place, room, write};
 use crate::heaps::{Region, View, with};
@@ -31,13 +31,13 @@ extern "C" fn mnr_freeze(region: Region, roots: *const Ref, count: usize, out: O
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_frozen_close(frozen: u64) -> Status {
-    guard(|| Ok(Handle::from_bits(frozen)?.close()?))
+    guard(|| Ok(FrozenHandle::from_bits(frozen)?.close()?))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_frozen_tethers(frozen: u64, out: Out<u32>) -> Status {
     guard(|| {
-        place(out)?.write(Handle::from_bits(frozen)?.tethers());
+        place(out)?.write(FrozenHandle::from_bits(frozen)?.tethers());
         Ok(())
     })
 }
@@ -46,7 +46,7 @@ extern "C" fn mnr_frozen_tethers(frozen: u64, out: Out<u32>) -> Status {
 extern "C" fn mnr_tether_start(frozen: u64, out: Out<u64>) -> Status {
     guard(|| {
         let out = place(out)?;
-        let number = Handle::from_bits(frozen)?.tether()?.park()?;
+        let number = FrozenHandle::from_bits(frozen)?.tether()?.park()?;
         if number & IS_TETHER != 0 {
             drop(Tether::take(number));
             return Err(Status::TooMany.into());
@@ -113,7 +113,7 @@ extern "C" fn mnr_read(frozen: u64, view: Out<View>, to: *mut Ref, size: usize, 
                 Some(reader) => reader,
                 none => none.insert(Reader::new()?),
             };
-            let reading = reader.read(Handle::from_bits(frozen)?)?;
+            let reading = reader.read(FrozenHandle::from_bits(frozen)?)?;
             view.write(View::of(&reading));
             write(reading.roots(), to, count)
         })

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use region::{Full, HandleError, Limit, NoParking, NoReader, NotParked, Refused, Unfrozen};
+use region::{FreezeError, Full, HandleError, Limit, NoParking, NoReader, NotParked, Refused};
 
 macro_rules! statuses {
     ($($name:ident = $number:literal, $text:literal;)*) => {
@@ -127,11 +127,11 @@ impl From<HandleError> for Failed {
     }
 }
 
-impl From<Unfrozen> for Failed {
-    fn from(error: Unfrozen) -> Failed {
+impl From<FreezeError> for Failed {
+    fn from(error: FreezeError) -> Failed {
         let status = match error {
-            Unfrozen::Full(full) => return full.into(),
-            Unfrozen::Stray(_) => Status::Stray,
+            FreezeError::Full(full) => return full.into(),
+            FreezeError::Stray(_) => Status::Stray,
             _ => Status::NoPlace,
         };
         Failed::new(status, error)

@@ -20,7 +20,7 @@ use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
-use region::Unfrozen;
+use region::FreezeError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
@@ -40,7 +40,7 @@ pub struct FormAnswer<'a> {
     pub limit: Option<LimitReached>,
     /// The results for other threads, without the error of a limit; or why they could not be frozen. `None` if nobody
     /// [asked](Runner::freeze_results), or if it was not the machine that evaluated the form.
-    pub frozen: Option<&'a Result<Arc<FrozenResults>, Unfrozen>>,
+    pub frozen: Option<&'a Result<Arc<FrozenResults>, FreezeError>>,
 }
 
 impl FormAnswer<'_> {
@@ -163,7 +163,7 @@ pub struct Runner {
     pub(crate) collect_from: Option<usize>,
     pub(crate) freezes_results: bool,
     /// Of the form that was evaluated last.
-    pub(crate) frozen: Option<Result<FrozenResults, Unfrozen>>,
+    pub(crate) frozen: Option<Result<FrozenResults, FreezeError>>,
     evaluator: Evaluator,
     only_defines: bool,
     settings: FxHashMap<String, Atom>,

@@ -22,12 +22,12 @@ use crate::heap::Heap;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Region};
-use crate::tether::{Content, Handle, NoPlace, Tether, place};
+use crate::tether::{Content, FrozenHandle, NoPlace, Tether, place};
 
 /// Why nothing was frozen. The heap and its regions are as they were.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unfrozen {
+pub enum FreezeError {
     /// A limit was reached.
     Full(Full),
     /// Something refers to what lies in no region that is frozen: in another region, or in memory that was given back.
@@ -36,36 +36,36 @@ pub enum Unfrozen {
     Places(u32),
 }
 
-impl fmt::Display for Unfrozen {
+impl fmt::Display for FreezeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfrozen::Full(full) => write!(f, "cannot freeze: {full}"),
-            Unfrozen::Stray(reference) => {
+            FreezeError::Full(full) => write!(f, "cannot freeze: {full}"),
+            FreezeError::Stray(reference) => {
                 let (tag, payload) = (reference.tag(), reference.payload());
                 write!(
                     f,
                     "cannot freeze: a reference of tag {tag} leads out of the region, to {payload}; copy that first"
                 )
             }
-            Unfrozen::Places(places) => {
+            FreezeError::Places(places) => {
                 write!(f, "cannot freeze: {places} regions are frozen and there can be no more; close some")
             }
         }
     }
 }
 
-impl Error for Unfrozen {
+impl Error for FreezeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Unfrozen::Full(full) => Some(full),
+            FreezeError::Full(full) => Some(full),
             _ => None,
         }
     }
 }
 
-impl From<Full> for Unfrozen {
-    fn from(full: Full) -> Unfrozen {
-        Unfrozen::Full(full)
+impl From<Full> for FreezeError {
+    fn from(full: Full) -> FreezeError {
+        FreezeError::Full(full)
     }
 }
 
@@ -92,8 +92,8 @@ impl Frozen {
         drop(self);
     }
 
-    /// Gives the region up without closing it: whoever has its name may [close](Handle::close) it. Until then it takes memory.
-    pub fn into_handle(mut self) -> Handle {
+    /// Gives the region up without closing it: whoever has its name may [close](FrozenHandle::close) it. Until then it takes memory.
+    pub fn into_handle(mut self) -> FrozenHandle {
         let tether = self.tether.take().expect("it is there until the owner is gone");
         tether.handle()
     }
@@ -128,12 +128,12 @@ impl Heap {
         roots: &[Ref],
         bound: Bound,
         foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Frozen, Unfrozen> {
+    ) -> Result<Frozen, FreezeError> {
         let mut gathered = self.open();
         let content = self.gather(from, roots, bound, &mut gathered, foreign);
         let content = content.and_then(|roots| self.lift(&gathered, roots));
         self.close(gathered);
-        let tether = place(Box::new(content?)).map_err(|NoPlace { places }| Unfrozen::Places(places))?;
+        let tether = place(Box::new(content?)).map_err(|NoPlace { places }| FreezeError::Places(places))?;
         Ok(Frozen { tether: Some(tether) })
     }
 
@@ -145,7 +145,7 @@ impl Heap {
         bound: Bound,
         to: &mut Region,
         foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Box<[Ref]>, Unfrozen> {
+    ) -> Result<Box<[Ref]>, FreezeError> {
         let mut copying = self.copy(from, Mark::START, bound, to, foreign)?;
         let roots = roots.iter().map(|root| copying.root(*root)).collect::<Result<Box<[Ref]>, Full>>()?;
         copying.scan()?;
@@ -153,7 +153,7 @@ impl Heap {
     }
 
     /// Copies all of a region into a heap of its own.
-    fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<Content, Unfrozen> {
+    fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<Content, FreezeError> {
         if !self.scratch.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
             let chunks = self.chunks.count();
             return Err(self.chunks.refuse(Limit::Memory, chunks).into());
@@ -168,12 +168,12 @@ impl Heap {
                 self.scratch.set(chunk * CHUNK_CELLS, part.start + order * CHUNK_CELLS);
             }
         }
-        let moved = |reference: Ref| -> Result<Ref, Unfrozen> {
+        let moved = |reference: Ref| -> Result<Ref, FreezeError> {
             if reference.is_immediate() {
                 return Ok(reference);
             }
             let cell = reference.cell();
-            let chunk = self.scratch.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(Unfrozen::Stray(reference))?;
+            let chunk = self.scratch.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(FreezeError::Stray(reference))?;
             Ok(reference.at_cell(chunk + cell % CHUNK_CELLS))
         };
         heap.each_reference(&parts, moved)?;
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_cannot_be_addressed_stay_frozen() -> Result<(), Unfrozen> {
+    fn numbers_that_cannot_be_addressed_stay_frozen() -> Result<(), FreezeError> {
         let (mut heap, mut other) = (Heap::new(), Heap::new());
         let (mut region, mut far) = (heap.open(), other.open());
         let numbers =

@@ -86,7 +86,7 @@ mod page {}
 pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHere};
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
-pub use frozen::{Frozen, Unfrozen};
+pub use frozen::{FreezeError, Frozen};
 pub use heap::{Heap, Stamp};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
 pub use map::Entries;
@@ -97,5 +97,7 @@ pub use regions::{Fate, HandleError, RegionHandle, Regions};
 pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
 pub use statistics::{Escapes, Statistics};
-pub use tether::{Handle, LocalTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim};
+pub use tether::{
+    FrozenHandle, LocalTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
+};
 pub use transmigrate::{Report, Way};

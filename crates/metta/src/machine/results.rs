@@ -10,7 +10,7 @@ use super::choices::{Choice, ChoiceKind};
 use super::code::ANSWER;
 use super::values::{FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
 use super::{Halt, Running};
-use region::{Bound, Frozen, Heap, Ref, Region, Unfrozen, tag};
+use region::{Bound, FreezeError, Frozen, Heap, Ref, Region, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
 
@@ -106,7 +106,7 @@ impl Running<'_> {
 
 impl Values {
     /// Freezes results, all variables of which have names.
-    fn freeze(&mut self, kept: &Region, results: &[Ref]) -> Result<FrozenResults, Unfrozen> {
+    fn freeze(&mut self, kept: &Region, results: &[Ref]) -> Result<FrozenResults, FreezeError> {
         let frozen = self.heap.freeze(kept, results, Bound::Replaced, |foreign| foreign)?;
         let mut leaves = FxHashMap::default();
         let mut seen = FxHashSet::default();

@@ -20,7 +20,7 @@ mod sync {
 }
 
 pub use parked::{NoParking, NotParked};
-pub use storage::{Handle, LocalTether, NoReader, Reader, Reading, Tether, reclaim};
+pub use storage::{FrozenHandle, LocalTether, NoReader, Reader, Reading, Tether, reclaim};
 pub use word::Refused;
 
 pub(crate) use slab::NoPlace;

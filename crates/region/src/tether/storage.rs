@@ -90,7 +90,7 @@ pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
         // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
         // word is closed with a count of 0: no hold on it exists, and none can begin before it is opened below.
         unsafe { *place.content.get() = Some(content) };
-        let handle = Handle { place, name: name(place.number, place.word.open()) };
+        let handle = FrozenHandle { place, name: name(place.number, place.word.open()) };
         return Ok(Tether { handle });
     }
 }
@@ -109,7 +109,7 @@ fn settle(place: &'static Place, then: Then) {
 
 /// Starts a tether. One that may not stay may have to do what the last one would have done.
 #[inline]
-fn start(handle: Handle) -> Result<(), Refused> {
+fn start(handle: FrozenHandle) -> Result<(), Refused> {
     handle.place.word.start(handle.generation()).map_err(|Failed { refused, then }| {
         settle(handle.place, then);
         refused
@@ -185,13 +185,13 @@ unsafe fn destroy(place: &'static Place) {
 /// It keeps nothing alive. When the region is gone it is refused, for ever: what lies in the same place later has another
 /// generation.
 #[derive(Clone, Copy)]
-pub struct Handle {
+pub struct FrozenHandle {
     place: &'static Place,
     /// The number of the place, and below it the generation.
     name: u64,
 }
 
-impl Handle {
+impl FrozenHandle {
     fn generation(self) -> u32 {
         self.name as u32
     }
@@ -208,7 +208,7 @@ impl Handle {
     /// Starts a tether that stays on this thread.
     ///
     /// If this thread has one on the region already, this only counts up a number of the thread, even if the region was closed
-    /// meanwhile: the first one keeps it. Otherwise it costs what [`Handle::tether`] costs.
+    /// meanwhile: the first one keeps it. Otherwise it costs what [`FrozenHandle::tether`] costs.
     #[inline]
     pub fn tether_local(self) -> Result<LocalTether, Refused> {
         LOCAL.with(|local| {
@@ -248,27 +248,27 @@ impl Handle {
     }
 
     /// The handle of these bits. Refused if no frozen region ever had them.
-    pub fn from_bits(bits: u64) -> Result<Handle, Refused> {
+    pub fn from_bits(bits: u64) -> Result<FrozenHandle, Refused> {
         let place = PLACES.get((bits >> 32) as u32).ok_or(Refused::Stale)?;
         let generation = bits as u32;
         if generation == 0 || generation > place.word.generation() {
             return Err(Refused::Stale);
         }
-        Ok(Handle { place, name: bits })
+        Ok(FrozenHandle { place, name: bits })
     }
 }
 
-impl PartialEq for Handle {
-    fn eq(&self, other: &Handle) -> bool {
+impl PartialEq for FrozenHandle {
+    fn eq(&self, other: &FrozenHandle) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Handle {}
+impl Eq for FrozenHandle {}
 
-impl fmt::Debug for Handle {
+impl fmt::Debug for FrozenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Handle({}, generation {})", self.place.number, self.generation())
+        write!(f, "FrozenHandle({}, generation {})", self.place.number, self.generation())
     }
 }
 
@@ -276,12 +276,12 @@ impl fmt::Debug for Handle {
 #[must_use = "a tether ends when it is dropped"]
 #[derive(Debug)]
 pub struct Tether {
-    handle: Handle,
+    handle: FrozenHandle,
 }
 
 impl Tether {
     /// The name of the region, to start other tethers by.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> FrozenHandle {
         self.handle
     }
 
@@ -312,7 +312,7 @@ impl Drop for Tether {
 #[must_use = "a tether ends when it is dropped"]
 #[derive(Debug)]
 pub struct LocalTether {
-    handle: Handle,
+    handle: FrozenHandle,
     /// Whether it is in the count of its thread, or in the word itself.
     counted: bool,
     stays: PhantomData<*const ()>,
@@ -320,7 +320,7 @@ pub struct LocalTether {
 
 impl LocalTether {
     /// The name of the region, to start other tethers by.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> FrozenHandle {
         self.handle
     }
 
@@ -364,7 +364,7 @@ thread_local! {
 
 impl Local {
     #[inline]
-    fn entry(&self, handle: Handle) -> &Entry {
+    fn entry(&self, handle: FrozenHandle) -> &Entry {
         &self.0[(handle.name >> 32) as usize % LOCAL_ENTRIES]
     }
 }
@@ -432,7 +432,7 @@ impl Reader {
     ///
     /// Costs two loads if it is what was read last, otherwise a store, a fence and a load.
     #[inline]
-    pub fn read(&mut self, handle: Handle) -> Result<Reading<'_>, Refused> {
+    pub fn read(&mut self, handle: FrozenHandle) -> Result<Reading<'_>, Refused> {
         self.place.announcement.start(handle.name, &handle.place.word, handle.generation())?;
         Ok(Reading { handle, reader: PhantomData })
     }
@@ -474,14 +474,14 @@ impl std::error::Error for NoReader {}
 /// Reads a frozen region as a [`Heap`], for a [`Reader`].
 #[derive(Debug)]
 pub struct Reading<'r> {
-    handle: Handle,
+    handle: FrozenHandle,
     /// The reader announces nothing else meanwhile.
     reader: PhantomData<&'r mut Reader>,
 }
 
 impl Reading<'_> {
     /// The name of the region, to start tethers by.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> FrozenHandle {
         self.handle
     }
 

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use region::{
-    Bound, Frozen, Full, Handle, Heap, Limit, LocalTether, Reader, Ref, Refused, Region, Tether, Unfrozen, tag,
+    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, LocalTether, Reader, Ref, Refused, Region, Tether, tag,
 };
 
 use crate::basics::small;
@@ -43,7 +43,7 @@ fn frozen_list(length: u32) -> Frozen {
 }
 
 #[test]
-fn what_is_frozen_is_read_as_a_heap() -> Result<(), Unfrozen> {
+fn what_is_frozen_is_read_as_a_heap() -> Result<(), FreezeError> {
     let mut heap = Heap::new();
     let (mut region, mut between) = (heap.open(), heap.open());
     let mut roots = vec![];
@@ -76,7 +76,7 @@ fn what_is_frozen_is_read_as_a_heap() -> Result<(), Unfrozen> {
 
 /// Strings, arrays and maps, whose keys are found by where they lie, with as many of each as take several chunks.
 #[test]
-fn objects_are_frozen_and_thawed() -> Result<(), Unfrozen> {
+fn objects_are_frozen_and_thawed() -> Result<(), FreezeError> {
     let mut heap = Heap::new();
     let mut region = heap.open();
     let map = heap.map(&mut region)?;
@@ -121,7 +121,7 @@ fn check_objects(tether: &Tether) {
 }
 
 #[test]
-fn nothing_is_frozen_too() -> Result<(), Unfrozen> {
+fn nothing_is_frozen_too() -> Result<(), FreezeError> {
     let mut heap = Heap::new();
     let region = heap.open();
     let frozen = heap.freeze(&region, &[small(4)], Bound::Kept, |foreign| foreign)?;
@@ -133,7 +133,7 @@ fn nothing_is_frozen_too() -> Result<(), Unfrozen> {
 }
 
 #[test]
-fn what_is_thawed_is_what_was_frozen() -> Result<(), Unfrozen> {
+fn what_is_thawed_is_what_was_frozen() -> Result<(), FreezeError> {
     for length in [0, 1, 63, 64, 65, 1_000] {
         let frozen = frozen_list(length);
         let mut heap = Heap::new();
@@ -159,7 +159,7 @@ fn what_is_thawed_is_what_was_frozen() -> Result<(), Unfrozen> {
 
 /// Freezes what was thawed, and so on: the same words each time.
 #[test]
-fn freezing_is_in_one_order() -> Result<(), Unfrozen> {
+fn freezing_is_in_one_order() -> Result<(), FreezeError> {
     let first = frozen_list(100);
     let mut heap = Heap::new();
     let mut region = heap.open();
@@ -179,7 +179,7 @@ fn freezing_is_in_one_order() -> Result<(), Unfrozen> {
 }
 
 #[test]
-fn foreign_immediates_are_translated_both_ways() -> Result<(), Unfrozen> {
+fn foreign_immediates_are_translated_both_ways() -> Result<(), FreezeError> {
     let foreign = |value| Ref::new(tag::IMMEDIATE_3, value);
     let mut heap = Heap::new();
     let mut region = heap.open();
@@ -203,7 +203,7 @@ fn foreign_reference_is_refused() -> Result<(), Full> {
     let live = heap.statistics().bytes_live;
     for roots in [[holder], [elsewhere]] {
         let refused = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign).map(drop);
-        assert_eq!(refused, Err(Unfrozen::Stray(elsewhere)));
+        assert_eq!(refused, Err(FreezeError::Stray(elsewhere)));
     }
     assert_eq!(heap.statistics().bytes_live, live);
     heap.close(region);
@@ -220,7 +220,7 @@ fn a_freezing_that_finds_no_room_leaves_nothing() -> Result<(), Full> {
     for more in 0..10 {
         heap.set_limit(Some(live + more * 512));
         let refused = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).map(drop);
-        let Err(Unfrozen::Full(full)) = refused else { panic!("no room for a second copy") };
+        let Err(FreezeError::Full(full)) = refused else { panic!("no room for a second copy") };
         assert_eq!((full.limit(), heap.statistics().bytes_live), (Limit::Bytes, live));
     }
     heap.set_limit(None);
@@ -274,9 +274,9 @@ fn handles_are_numbers_to_other_languages() {
     let frozen = frozen_list(1);
     let handle = frozen.handle();
     assert_ne!(handle.bits(), 0);
-    assert_eq!(Handle::from_bits(handle.bits()), Ok(handle));
+    assert_eq!(FrozenHandle::from_bits(handle.bits()), Ok(handle));
     for wrong in [0, handle.bits() + 1, handle.bits() & !0xffff_ffff, u64::MAX, 5 << 60] {
-        assert_eq!(Handle::from_bits(wrong), Err(Refused::Stale), "{wrong:x}");
+        assert_eq!(FrozenHandle::from_bits(wrong), Err(Refused::Stale), "{wrong:x}");
     }
 }
 
@@ -302,7 +302,7 @@ fn guard_ends_anywhere() {
 fn tethers_of_a_thread_are_of_one_region() {
     // More regions than a thread counts by itself.
     let regions: Vec<Frozen> = (0..30).map(frozen_list).collect();
-    let handles: Vec<Handle> = regions.iter().map(|frozen| frozen.handle()).collect();
+    let handles: Vec<FrozenHandle> = regions.iter().map(|frozen| frozen.handle()).collect();
     let mut tethers: Vec<LocalTether> = handles.iter().map(|handle| handle.tether_local().expect("open")).collect();
     tethers.extend(handles.iter().map(|handle| handle.tether_local().expect("open")));
     for (tether, length) in tethers.iter().zip((0..30).chain(0..30)) {
@@ -395,14 +395,14 @@ fn holds_go_where_they_may() {
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Frozen>();
     is_send_and_sync::<Tether>();
-    is_send_and_sync::<Handle>();
+    is_send_and_sync::<FrozenHandle>();
     is_send_and_sync::<Reader>();
-    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<Handle>()), (16, 16, 16));
+    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<FrozenHandle>()), (16, 16, 16));
 }
 
 /// What free memory holds from earlier is not frozen with what lies before it in a chunk.
 #[test]
-fn the_rest_of_a_chunk_is_not_frozen() -> Result<(), Unfrozen> {
+fn the_rest_of_a_chunk_is_not_frozen() -> Result<(), FreezeError> {
     let mut heap = Heap::new();
     let (mut other, mut junk, mut region) = (heap.open(), heap.open(), heap.open());
     let made = heap.expression(&mut region, &[small(1)])?;
@@ -434,7 +434,7 @@ fn tether_and_close_race_destroys_once() {
     let (start, end) = (Barrier::new(3), Barrier::new(3));
     let rounds = rounds();
     let handle = std::sync::Mutex::new(None);
-    let read = |how: fn(Handle, &mut Reader)| {
+    let read = |how: fn(FrozenHandle, &mut Reader)| {
         let mut reader = Reader::new().expect("few readers");
         for _ in 0..rounds {
             start.wait();
