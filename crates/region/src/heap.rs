@@ -208,27 +208,17 @@ impl Heap {
     /// Makes an expression of these children.
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        if children.len() >= LONG {
-            return self.long_expression(region, children);
-        }
-        let at = match region.expressions.bump_few(cells_of(children.len())) {
+        let is_short = children.len() < LONG;
+        let bumped = if is_short { region.expressions.bump_few(cells_of(children.len())) } else { None };
+        let at = match bumped {
             Some(at) => at,
             None => self.allot_chunks(region, children.len())?,
         };
         let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
         let words = &mut self.chunks.words[first..first + count];
         words[count - 1] = ZERO;
-        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len() as u32) << NOTE_BITS);
+        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
         copy_words(&mut words[1..1 + children.len()], children);
-        Ok(Ref::new(tag::EXPRESSION, at))
-    }
-
-    /// The same for an expression that needs a prefix.
-    #[cold]
-    #[inline(never)]
-    fn long_expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        let at = self.allot_run(region, children.len())?;
-        self.write_header(at, children.len())[1..1 + children.len()].copy_from_slice(children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
