@@ -45,25 +45,26 @@ pub struct Terms {
     /// The children of all compound terms, one after the other.
     children: Vec<Term>,
     table: Numbers,
-    /// How many of the first entries have their content hash.
-    hashed: usize,
+    /// The content hashes of the first entries, as far as they were asked for, each in two halves.
+    hashes: Vec<[u64; 2]>,
 }
 
 struct Entry {
     atom: Atom,
     key: Term,
+    /// The number of children; [`LEAF`] for what is no compound.
+    length: u32,
     first_child: usize,
-    /// The number of children; `None` for a leaf.
-    length: Option<u32>,
-    /// The content hash in two halves, if it was asked for. It lies here because whoever asks has just looked at the atom.
-    hash: [u64; 2],
 }
+
+/// In place of a number of children.
+const LEAF: u32 = u32::MAX;
 
 impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: Numbers::default(), hashed: 0 }
+        Self { serial, entries: Vec::new(), children: Vec::new(), table: Numbers::default(), hashes: Vec::new() }
     }
 }
 
@@ -96,30 +97,29 @@ impl Terms {
     /// The children of a compound term; `None` for a leaf.
     pub fn children(&self, term: Term) -> Option<&[Term]> {
         let entry = self.entry(term);
-        let length = entry.length? as usize;
-        Some(&self.children[entry.first_child..entry.first_child + length])
+        (entry.length != LEAF).then(|| self.children_of(entry))
+    }
+
+    fn children_of(&self, entry: &Entry) -> &[Term] {
+        &self.children[entry.first_child..entry.first_child + entry.length as usize]
     }
 
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
     pub fn hash(&mut self, term: Term) -> u128 {
         // Children have smaller numbers than their parents, so their hashes are there.
-        while self.hashed <= term.0 as usize {
-            let entry = &self.entries[self.hashed];
+        while self.hashes.len() <= term.0 as usize {
+            let entry = &self.entries[self.hashes.len()];
             let hash = match entry.length {
-                None => hash_of_leaf(&entry.atom),
-                Some(length) => {
-                    let children = &self.children[entry.first_child..entry.first_child + length as usize];
-                    hash_of_expression(children.iter().map(|&child| self.known_hash(child)))
-                }
+                LEAF => hash_of_leaf(&entry.atom),
+                _ => hash_of_expression(self.children_of(entry).iter().map(|&child| self.known_hash(child))),
             };
-            self.entries[self.hashed].hash = [hash as u64, (hash >> 64) as u64];
-            self.hashed += 1;
+            self.hashes.push([hash as u64, (hash >> 64) as u64]);
         }
         self.known_hash(term)
     }
 
     fn known_hash(&self, term: Term) -> u128 {
-        let [low, high] = self.entry(term).hash;
+        let [low, high] = self.hashes[term.0 as usize];
         u128::from(high) << 64 | u128::from(low)
     }
 
@@ -200,16 +200,16 @@ impl Terms {
         let index = u32::try_from(self.entries.len()).expect("a dictionary holds at most 2^32 terms");
         let first_child = self.children.len();
         let (atom, length) = match visit {
-            Visit::Leaf(leaf) => ((*leaf).clone(), None),
+            Visit::Leaf(leaf) => ((*leaf).clone(), LEAF),
             Visit::Node(_, children) | Visit::Row(children) => {
                 self.children.extend_from_slice(children);
                 let own = self.share_children(children);
                 own.set_known(Known { dictionary: self.serial, term: index });
-                (Atom::Expression(own), Some(children.len() as u32))
+                (Atom::Expression(own), children.len() as u32)
             }
             Visit::Known(_) => unreachable!("a known expression is found"),
         };
-        self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), first_child, length, hash: [0; 2] });
+        self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), length, first_child });
         self.table.insert(hash_visit(visit), index);
         Term(index)
     }
