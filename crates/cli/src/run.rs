@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if arguments.stats {
         print_statistics(&engine, started.elapsed(), program.evaluator);
     }
-    match engine.finish_last() {
+    match engine.finish() {
         Err(error) if !is_told => recall_failed(&error),
         _ => end,
     }

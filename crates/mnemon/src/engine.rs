@@ -105,15 +105,6 @@ impl Engine {
         self.run.finish()
     }
 
-    /// The same as the last thing that a process does: its memory is left to the system, which takes it back as a whole,
-    /// instead of piece by piece.
-    ///
-    /// # Errors
-    /// As [`Engine::finish`].
-    pub fn finish_last(self) -> Result<(), RecallError> {
-        self.run.finish_last()
-    }
-
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
         self.run.runner.limits_mut()

@@ -153,17 +153,6 @@ impl Remembered {
 
     /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
     pub(crate) fn finish(mut self) -> Result<(), RecallError> {
-        self.close_memory()
-    }
-
-    /// The same for a process that ends, which gives no memory back.
-    pub(crate) fn finish_last(mut self) -> Result<(), RecallError> {
-        let closed = self.close_memory();
-        std::mem::forget(self);
-        closed
-    }
-
-    fn close_memory(&mut self) -> Result<(), RecallError> {
         let Some(mut memory) = self.runner.take_memory() else { return Ok(()) };
         memory.close().map_err(RecallError::from_memory)
     }
