@@ -107,8 +107,8 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// The same for a function that calls itself so, again and again: all that stays the same is looked at once. Stops before a
-    /// call that needs more than this, or behind one that goes on elsewhere.
+    /// Makes calls of a function by itself inside of data, one after the other, with all at hand that stays the same. Stops before
+    /// one that needs more than this, or behind one that goes on elsewhere.
     #[inline(never)]
     fn wrap_calls(&mut self, data: u32, function: u32, arguments: u32, exclusive: u32) -> Result<Wrapped, Full> {
         let Machine { values, code, stack, note, .. } = self;
@@ -119,7 +119,7 @@ impl Machine {
         let Exclusive { argument, cases, .. } = &code.exclusives[exclusive as usize];
         let is_ready = version == self.version && self.base >= self.protected && *is_settled && *is_direct;
         let end = self.base + 2 * HEADER + room.max(SOURCES_MAX);
-        if !is_ready || end > stack.len() || sources.len() > SOURCES_MAX {
+        if !is_ready || end > stack.len() {
             return Ok(Wrapped::Nothing);
         }
         let frame = &mut stack[self.base..end];
