@@ -1,7 +1,7 @@
 //! Named defects of other implementations that show only at some size: long loops, deep recursion, large spaces.
 
 use crate::harness::{answers, on_stack, run};
-use crate::measure::{Clock, assert_linear, cost};
+use crate::measure::{Clock, assert_linear, assert_ratio, cost};
 use metta::{MemoryWorld, Runner};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ fn state_loop(times: usize) -> String {
 }
 
 fn filling_a_space_is_linear() {
-    let (small, large) = (cost(&fill_loop(20_000)), cost(&fill_loop(100_000)));
+    let (small, large) = (cost(&fill_loop(10_000)), cost(&fill_loop(100_000)));
     assert_eq!(large.ran.answers, ["[()]", "[done]"]);
     assert_eq!(large.ran.statistics.depth_max, small.ran.statistics.depth_max, "the loop is in tail position");
     assert!(large.bytes_max < 64 * MEBIBYTE, "{} bytes for 100,000 atoms", large.bytes_max);
@@ -36,7 +36,7 @@ fn filling_a_space_is_linear() {
 }
 
 fn changing_a_state_is_linear() {
-    let (small, large) = (cost(&state_loop(100_000)), cost(&state_loop(500_000)));
+    let (small, large) = (cost(&state_loop(50_000)), cost(&state_loop(500_000)));
     assert_eq!(large.ran.answers, ["[()]", "[500000]"]);
     assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes for one state", large.bytes_max);
     assert_linear(&small, &large);
@@ -54,7 +54,7 @@ fn effect_loop_linear() {
 fn deep_recursion_linear() {
     let recursion = |depth: usize| format!("(= (f $n) (if (== $n 0) 0 (+ 1 (f (- $n 1))))) ! (f {depth})");
     on_stack(SMALL_STACK_BYTES, || {
-        let (small, large) = (cost(&recursion(400_000)), cost(&recursion(2_000_000)));
+        let (small, large) = (cost(&recursion(200_000)), cost(&recursion(2_000_000)));
         assert_eq!(large.ran.answers, ["[2000000]"]);
         assert!(large.bytes_max < 400 * MEBIBYTE, "{} bytes for 2,000,000 calls inside each other", large.bytes_max);
         assert_linear(&small, &large);
@@ -65,7 +65,7 @@ fn deep_recursion_linear() {
 fn a_tail_call_takes_no_memory() {
     let count = |times: usize| format!("(= (f $n $a) (if (== $n 0) $a (f (- $n 1) (+ $a 1)))) ! (f {times} 0)");
     on_stack(SMALL_STACK_BYTES, || {
-        let (small, large) = (cost(&count(400_000)), cost(&count(2_000_000)));
+        let (small, large) = (cost(&count(200_000)), cost(&count(2_000_000)));
         assert_eq!(large.ran.answers, ["[2000000]"]);
         assert!(large.ran.statistics.depth_max < 10, "{} frames", large.ran.statistics.depth_max);
         assert!(large.bytes_max < 8 * MEBIBYTE, "{} bytes", large.bytes_max);
@@ -212,6 +212,5 @@ fn time_to_ask(facts: usize) -> std::time::Duration {
 
 #[test]
 fn he_706() {
-    let (few, many) = (time_to_ask(600), time_to_ask(18_000));
-    assert!(many < 5 * few, "{few:?} among 600 facts, {many:?} among 18,000");
+    assert_ratio(5.0, || time_to_ask(600), || time_to_ask(18_000));
 }
