@@ -69,8 +69,9 @@ struct Link {
     kind: Kind,
     /// Whether a segment begins here.
     is_first: bool,
-    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk.
-    used: u8,
+    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk. Two bytes, so that nothing
+    /// lies between the fields and a link is written as two words.
+    used: u16,
     /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
     /// chunks: where they lie in their segment.
     ///
@@ -81,7 +82,7 @@ struct Link {
 
 impl Link {
     fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
-        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u8, home: AtomicU64::new(0) };
+        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u16, home: AtomicU64::new(0) };
         link.set_home(home);
         link
     }
@@ -132,6 +133,8 @@ pub(crate) struct Chunks {
     links: Vec<Link>,
     free: u32,
     free_count: u32,
+    /// While more chunks than these are free, one can be taken without a look at the limit, and the peak stays what it is.
+    floor: u32,
     /// The most chunks there may be.
     limit: u32,
     /// The chunks that may hold numbers: those before this one.
@@ -151,6 +154,7 @@ impl Chunks {
             links: Vec::new(),
             free: NONE,
             free_count: 0,
+            floor: 0,
             limit: CHUNKS_MAX,
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
@@ -163,6 +167,12 @@ impl Chunks {
     pub(crate) fn set_limit(&mut self, bytes: Option<usize>) {
         let chunks = bytes.map_or(CHUNKS_MAX as usize, |bytes| bytes / CHUNK_BYTES);
         self.limit = chunks.min(CHUNKS_MAX as usize) as u32;
+        self.level();
+    }
+
+    /// Finds the floor anew, after a change of the limit, the peak or the number of chunks.
+    fn level(&mut self) {
+        self.floor = self.count().saturating_sub(self.limit.min(self.live_peak));
     }
 
     /// Frees all chunks, lifts the limit and begins all counts anew.
@@ -176,6 +186,7 @@ impl Chunks {
         }
         self.limit = CHUNKS_MAX;
         (self.live_peak, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
+        self.level();
     }
 
     /// All chunks, free ones included.
@@ -303,6 +314,7 @@ impl Chunks {
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
         self.live_peak = self.live_peak.max(self.live_count());
+        self.level();
     }
 
     /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
@@ -318,7 +330,7 @@ impl Chunks {
         let left = to.room();
         let last = &mut self.links[last_chunk(to.place) as usize];
         last.next = from.first;
-        last.used = (CHUNK_CELLS - left) as u8;
+        last.used = (CHUNK_CELLS - left) as u16;
         self.links[from.first as usize].set_home(home);
         to.place = from.place;
         self.cells_left += u64::from(left);
@@ -475,10 +487,11 @@ impl Chunks {
     /// Frees all chunks of a lane, which stands at a place and has this first chunk.
     pub(crate) fn release_all(&mut self, place: Place, first: u32) {
         let last = last_chunk(place);
-        let home = self.links[last as usize].home();
-        let order = if home.lane == first { home.order } else { self.find(home).order };
-        self.links[last as usize].next = self.free;
+        let link = &mut self.links[last as usize];
+        let home = link.home();
+        link.next = self.free;
         self.free = first;
+        let order = if home.lane == first { home.order } else { self.find(home).order };
         self.free_count += order + 1;
     }
 
@@ -492,7 +505,7 @@ impl Chunks {
         let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         let end = &mut self.links[last_chunk(place) as usize];
-        end.used = CHUNK_CELLS as u8;
+        end.used = CHUNK_CELLS as u16;
         let first = end.next;
         self.links[last as usize].next = self.free;
         self.free = first;
@@ -620,7 +633,7 @@ impl Chunks {
 
     /// Notes that a walk visits the cells of a chunk up to here.
     pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
-        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u8;
+        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
     }
 
     /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.
