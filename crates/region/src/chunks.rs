@@ -22,6 +22,7 @@
 //! another needs no search.
 
 mod one;
+mod window;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -491,8 +492,12 @@ impl Chunks {
         let home = link.home();
         link.next = self.free;
         self.free = first;
-        let order = if home.lane == first { home.order } else { self.find(home).order };
-        self.free_count += order + 1;
+        if first == last {
+            self.free_count += 1;
+        } else {
+            let order = if home.lane == first { home.order } else { self.find(home).order };
+            self.free_count += order + 1;
+        }
     }
 
     /// Frees the chunks of a lane behind a place of it.

@@ -86,8 +86,8 @@ impl Heap {
 
     #[inline]
     fn close_lane(&mut self, place: Place, first: u32) {
-        if place.end() != 0 {
-            self.handed_out += place.pending();
+        if place != Place::START {
+            self.handed_out += u64::from(CHUNK_CELLS - (place.end() - place.cursor()));
             self.chunks.release_all(place, first);
         }
     }
@@ -227,10 +227,7 @@ impl Heap {
             None => self.allot_chunks(region, children.len())?,
         };
         let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
-        let words = &mut self.chunks.words[first..first + count];
-        words[count - 1] = ZERO;
-        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
-        copy_words(&mut words[1..1 + children.len()], children);
+        write_expression(&mut self.chunks.words[first..first + count], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
@@ -683,6 +680,15 @@ pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
 #[inline]
 pub(crate) const fn cells_of(length: usize) -> usize {
     length / 2 + 1
+}
+
+/// Writes header and children of an expression to the words of its cells, and zero where there is a word too many.
+#[inline]
+pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
+    let count = words.len();
+    words[count - 1] = ZERO;
+    words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
+    copy_words(&mut words[1..1 + children.len()], children);
 }
 
 /// Copies words. Most expressions are short, and a few words are copied faster than a call is made.

@@ -113,7 +113,7 @@ impl Chunks {
 impl Link {
     /// [`Link::segment`] in one word: the order below.
     #[inline(always)]
-    fn segment_bits(&self, chunk: u32) -> u64 {
+    pub(super) fn segment_bits(&self, chunk: u32) -> u64 {
         if self.is_first { u64::from(chunk) << 32 } else { self.home.load(Ordering::Relaxed) }
     }
 }
