@@ -43,7 +43,7 @@ const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 /// The least that is asked of the system.
 const GROWTH_MIN: u32 = 16;
 /// The cells of so many chunks are made ready ahead, where there is storage for them: 8 KiB, which stay in the nearest cache.
-const READY: u32 = 15;
+const READY: u32 = 3;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
