@@ -134,12 +134,15 @@ pub(crate) struct Chunks {
     links: Vec<Link>,
     free: u32,
     free_count: u32,
-    /// While more chunks than these are free, one can be taken without a look at the limit, and the peak stays what it is.
+    /// While more chunks than these are free, the limit lets one be taken.
     floor: u32,
+    /// The fewest chunks that were free when some were to be freed, since there are as many as now.
+    low: u32,
     /// The most chunks there may be.
     limit: u32,
     /// The chunks that may hold numbers: those before this one.
     pub(crate) number_limit: u32,
+    /// The most chunks that were live while there were fewer than now.
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
@@ -156,6 +159,7 @@ impl Chunks {
             free: NONE,
             free_count: 0,
             floor: 0,
+            low: u32::MAX,
             limit: CHUNKS_MAX,
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
@@ -171,9 +175,21 @@ impl Chunks {
         self.level();
     }
 
-    /// Finds the floor anew, after a change of the limit, the peak or the number of chunks.
+    /// To be called after a change of the limit or the number of chunks.
     fn level(&mut self) {
-        self.floor = self.count().saturating_sub(self.limit.min(self.live_peak));
+        self.floor = self.count().saturating_sub(self.limit);
+    }
+
+    /// To be called before chunks are freed: most are live when some are freed next, or now.
+    #[inline(always)]
+    pub(crate) fn note_peak(&mut self) {
+        self.low = self.low.min(self.free_count);
+    }
+
+    /// To be called before there are more chunks, when what was noted would come to something else.
+    fn settle_peak(&mut self) {
+        self.live_peak = self.live_peak();
+        self.low = u32::MAX;
     }
 
     /// Frees all chunks, lifts the limit and begins all counts anew.
@@ -186,7 +202,8 @@ impl Chunks {
             (self.free, self.free_count) = (0, self.count());
         }
         self.limit = CHUNKS_MAX;
-        (self.live_peak, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
+        (self.live_peak, self.low) = (0, u32::MAX);
+        (self.credit, self.failures, self.cells_left) = (0, 0, 0);
         self.level();
     }
 
@@ -204,7 +221,7 @@ impl Chunks {
     }
 
     pub(crate) fn live_peak(&self) -> u32 {
-        self.live_peak
+        self.live_peak.max(self.live_count()).max(self.count().saturating_sub(self.low))
     }
 
     pub(crate) fn link_bytes(&self) -> usize {
@@ -314,8 +331,6 @@ impl Chunks {
             self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
-        self.live_peak = self.live_peak.max(self.live_count());
-        self.level();
     }
 
     /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
@@ -420,8 +435,10 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
+        self.settle_peak();
         let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
         self.links.resize_with((start + count) as usize, unused);
+        self.level();
         let ready = (start + count).saturating_add(READY).min((self.words.capacity() / CHUNK_WORDS) as u32);
         self.words.resize(ready as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
@@ -485,7 +502,7 @@ impl Chunks {
         self.credit = self.credit.saturating_sub(u64::from(self.count()));
     }
 
-    /// Frees all chunks of a lane, which stands at a place and has this first chunk.
+    /// Frees all chunks of a lane, which stands at a place and has this first chunk. The peak is noted before.
     pub(crate) fn release_all(&mut self, place: Place, first: u32) {
         let last = last_chunk(place);
         let link = &mut self.links[last as usize];
@@ -503,6 +520,7 @@ impl Chunks {
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
+        self.note_peak();
         let stood = std::mem::replace(&mut lane.place, place);
         if place == Place::START {
             return self.release_all(stood, std::mem::replace(&mut lane.first, NO_LANE));

@@ -78,6 +78,7 @@ impl Heap {
     /// Gives back all memory of a region. References into it mean nothing from now on. O(1).
     #[inline]
     pub fn close(&mut self, region: Region) {
+        self.chunks.note_peak();
         // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
         self.close_lane(region.expressions.place, region.expressions.first);
         self.close_lane(region.variables.place, region.variables.first);

@@ -45,28 +45,18 @@ impl Chunks {
         Some(at)
     }
 
-    /// Makes sure that the next chunk can be taken as the first of the free list: raises the peak to what it will be then, and
-    /// gives an empty list a new chunk whose cells are ready. Not if it could be taken all along, nor beyond the limit.
+    /// Gives an empty free list a new chunk whose cells are ready, within the limit.
     pub(crate) fn supply(&mut self) -> bool {
-        if self.free_count > self.floor || self.live_count() >= self.limit {
-            return false;
-        }
-        if self.free == NONE && !self.add_ready() {
-            return false;
-        }
-        self.live_peak = self.live_peak.max(self.live_count() + 1);
-        self.level();
-        true
-    }
-
-    fn add_ready(&mut self) -> bool {
         let chunk = self.count();
         let is_ready = self.links.len() < self.links.capacity() && self.words.len() / CHUNK_WORDS > self.links.len();
-        if is_ready {
-            self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
-            (self.free, self.free_count) = (chunk, 1);
+        if self.free != NONE || chunk >= self.limit || !is_ready {
+            return false;
         }
-        is_ready
+        self.settle_peak();
+        self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
+        (self.free, self.free_count) = (chunk, 1);
+        self.level();
+        true
     }
 
     /// The chunk that a lane may have, or what is no chunk.

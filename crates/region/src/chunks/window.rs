@@ -43,8 +43,6 @@ impl Chunks {
         self.free = behind;
         self.free_count -= count;
         self.credit += u64::from(count) * STEPS_EARNED;
-        self.live_peak = self.live_peak.max(self.live_count());
-        self.level();
         lane.place = Place::new(cursor, (end + 1) * CHUNK_CELLS);
     }
 }
