@@ -139,6 +139,34 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    /// The peak is noted when chunks are freed; here it is looked at after everything that is made.
+    #[test]
+    fn the_peak_is_the_most_that_was_live(steps in vec((step(), 0..20_u32), 1..60)) {
+        let mut side = Side::new();
+        let mut peak = 0;
+        for (step, reset) in &steps {
+            if *reset == 0 {
+                side.heap.reset();
+                side.regions = (0..REGIONS).map(|_| side.heap.open()).collect();
+                peak = 0;
+            }
+            // What is refused takes nothing, but for a number at the end of what numbers can address.
+            _ = side.step(step, |heap, region, things| {
+                for thing in things {
+                    let made = one_by_one(heap, region, std::slice::from_ref(thing));
+                    peak = peak.max(heap.statistics().bytes_live);
+                    made?;
+                }
+                Ok(Vec::new())
+            });
+            prop_assert_eq!(side.heap.statistics().bytes_live_peak, peak);
+        }
+    }
+}
+
 /// In a heap that was used and given back the windows are many chunks.
 #[test]
 fn warm_memory_is_taken_in_its_order() -> Result<(), Full> {
