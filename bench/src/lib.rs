@@ -45,6 +45,7 @@ impl Plan {
 }
 
 /// A suite: its cases run in order, and a row comes of each.
+#[derive(Clone, Copy)]
 struct Suite {
     name: &'static str,
     /// Whether it consists of programs or parts that can be run one at a time.
@@ -69,7 +70,7 @@ const USAGE: &str = "usage: mnemon-bench SUITE --into FOLDER [--quick] [--only P
 
 /// Runs the suite that the command line names.
 pub fn main() -> ExitCode {
-    exit(SUITES)
+    exit(&[SUITES, region::IN_PROCESSES].concat())
 }
 
 /// The same in a process whose allocator is mimalloc.
@@ -104,7 +105,8 @@ fn run(suites: &[Suite], words: &[String]) -> Result<(), Box<dyn Error>> {
 
 fn suite<'s>(suites: &'s [Suite], name: &str) -> Result<&'s Suite, String> {
     suites.iter().find(|suite| suite.name == name).ok_or_else(|| {
-        let names: Vec<&str> = suites.iter().map(|suite| suite.name).collect();
+        let shown = suites.iter().filter(|suite| !region::IN_PROCESSES.iter().any(|part| part.name == suite.name));
+        let names: Vec<&str> = shown.map(|suite| suite.name).collect();
         format!("there is no suite {name}; the suites are {}", names.join(", "))
     })
 }

@@ -4,8 +4,8 @@
 //! arena in every round, and end when it is dropped, so they are mostly about pages that the system gives.
 
 use super::objects::{
-    Collected, Node, chain, chain_boxed, chain_bump, chain_collected, chain_counted, chain_object, chain_typed, read,
-    read_boxed, read_collected, read_counted, read_object, read_plain,
+    Collected, Node, chain, chain_boxed, chain_bump, chain_by_maker, chain_collected, chain_counted, chain_object,
+    chain_typed, read, read_boxed, read_collected, read_counted, read_object, read_plain,
 };
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
@@ -13,7 +13,7 @@ use crate::row::Row;
 use crate::{Plan, Rows};
 use bumpalo::Bump;
 use gc_arena::{Gc, Rootable};
-use region::{Heap, Ref, tag};
+use region::{Full, Heap, Ref, Region, tag};
 use std::hint::black_box;
 use std::mem;
 use typed_arena::Arena;
@@ -31,7 +31,6 @@ pub(super) fn rows(plan: &Plan) -> Rows {
         rows.extend(warm_rows(plan, size)?);
         rows.extend(anew_rows(plan, size)?);
     }
-    rows.extend(many(plan)?);
     rows.extend(integers(plan)?);
     Ok(rows)
 }
@@ -57,13 +56,16 @@ impl Size {
 }
 
 fn warm_rows(plan: &Plan, size: Size) -> Rows {
-    let name = &format!("{} objects, warm", size.objects);
-    let contest = |must, note| Contest { name, n: 0, peer: "bumpalo, reset", must, note };
+    let (name, by_maker) =
+        (&format!("{} objects, warm", size.objects), &format!("{} objects by a maker, warm", size.objects));
+    let contest = |name, must, note| Contest { name, n: 0, peer: "bumpalo, reset", must, note };
     let must = Some((0.91, "small object, warm"));
     Ok(vec![
-        size.row(plan, contest(must, EQUAL), &mut warm::<3>(), &mut bump_warm::<1>())?,
-        size.row(plan, contest(must, EQUAL_LARGE), &mut warm::<9>(), &mut bump_warm::<7>())?,
-        size.row(plan, contest(None, SMALLER), &mut warm::<3>(), &mut object_warm())?,
+        size.row(plan, contest(name, must, EQUAL), &mut warm(chain::<3>), &mut bump_warm::<1>())?,
+        size.row(plan, contest(by_maker, must, EQUAL), &mut warm(chain_by_maker::<3>), &mut bump_warm::<1>())?,
+        size.row(plan, contest(name, must, EQUAL_LARGE), &mut warm(chain::<9>), &mut bump_warm::<7>())?,
+        size.row(plan, contest(by_maker, must, EQUAL_LARGE), &mut warm(chain_by_maker::<9>), &mut bump_warm::<7>())?,
+        size.row(plan, contest(name, None, SMALLER), &mut warm(chain::<3>), &mut object_warm())?,
     ])
 }
 
@@ -71,7 +73,7 @@ fn warm_rows(plan: &Plan, size: Size) -> Rows {
 fn anew_rows(plan: &Plan, size: Size) -> Rows {
     let name = &format!("{} objects, create to destroy", size.objects);
     let row = |peer, note, theirs: Maker<'_>| {
-        size.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut warm::<3>(), theirs)
+        size.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut warm(chain::<3>), theirs)
     };
     Ok(vec![
         row("bumpalo, new", KEPT, &mut bump_anew::<1>)?,
@@ -91,15 +93,17 @@ pub(super) fn boxed_rows(plan: &Plan, peer: &'static str) -> Rows {
         let size = Size { objects, repeats: plan.scaled(repeats) };
         let name = &format!("{objects} objects, create to destroy");
         let contest = Contest { name, n: 0, peer, must: None, note: NOTE };
-        rows.push(size.row(plan, contest, &mut warm::<3>(), &mut boxed)?);
+        rows.push(size.row(plan, contest, &mut warm(chain::<3>), &mut boxed)?);
     }
     let size = Size { objects: plan.scaled(10_000_000) as u32, repeats: 1 };
     let contest = Contest { name: "10M objects, fresh memory", n: 0, peer, must: None, note: NOTE };
-    rows.push(size.row(plan, contest, &mut fresh::<3>, &mut boxed)?);
+    rows.push(size.row(plan, contest, &mut |size| fresh(size, chain::<3>), &mut boxed)?);
     Ok(rows)
 }
 
-fn many(plan: &Plan) -> Rows {
+/// In a process in which malloc maps every large piece by itself: otherwise the peer, whose pieces are of all sizes, has part of
+/// its memory from the round before.
+pub(super) fn many(plan: &Plan) -> Rows {
     let size = Size { objects: plan.scaled(10_000_000) as u32, repeats: 1 };
     let name = "10M objects, fresh memory";
     let row = |peer, least: Option<f64>, note, ours: Maker<'_>, theirs: Maker<'_>| {
@@ -107,11 +111,11 @@ fn many(plan: &Plan) -> Rows {
         size.row(plan, Contest { name, n: 0, peer, must, note }, ours, theirs)
     };
     Ok(vec![
-        row("bumpalo, new", Some(1.0), EQUAL, &mut fresh::<3>, &mut bump_anew::<1>)?,
-        row("bumpalo, new", Some(1.0), EQUAL_LARGE, &mut fresh::<9>, &mut bump_anew::<7>)?,
-        row("bumpalo, new", Some(2.0), SMALLER, &mut fresh::<3>, &mut object_anew)?,
-        row("typed-arena, new", None, EQUAL, &mut fresh::<3>, &mut typed_anew)?,
-        row("glibc malloc", None, EQUAL, &mut fresh::<3>, &mut boxed)?,
+        row("bumpalo, new", Some(1.0), EQUAL, &mut |size| fresh(size, chain::<3>), &mut bump_anew::<1>)?,
+        row("bumpalo, new", Some(1.0), EQUAL_LARGE, &mut |size| fresh(size, chain::<9>), &mut bump_anew::<7>)?,
+        row("bumpalo, new", Some(2.0), SMALLER, &mut |size| fresh(size, chain::<3>), &mut object_anew)?,
+        row("typed-arena, new", None, EQUAL, &mut |size| fresh(size, chain::<3>), &mut typed_anew)?,
+        row("glibc malloc", None, EQUAL, &mut |size| fresh(size, chain::<3>), &mut boxed)?,
     ])
 }
 
@@ -124,12 +128,17 @@ fn integers(plan: &Plan) -> Rows {
         let name = &format!("{objects} boxed integers, warm");
         let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
         rows.push(size.row(plan, contest, &mut numbers(), &mut bump_numbers())?);
+        let name = &format!("{objects} boxed integers by a maker, warm");
+        let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
+        rows.push(size.row(plan, contest, &mut numbers_by_maker(), &mut bump_numbers())?);
     }
     Ok(rows)
 }
 
 /// Ours, in one heap for all rounds.
-fn warm<const N: usize>() -> impl FnMut(Size) -> Result<Timed, Failure> {
+fn warm(
+    chain: impl Fn(&mut Heap, &mut Region, u32) -> Result<Ref, Full>,
+) -> impl FnMut(Size) -> Result<Timed, Failure> {
     let mut heap = Heap::new();
     let mut kept = heap.open();
     move |size| {
@@ -139,7 +148,7 @@ fn warm<const N: usize>() -> impl FnMut(Size) -> Result<Timed, Failure> {
             for _ in 0..size.repeats {
                 let before = mem::replace(&mut kept, heap.open());
                 heap.close(before);
-                last = Some(black_box(chain::<N>(&mut heap, &mut kept, size.objects)?));
+                last = Some(black_box(chain(&mut heap, &mut kept, size.objects)?));
             }
             last.ok_or(Failure::from("nothing was made"))
         })?;
@@ -148,11 +157,11 @@ fn warm<const N: usize>() -> impl FnMut(Size) -> Result<Timed, Failure> {
 }
 
 /// Ours, with a heap that begins and ends in the clock.
-fn fresh<const N: usize>(size: Size) -> Result<Timed, Failure> {
+fn fresh(size: Size, chain: impl Fn(&mut Heap, &mut Region, u32) -> Result<Ref, Full>) -> Result<Timed, Failure> {
     let mut clock = Clock::default();
     let mut heap = clock.run(Heap::new);
     let mut region = heap.open();
-    let last = clock.run(|| chain::<N>(&mut heap, &mut region, size.objects))?;
+    let last = clock.run(|| chain(&mut heap, &mut region, size.objects))?;
     let checksum = read(&heap, last);
     clock.run(|| {
         heap.close(region);
@@ -287,6 +296,32 @@ fn numbers() -> impl FnMut(Size) -> Result<Timed, Failure> {
             Ok::<(), Failure>(())
         })?;
         debug_assert!(kept.iter().all(|kept| kept.tag() == tag::NUMBER));
+        Ok(clock.done(kept.iter().map(|kept| heap.number_bits(*kept)).sum()))
+    }
+}
+
+fn numbers_by_maker() -> impl FnMut(Size) -> Result<Timed, Failure> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let mut kept: Vec<Ref> = Vec::new();
+    move |size| {
+        let mut clock = Clock::default();
+        clock.run(|| {
+            for _ in 0..size.repeats {
+                let before = mem::replace(&mut region, heap.open());
+                heap.close(before);
+                kept.clear();
+                heap.make(&mut region, |maker| {
+                    for number in 0..size.objects {
+                        let made = black_box(maker.number(0, u64::from(number) << 32));
+                        if number % KEPT_EVERY == 0 {
+                            kept.push(made);
+                        }
+                    }
+                })?;
+            }
+            Ok::<(), Failure>(())
+        })?;
         Ok(clock.done(kept.iter().map(|kept| heap.number_bits(*kept)).sum()))
     }
 }

@@ -1,5 +1,6 @@
 //! The arena for values of any type, beside bumpalo: the same calls, the same bytes.
 
+use super::child::State;
 use super::objects::{Node, chain_bump, read_last_plain, read_plain};
 use super::{Clock, Contest};
 use crate::{Plan, Rows};
@@ -19,11 +20,12 @@ pub(super) fn rows(plan: &Plan) -> Rows {
         rows.push(warm::<1>(plan, objects, plan.scaled(repeats), EQUAL)?);
         rows.push(warm::<7>(plan, objects, plan.scaled(repeats), EQUAL_LARGE)?);
     }
-    rows.push(fresh::<1>(plan, EQUAL)?);
-    rows.push(fresh::<7>(plan, EQUAL_LARGE)?);
     rows.extend(lives(plan)?);
-    rows.push(live_at_once(plan)?);
     Ok(rows)
+}
+
+pub(super) fn fresh_rows(plan: &Plan) -> Rows {
+    Ok(vec![fresh::<1>(plan, EQUAL)?, fresh::<7>(plan, EQUAL_LARGE)?])
 }
 
 fn chain<const V: usize>(arena: &Arena, objects: u32) -> Option<&Node<'_, V>> {
@@ -147,11 +149,11 @@ fn give_back(mut bump: Bump) {
     });
 }
 
-fn live_at_once(plan: &Plan) -> Result<crate::row::Row, super::Failure> {
+pub(super) fn live_at_once(plan: &Plan, state: State) -> Result<crate::row::Row, super::Failure> {
     const REGIONS: u64 = 1_000;
     let repeats = plan.scaled(200);
     let contest = Contest {
-        name: "arena: 1000 live regions of 1 object",
+        name: &format!("arena: 1000 live regions of 1 object, {}", state.1),
         n: REGIONS * repeats,
         peer: "bumpalo, new",
         must: Some((8.0, "1,000 live regions")),

@@ -1,28 +1,90 @@
-//! Rows that need another allocator in the whole process: a program of its own, built and run by this one.
+//! Rows that need a process of their own, built or started by this one: with another allocator, or with the one of the system
+//! in a state that is known.
 //!
 //! In it both sides run in turn as everywhere, so ours has that allocator, too, for its chunks.
+//!
+//! # The states of malloc
+//!
+//! The malloc of glibc begins with giving back to the system whatever is free at its end and more than 128 KiB, and with mapping
+//! every piece of that size by itself. As soon as such a piece is freed it keeps more, up to 64 MiB. So an arena that is made
+//! anew costs page faults or none, by a factor of ten, and which of both depends on what the process did before. Rows that
+//! are about fresh memory or many arenas run in processes where it is settled, see [`STATES`].
 
 use super::Failure;
 use crate::row::{Ratio, Row};
-use crate::{Plan, Rows};
+use crate::{Plan, Rows, Suite};
 use serde_json::Value;
 use std::process::Command;
 
-/// The program, and the suite of it.
+/// The program with another allocator, and the suite of it.
 pub(crate) const NAME: &str = "mimalloc";
+
+/// The part of rows in processes of this program.
+pub(super) const SYSTEM: &str = "system";
+
+/// A state of malloc, as the name of a suite and as words of a case.
+pub(super) type State = (&'static str, &'static str);
+
+const GIVES_BACK: State = ("region-gives-back", "malloc gives memory back");
+const KEEPS: State = ("region-keeps", "malloc keeps memory");
+
+/// The states of malloc, and the settings of glibc for it.
+const STATES: [(State, &str); 2] = [
+    (GIVES_BACK, "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072"),
+    (KEEPS, "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"),
+];
+
+/// What those processes do.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite { name: GIVES_BACK.0, has_programs: false, run: gives_back },
+    Suite { name: KEEPS.0, has_programs: false, run: keeps },
+];
+
+/// Memory that is fresh in every round, and many arenas at once, as in a process that has just begun.
+fn gives_back(plan: &Plan) -> Rows {
+    let mut rows = super::allocate::many(plan)?;
+    rows.extend(super::arenas::fresh_rows(plan)?);
+    rows.extend(at_once(plan, GIVES_BACK)?);
+    Ok(rows)
+}
+
+/// Many arenas at once, as in a process that has freed large pieces.
+fn keeps(plan: &Plan) -> Rows {
+    at_once(plan, KEEPS)
+}
+
+fn at_once(plan: &Plan, state: State) -> Rows {
+    let mut rows = super::life::many_at_once(plan, state)?;
+    rows.push(super::arenas::live_at_once(plan, state)?);
+    Ok(rows)
+}
+
+/// The rows of all states.
+pub(super) fn system_rows(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for ((name, _), settings) in STATES {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.env("GLIBC_TUNABLES", settings);
+        rows.extend(rows_of(command, name, plan)?);
+    }
+    Ok(rows)
+}
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = ["build", "--profile", "bench", "--quiet", "--manifest-path", "bench/Cargo.toml", "--bin", NAME];
     succeed(Command::new(cargo).args(words))?;
-    let program = std::env::current_exe()?.with_file_name(NAME);
-    let mut command = Command::new(program);
-    command.args([NAME, "--into"]).arg(&plan.scratch);
+    rows_of(Command::new(std::env::current_exe()?.with_file_name(NAME)), NAME, plan)
+}
+
+/// Runs a suite of a program and reads its rows.
+fn rows_of(mut command: Command, suite: &str, plan: &Plan) -> Rows {
+    command.args([suite, "--into"]).arg(&plan.scratch);
     if plan.is_quick {
         command.arg("--quick");
     }
     succeed(&mut command)?;
-    let text = std::fs::read_to_string(plan.scratch.join(NAME).with_extension("json"))?;
+    let text = std::fs::read_to_string(plan.scratch.join(suite).with_extension("json"))?;
     let value: Value = serde_json::from_str(&text)?;
     value.as_array().ok_or("the rows are not a list")?.iter().map(read).collect()
 }

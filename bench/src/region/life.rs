@@ -3,6 +3,7 @@
 //! A peer's region is an arena of its own: new each time, out of a pool of this thread with at most 32 (as the report's system
 //! has it), out of a pool without a bound, or, where one is enough, one that is reset.
 
+use super::child::State;
 use super::objects::{HEAD, NIL, Node, chain, chain_bump, read_last, read_last_plain};
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
@@ -20,7 +21,6 @@ const EACH: &str = "16 bytes an object on both sides; each region's last object 
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = short_lived(plan)?;
-    rows.extend(many_at_once(plan)?);
     rows.extend(nested(plan)?);
     rows.extend(waves(plan)?);
     Ok(rows)
@@ -59,13 +59,14 @@ fn short_lived(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-fn many_at_once(plan: &Plan) -> Rows {
+/// In a process in which it is known what malloc does with what arenas give back.
+pub(super) fn many_at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = Vec::new();
     for (regions, objects, repeats) in [(1_000, 1, 200), (1_000, 10, 100), (100_000, 1, 2)] {
         let shape = Shape { regions, objects, repeats: plan.scaled(repeats) };
         let shape = if repeats == 2 { Shape { regions: plan.scaled(regions), repeats, ..shape } } else { shape };
         let (plural, is_must) = (if objects == 1 { "" } else { "s" }, (regions, objects) == (1_000, 1));
-        let name = &format!("{regions} live regions of {objects} object{plural}");
+        let name = &format!("{regions} live regions of {objects} object{plural}, {}", state.1);
         let row = |peer, must, theirs: Maker<'_>| {
             shape.row(plan, Contest { name, n: 0, peer, must, note: EACH }, &mut at_once(), theirs)
         };
@@ -210,24 +211,20 @@ fn typed_anew(shape: Shape) -> Result<Timed, Failure> {
     Ok(clock.done(sum))
 }
 
-/// Ours: all regions open before the first is closed.
+/// Ours: all regions open before the first is filled, and all are read before the first is closed, as the peers do it.
 fn at_once() -> impl FnMut(Shape) -> Result<Timed, Failure> {
     let mut heap = Heap::new();
-    let mut open: Vec<(Region, Ref)> = Vec::new();
+    let mut open: Vec<Region> = Vec::new();
     move |shape| {
         let mut clock = Clock::default();
         let sum = clock.run(|| {
             let mut sum = 0;
             for _ in 0..shape.repeats {
-                for _ in 0..shape.regions {
-                    let mut region = heap.open();
-                    let last = chain::<3>(&mut heap, &mut region, shape.objects)?;
-                    open.push((region, last));
-                }
-                for (region, last) in open.drain(..) {
-                    sum += read_last(&heap, last);
-                    heap.close(region);
-                }
+                open.extend((0..shape.regions).map(|_| heap.open()));
+                let lasts: Result<Vec<Ref>, Full> =
+                    open.iter_mut().map(|region| chain::<3>(&mut heap, region, shape.objects)).collect();
+                sum += lasts?.into_iter().map(|last| read_last(&heap, last)).sum::<u64>();
+                open.drain(..).for_each(|region| heap.close(region));
             }
             Ok::<u64, Full>(sum)
         })?;

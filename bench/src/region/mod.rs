@@ -24,7 +24,7 @@ mod tethers;
 
 use crate::compare::{Case, Side, Timed, compare};
 use crate::row::{Ratio, Row};
-use crate::{Plan, Rows};
+use crate::{Plan, Rows, Suite};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,7 @@ type Part = (&'static str, fn(&Plan) -> Rows);
 
 const PARTS: &[Part] = &[
     ("allocate", allocate::rows),
+    (child::SYSTEM, child::system_rows),
     (MIMALLOC, child::rows),
     ("life", life::rows),
     ("batch", batch::rows),
@@ -51,6 +52,9 @@ const PARTS: &[Part] = &[
 
 /// The part that is a process of its own.
 pub(crate) const MIMALLOC: &str = child::NAME;
+
+/// What processes of this program do that the suite starts.
+pub(crate) const IN_PROCESSES: &[Suite] = child::SUITES;
 
 /// What that process does.
 pub(crate) fn with_mimalloc(plan: &Plan) -> Rows {
@@ -157,8 +161,11 @@ mod tests {
     fn every_bench_runs_small() {
         let plan = Plan { is_quick: true, divisor: 1000, only: None, may_install: false, scratch: PathBuf::new() };
         let mut rows = with_mimalloc(&plan).unwrap();
-        // The process is not there; what it does is.
-        for (_, part) in PARTS.iter().filter(|part| part.0 != MIMALLOC) {
+        // The processes are not there; what they do is.
+        for suite in IN_PROCESSES {
+            rows.extend((suite.run)(&plan).unwrap());
+        }
+        for (_, part) in PARTS.iter().filter(|part| ![MIMALLOC, child::SYSTEM].contains(&part.0)) {
             rows.extend(part(&plan).unwrap());
         }
         assert!(rows.len() > 30);

@@ -37,6 +37,18 @@ pub(super) fn chain<const N: usize>(heap: &mut Heap, region: &mut Region, object
     Ok(last)
 }
 
+/// Makes the same chain by a maker.
+#[inline]
+pub(super) fn chain_by_maker<const N: usize>(heap: &mut Heap, region: &mut Region, objects: u32) -> Result<Ref, Full> {
+    heap.make(region, |maker| {
+        (0..objects).fold(NIL, |last, number| {
+            let mut children = [value(number); N];
+            (children[0], children[N - 1]) = (Ref::new(tag::IMMEDIATE_0, HEAD), last);
+            maker.expression(children)
+        })
+    })
+}
+
 /// Reads a chain.
 pub(super) fn read(heap: &Heap, mut last: Ref) -> u64 {
     let mut sum = 0;

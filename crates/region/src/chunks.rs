@@ -22,6 +22,7 @@
 //! another needs no search.
 
 mod one;
+mod window;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,7 +43,7 @@ const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 /// The least that is asked of the system.
 const GROWTH_MIN: u32 = 16;
 /// The cells of so many chunks are made ready ahead, where there is storage for them: 8 KiB, which stay in the nearest cache.
-const READY: u32 = 15;
+const READY: u32 = 3;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
@@ -69,8 +70,9 @@ struct Link {
     kind: Kind,
     /// Whether a segment begins here.
     is_first: bool,
-    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk.
-    used: u8,
+    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk. Two bytes, so that nothing
+    /// lies between the fields and a link is written as two words.
+    used: u16,
     /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
     /// chunks: where they lie in their segment.
     ///
@@ -81,7 +83,7 @@ struct Link {
 
 impl Link {
     fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
-        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u8, home: AtomicU64::new(0) };
+        let link = Link { next, kind, is_first, used: CHUNK_CELLS as u16, home: AtomicU64::new(0) };
         link.set_home(home);
         link
     }
@@ -132,10 +134,15 @@ pub(crate) struct Chunks {
     links: Vec<Link>,
     free: u32,
     free_count: u32,
+    /// While more chunks than these are free, the limit lets one be taken.
+    floor: u32,
+    /// The fewest chunks that were free when some were to be freed, since there are as many as now.
+    low: u32,
     /// The most chunks there may be.
     limit: u32,
     /// The chunks that may hold numbers: those before this one.
     pub(crate) number_limit: u32,
+    /// The most chunks that were live while there were fewer than now.
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
@@ -151,6 +158,8 @@ impl Chunks {
             links: Vec::new(),
             free: NONE,
             free_count: 0,
+            floor: 0,
+            low: u32::MAX,
             limit: CHUNKS_MAX,
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
@@ -163,6 +172,24 @@ impl Chunks {
     pub(crate) fn set_limit(&mut self, bytes: Option<usize>) {
         let chunks = bytes.map_or(CHUNKS_MAX as usize, |bytes| bytes / CHUNK_BYTES);
         self.limit = chunks.min(CHUNKS_MAX as usize) as u32;
+        self.level();
+    }
+
+    /// To be called after a change of the limit or the number of chunks.
+    fn level(&mut self) {
+        self.floor = self.count().saturating_sub(self.limit);
+    }
+
+    /// To be called before chunks are freed: most are live when some are freed next, or now.
+    #[inline(always)]
+    pub(crate) fn note_peak(&mut self) {
+        self.low = self.low.min(self.free_count);
+    }
+
+    /// To be called before there are more chunks, when what was noted would come to something else.
+    fn settle_peak(&mut self) {
+        self.live_peak = self.live_peak();
+        self.low = u32::MAX;
     }
 
     /// Frees all chunks, lifts the limit and begins all counts anew.
@@ -175,7 +202,9 @@ impl Chunks {
             (self.free, self.free_count) = (0, self.count());
         }
         self.limit = CHUNKS_MAX;
-        (self.live_peak, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
+        (self.live_peak, self.low) = (0, u32::MAX);
+        (self.credit, self.failures, self.cells_left) = (0, 0, 0);
+        self.level();
     }
 
     /// All chunks, free ones included.
@@ -192,7 +221,7 @@ impl Chunks {
     }
 
     pub(crate) fn live_peak(&self) -> u32 {
-        self.live_peak
+        self.live_peak.max(self.live_count()).max(self.count().saturating_sub(self.low))
     }
 
     pub(crate) fn link_bytes(&self) -> usize {
@@ -302,7 +331,6 @@ impl Chunks {
             self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
         self.credit += u64::from(run.count) * STEPS_EARNED;
-        self.live_peak = self.live_peak.max(self.live_count());
     }
 
     /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
@@ -318,7 +346,7 @@ impl Chunks {
         let left = to.room();
         let last = &mut self.links[last_chunk(to.place) as usize];
         last.next = from.first;
-        last.used = (CHUNK_CELLS - left) as u8;
+        last.used = (CHUNK_CELLS - left) as u16;
         self.links[from.first as usize].set_home(home);
         to.place = from.place;
         self.cells_left += u64::from(left);
@@ -407,8 +435,10 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
+        self.settle_peak();
         let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
         self.links.resize_with((start + count) as usize, unused);
+        self.level();
         let ready = (start + count).saturating_add(READY).min((self.words.capacity() / CHUNK_WORDS) as u32);
         self.words.resize(ready as usize * CHUNK_WORDS, Ref::from_bits(0));
         Ok(Run { start, count })
@@ -472,19 +502,25 @@ impl Chunks {
         self.credit = self.credit.saturating_sub(u64::from(self.count()));
     }
 
-    /// Frees all chunks of a lane, which stands at a place and has this first chunk.
+    /// Frees all chunks of a lane, which stands at a place and has this first chunk. The peak is noted before.
     pub(crate) fn release_all(&mut self, place: Place, first: u32) {
         let last = last_chunk(place);
-        let home = self.links[last as usize].home();
-        let order = if home.lane == first { home.order } else { self.find(home).order };
-        self.links[last as usize].next = self.free;
+        let link = &mut self.links[last as usize];
+        let home = link.home();
+        link.next = self.free;
         self.free = first;
-        self.free_count += order + 1;
+        if first == last {
+            self.free_count += 1;
+        } else {
+            let order = if home.lane == first { home.order } else { self.find(home).order };
+            self.free_count += order + 1;
+        }
     }
 
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
+        self.note_peak();
         let stood = std::mem::replace(&mut lane.place, place);
         if place == Place::START {
             return self.release_all(stood, std::mem::replace(&mut lane.first, NO_LANE));
@@ -492,7 +528,7 @@ impl Chunks {
         let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
         let end = &mut self.links[last_chunk(place) as usize];
-        end.used = CHUNK_CELLS as u8;
+        end.used = CHUNK_CELLS as u16;
         let first = end.next;
         self.links[last as usize].next = self.free;
         self.free = first;
@@ -620,7 +656,7 @@ impl Chunks {
 
     /// Notes that a walk visits the cells of a chunk up to here.
     pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
-        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u8;
+        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
     }
 
     /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.

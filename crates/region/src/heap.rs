@@ -27,6 +27,8 @@ const NOTE_MASK: u32 = Ref::new(0, (1 << NOTE_BITS) - 1).bits();
 /// In place of a length: it stands in the prefix.
 pub(crate) const LONG: usize = (1 << (29 - NOTE_BITS)) - 1;
 const LONG_PREFIX_CELLS: usize = 1;
+/// In place of a cell, where there is none.
+const NO_CELL: u32 = u32::MAX;
 
 /// Memory in chunks of 64 cells, which regions take and give back.
 #[derive(Debug)]
@@ -76,6 +78,7 @@ impl Heap {
     /// Gives back all memory of a region. References into it mean nothing from now on. O(1).
     #[inline]
     pub fn close(&mut self, region: Region) {
+        self.chunks.note_peak();
         // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
         self.close_lane(region.expressions.place, region.expressions.first);
         self.close_lane(region.variables.place, region.variables.first);
@@ -84,8 +87,8 @@ impl Heap {
 
     #[inline]
     fn close_lane(&mut self, place: Place, first: u32) {
-        if place.end() != 0 {
-            self.handed_out += place.pending();
+        if place != Place::START {
+            self.handed_out += u64::from(CHUNK_CELLS - (place.end() - place.cursor()));
             self.chunks.release_all(place, first);
         }
     }
@@ -171,13 +174,25 @@ impl Heap {
     /// so that nothing is asked about it.
     #[inline(always)]
     pub(crate) fn extend_by_one(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
-        if region.expressions.quota == u32::MAX
-            && let Some(taken) = self.chunks.extend_by_one(region.lane_mut(kind), kind, cells as u32)
-        {
-            self.handed_out += taken.settled;
-            return Ok(taken.at);
+        match self.next_chunk(region, kind, cells) {
+            Some(at) => Ok(at),
+            None => self.extend(region, kind, cells),
         }
-        self.extend(region, kind, cells)
+    }
+
+    /// The same where the free list has a chunk that no limit is to be asked about.
+    #[inline(always)]
+    fn next_chunk(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
+        if region.expressions.quota != u32::MAX {
+            return None;
+        }
+        let lane = region.lane_mut(kind);
+        if lane.is_empty() {
+            return self.chunks.begin(lane, kind, cells as u32);
+        }
+        let at = self.chunks.go_on_in_one(lane, kind, cells as u32)?;
+        self.handed_out += u64::from(CHUNK_CELLS);
+        Some(at)
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -185,12 +200,10 @@ impl Heap {
     #[inline(never)]
     pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
         if cells <= CHUNK_CELLS as usize
-            && region.expressions.quota == u32::MAX
             && self.chunks.supply()
-            && let Some(taken) = self.chunks.extend_by_one(region.lane_mut(kind), kind, cells as u32)
+            && let Some(at) = self.next_chunk(region, kind, cells)
         {
-            self.handed_out += taken.settled;
-            return Ok(taken.at);
+            return Ok(at);
         }
         if region.expressions.quota != u32::MAX {
             self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
@@ -215,10 +228,7 @@ impl Heap {
             None => self.allot_chunks(region, children.len())?,
         };
         let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
-        let words = &mut self.chunks.words[first..first + count];
-        words[count - 1] = ZERO;
-        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
-        copy_words(&mut words[1..1 + children.len()], children);
+        write_expression(&mut self.chunks.words[first..first + count], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
@@ -268,13 +278,40 @@ impl Heap {
     }
 
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length < CHUNK_CELLS as usize * 2 {
-            return self.extend_by_one(region, Kind::Expressions, cells_of(length));
+            let at = self.allot_next(region, cells_of(length));
+            return if at == NO_CELL { self.extend(region, Kind::Expressions, cells_of(length)) } else { Ok(at) };
         }
         self.allot_run(region, length)
+    }
+
+    /// So many cells, at most those of a chunk, where the next chunk can be had at once; otherwise [`NO_CELL`].
+    #[cold]
+    #[inline(never)]
+    fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
+        if region.expressions.quota != u32::MAX {
+            return NO_CELL;
+        }
+        let lane = &mut region.expressions;
+        if !lane.is_empty() {
+            return self.allot_behind(region, cells);
+        }
+        self.chunks.begin(lane, Kind::Expressions, cells as u32).unwrap_or(NO_CELL)
+    }
+
+    /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers.
+    #[cold]
+    #[inline(never)]
+    fn allot_behind(&mut self, region: &mut Region, cells: usize) -> u32 {
+        match self.chunks.go_on_in_one(&mut region.expressions, Kind::Expressions, cells as u32) {
+            Some(at) => {
+                self.handed_out += u64::from(CHUNK_CELLS);
+                at
+            }
+            None => NO_CELL,
+        }
     }
 
     /// The same for what needs more than a chunk.
@@ -508,7 +545,10 @@ impl Heap {
     #[cold]
     pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         let before = region.numbers.place;
-        let at = self.extend(region, Kind::Numbers, cells)?;
+        let at = match cells {
+            1 => self.extend_by_one(region, Kind::Numbers, cells)?,
+            _ => self.extend(region, Kind::Numbers, cells)?,
+        };
         let limit = self.chunks.number_limit;
         if at < limit * CHUNK_CELLS {
             return Ok(at);
@@ -641,6 +681,15 @@ pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
 #[inline]
 pub(crate) const fn cells_of(length: usize) -> usize {
     length / 2 + 1
+}
+
+/// Writes header and children of an expression to the words of its cells, and zero where there is a word too many.
+#[inline]
+pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
+    let count = words.len();
+    words[count - 1] = ZERO;
+    words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
+    copy_words(&mut words[1..1 + children.len()], children);
 }
 
 /// Copies words. Most expressions are short, and a few words are copied faster than a call is made.

@@ -14,7 +14,8 @@
 //!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
 //!    is, none of numbers is.
 //! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free one, or the
-//!    heap grows, if [limits](Heap::set_limit) and the system allow.
+//!    heap grows, if [limits](Heap::set_limit) and the system allow. Who makes many things in a row has them from a
+//!    [`Maker`], which looks at all that only once a chunk.
 //! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
@@ -62,6 +63,7 @@ mod copy;
 mod frozen;
 mod heap;
 mod limit;
+mod maker;
 mod map;
 mod object;
 mod origin;
@@ -89,6 +91,7 @@ pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{Heap, Stamp};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
+pub use maker::Maker;
 pub use map::Entries;
 pub use object::Object;
 pub use reference::{Ref, tag};

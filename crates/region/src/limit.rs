@@ -14,9 +14,10 @@ pub const BYTES_MAX: usize = 1 << 28;
 /// The most entries a map may have.
 pub const ENTRIES_MAX: usize = 1 << 24;
 
-/// What was reached.
+/// What was reached. Four bytes, so that a result with it has no bytes that mean nothing, which would be masked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
+#[repr(u32)]
 pub enum Limit {
     /// The limit that the owner has set, in bytes of cells.
     Bytes,

@@ -9,37 +9,26 @@ use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind, LOOSE_HOME, Link, NONE, STEP
 use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::{Lane, Place};
 
-/// What was taken.
-pub(crate) struct Taken {
-    /// The first cell.
-    pub(crate) at: u32,
-    /// The cells of the chunk that the lane has left, which are counted now. See [`Place::pending`].
-    pub(crate) settled: u64,
-}
-
 impl Chunks {
-    /// Takes `cells`, at most those of a chunk, for a lane whose last chunk has not that many left.
+    /// The first chunk of a lane that has none, and the first `cells` of it, at most all.
     #[inline(always)]
-    pub(crate) fn extend_by_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
-        if lane.is_empty() { self.begin(lane, kind, cells) } else { self.go_on_in_one(lane, kind, cells) }
-    }
-
-    #[inline(always)]
-    fn begin(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+    pub(crate) fn begin(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
         let chunk = self.first_free()?;
         // An empty list ends at no chunk, which has no link.
         let link = self.links.get_mut(chunk as usize)?;
         let home = AtomicU64::new(u64::from(chunk) << 32);
-        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u8, home });
+        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u16, home });
         self.take_one(free.next);
         let at = chunk * CHUNK_CELLS;
         lane.first = chunk;
         lane.place = Place::new(at + cells, at + CHUNK_CELLS);
-        Some(Taken { at, settled: 0 })
+        Some(at)
     }
 
+    /// The next chunk of a lane whose last one has not `cells` left, at most a chunk's. Leaves a chunk's cells to be counted as
+    /// handed out, see [`Place::pending`].
     #[inline(always)]
-    fn go_on_in_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<Taken> {
+    pub(crate) fn go_on_in_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
         let (chunk, place) = (self.first_free()?, lane.place);
         let start = chunk.wrapping_mul(CHUNK_CELLS);
         let at = if start == place.end() { place.cursor() } else { start };
@@ -50,10 +39,10 @@ impl Chunks {
         let last = &mut self.links[last_chunk(place) as usize];
         last.next = chunk;
         let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
-        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u8, home };
+        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home };
         self.take_one(behind);
         lane.place = Place::new(at + cells, start + CHUNK_CELLS);
-        Some(Taken { at, settled: u64::from(CHUNK_CELLS) })
+        Some(at)
     }
 
     /// Gives an empty free list a new chunk whose cells are ready, within the limit.
@@ -63,15 +52,17 @@ impl Chunks {
         if self.free != NONE || chunk >= self.limit || !is_ready {
             return false;
         }
+        self.settle_peak();
         self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
         (self.free, self.free_count) = (chunk, 1);
+        self.level();
         true
     }
 
     /// The chunk that a lane may have, or what is no chunk.
     #[inline(always)]
     fn first_free(&self) -> Option<u32> {
-        (self.live_count() < self.limit).then_some(self.free)
+        (self.free_count > self.floor).then_some(self.free)
     }
 
     /// Counts that the first chunk of the free list was taken, and lets the list begin behind it.
@@ -80,7 +71,6 @@ impl Chunks {
         self.free = behind;
         self.free_count -= 1;
         self.credit += STEPS_EARNED;
-        self.live_peak = self.live_peak.max(self.live_count());
     }
 }
 
@@ -113,7 +103,7 @@ impl Chunks {
 impl Link {
     /// [`Link::segment`] in one word: the order below.
     #[inline(always)]
-    fn segment_bits(&self, chunk: u32) -> u64 {
+    pub(super) fn segment_bits(&self, chunk: u32) -> u64 {
         if self.is_first { u64::from(chunk) << 32 } else { self.home.load(Ordering::Relaxed) }
     }
 }

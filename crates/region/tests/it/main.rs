@@ -9,7 +9,8 @@
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 //! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
 //! 9. [`arena`] keeps values of any type.
-//! 10. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
+//! 10. [`makers`] makes things in a row, beside a heap that makes them one by one.
+//! 11. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -18,6 +19,7 @@ mod defects;
 mod handles;
 mod leaving;
 mod limits;
+mod makers;
 mod model;
 mod models;
 mod nested;
