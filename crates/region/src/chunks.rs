@@ -21,6 +21,7 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod holder;
 mod one;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
 use crate::region::{Lane, Place};
+
+pub(crate) use holder::Holder;
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;
@@ -258,26 +261,10 @@ impl Chunks {
         self.links[chunk as usize].segment(chunk)
     }
 
-    /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
+    /// Where a chunk at home here lies in the whole lane.
     #[cold]
-    fn find(&self, mut home: Home) -> Home {
-        loop {
-            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else {
-                return LOOSE_HOME;
-            };
-            let above = first.home();
-            if above.lane == home.lane {
-                return home;
-            }
-            let Some(second) = self.links.get(above.lane as usize) else { return LOOSE_HOME };
-            let mut next = above;
-            if second.is_first && second.home().lane != above.lane {
-                let higher = second.home();
-                next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
-                first.set_home(next);
-            }
-            home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
-        }
+    fn find(&self, home: Home) -> Home {
+        find_in(&self.links, home)
     }
 
     /// How many chunks precede the one where a place of a lane lies.
@@ -645,6 +632,28 @@ impl Part {
     #[inline]
     fn begins_before(&self, order: u32, cell: u32) -> bool {
         order > self.from.order || order == self.from.order && cell >= self.cursor
+    }
+}
+
+/// Where a chunk at home here lies in the whole lane, of the chunks with these links. Nowhere if it was freed, as far as that
+/// can be seen.
+fn find_in(links: &[Link], mut home: Home) -> Home {
+    loop {
+        let Some(first) = links.get(home.lane as usize).filter(|link| link.is_first) else {
+            return LOOSE_HOME;
+        };
+        let above = first.home();
+        if above.lane == home.lane {
+            return home;
+        }
+        let Some(second) = links.get(above.lane as usize) else { return LOOSE_HOME };
+        let mut next = above;
+        if second.is_first && second.home().lane != above.lane {
+            let higher = second.home();
+            next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
+            first.set_home(next);
+        }
+        home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
     }
 }
 

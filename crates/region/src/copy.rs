@@ -14,13 +14,16 @@
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
 mod objects;
+mod short;
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, NOTE_BITS, bits_in, cells_of, length_in, walk_in};
+use crate::heap::{Heap, bits_in, cells_of, length_in, walk_in};
 use crate::limit::{Full, Limit};
 use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
+
+pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
 
 /// What a copy makes of a variable that is bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +34,10 @@ pub enum Bound {
     Replaced,
 }
 
-/// Where cells went, by their number: the stamp of the copy above the new cell.
+/// Where cells went, by their number.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    entries: Vec<u64>,
+    entries: Vec<Entry>,
     stamp: u32,
     pub(crate) cells_copied: u64,
     /// Cells that were copied with a map instead of the table.
@@ -47,7 +50,7 @@ impl Scratch {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<u64>()
+        self.entries.capacity() * size_of::<Entry>()
     }
 
     /// How many cells the table covers.
@@ -58,7 +61,7 @@ impl Scratch {
     /// A stamp that no entry has.
     pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {
-            self.entries.fill(0);
+            self.entries.fill(Entry::default());
             self.stamp = 0;
         }
         self.stamp += 1;
@@ -71,7 +74,7 @@ impl Scratch {
             return false;
         }
         if missing > 0 {
-            self.entries.resize(cells, 0);
+            self.entries.resize(cells, Entry::default());
         }
         true
     }
@@ -79,18 +82,24 @@ impl Scratch {
     #[inline]
     pub(crate) fn get(&self, cell: u32) -> Option<u32> {
         let entry = *self.entries.get(cell as usize)?;
-        (entry >> 32 == u64::from(self.stamp)).then_some(entry as u32)
+        (entry.stamp == self.stamp).then_some(entry.to)
+    }
+
+    /// All entries, and the stamp of those that count.
+    #[inline(always)]
+    pub(crate) fn all(&mut self) -> (&mut [Entry], u32) {
+        (&mut self.entries, self.stamp)
     }
 
     /// The entry of a cell, and the stamp that it has if the cell was copied.
     #[inline(always)]
-    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut u64, u64)> {
-        Some((self.entries.get_mut(cell as usize)?, u64::from(self.stamp)))
+    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut Entry, u32)> {
+        Some((self.entries.get_mut(cell as usize)?, self.stamp))
     }
 
     #[inline]
     pub(crate) fn set(&mut self, cell: u32, to: u32) {
-        self.entries[cell as usize] = u64::from(self.stamp) << 32 | u64::from(to);
+        self.entries[cell as usize] = Entry { to, stamp: self.stamp };
     }
 }
 
@@ -232,12 +241,12 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     ///
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
-        let result = self.scan_all();
+        let result = self.scan_up_to(u64::MAX);
         if self.met_map && result.is_ok() {
             self.index_maps();
         }
         self.count();
-        result.map_err(|full| self.abandon(full))
+        result.map(drop).map_err(|full| self.abandon(full))
     }
 
     /// Completes what was copied so far, unless it comes to more than so many cells of expressions. What was copied until that
@@ -256,7 +265,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         let mut scanned = 0;
         loop {
             while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
-                self.scan_expression(at)?;
+                self.scan_some(at, most - scanned)?;
                 scanned += u64::from(self.expressions.at - at);
                 if scanned > most {
                     return Ok(false);
@@ -365,58 +374,24 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         Ok(copy)
     }
 
-    fn scan_all(&mut self) -> Result<(), Full> {
-        loop {
-            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
-                self.scan_expression(at)?;
-            }
-            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
-            self.variables.at += 1;
-            self.scan_word(at as usize * 2)?;
-        }
-    }
-
-    /// Short expressions are read once, as a whole.
+    /// Scans expressions from here on, at least one, and no more than in a chunk, until they come to more than so many cells.
     #[inline(always)]
-    fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
-        let first = at as usize * 2;
-        let words = self.heap.chunks.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
-        let Some(&[header, one, two, three]) = words else { return self.scan_long(at) };
-        let length = (header.payload() >> NOTE_BITS) as usize;
-        if header.tag() != tag::IMMEDIATE_0 || length > 3 {
-            return self.scan_long(at);
-        }
-        self.expressions.at += cells_of(length) as u32;
-        if length >= 1 {
-            self.scan_child(first + 1, one)?;
-        }
-        if length >= 2 {
-            self.scan_child(first + 2, two)?;
-        }
-        if length >= 3 {
-            self.scan_child(first + 3, three)?;
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn scan_child(&mut self, word: usize, child: Ref) -> Result<(), Full> {
-        if child.tag() < tag::IMMEDIATE_3 {
-            return Ok(());
-        }
-        if child.is_expression() {
-            match self.origin.forward(self.heap, self.to, &self.source.expressions, child.payload()) {
-                Forwarded::To(to) => self.heap.chunks.words[word] = Ref::new(child.tag(), to),
-                Forwarded::Shared => {}
-                Forwarded::Not => return self.scan_by_steps(word, child),
+    fn scan_some(&mut self, at: u32, most: u64) -> Result<(), Full> {
+        let end = u64::from(at).saturating_add(most).saturating_add(1).min(u64::from(self.expressions.end));
+        match self.origin.walk(self.heap, self.to, &self.source.expressions, &mut self.expressions.at, end as u32) {
+            Stop::End => Ok(()),
+            Stop::Long => self.scan_long(self.expressions.at),
+            Stop::Child { word, words } => {
+                let first = self.expressions.at as usize * 2 - words;
+                self.scan_by_steps(first + word)?;
+                (first + word + 1..first + words).try_for_each(|word| self.scan_word(word))
             }
-            return Ok(());
         }
-        self.scan_by_steps(word, child)
     }
 
     #[inline(never)]
-    fn scan_by_steps(&mut self, word: usize, child: Ref) -> Result<(), Full> {
+    fn scan_by_steps(&mut self, word: usize) -> Result<(), Full> {
+        let child = self.heap.chunks.words[word];
         let copy = if child.is_expression() { self.forward_by_steps(child) } else { self.forward_other(child) }?;
         self.heap.chunks.words[word] = copy;
         Ok(())
