@@ -593,31 +593,19 @@ impl Chunks {
         })
     }
 
-    /// How many chunks a lane begins with that lie one behind the other.
-    pub(crate) fn in_a_row(&self, lane: &Lane) -> u32 {
-        if lane.is_empty() {
-            return 0;
-        }
-        let (mut chunk, last) = (lane.first, last_chunk(lane.place));
-        while chunk != last && self.links[chunk as usize].next == chunk + 1 {
-            chunk += 1;
-        }
-        chunk - lane.first + 1
-    }
-
     /// Notes that a walk visits the cells of a chunk up to here.
     pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
         self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u8;
     }
 
-    /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.
+    /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
     #[inline]
-    pub(crate) fn order_of(&self, lane: &Lane, cell: u32) -> Option<u32> {
+    pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
         let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
-        if home.lane != lane.first {
+        if home.lane != first {
             home = self.find(home);
         }
-        (home.lane == lane.first).then_some(home.order)
+        (home.lane == first).then_some(home.order)
     }
 
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
