@@ -271,7 +271,17 @@ impl Chunks {
     #[inline]
     fn order(&self, lane: &Lane, place: Place) -> u32 {
         let home = self.links[last_chunk(place) as usize].home();
-        if home.lane == lane.first { home.order } else { self.find(home).order }
+        if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
+    }
+
+    /// Where a chunk of a lane at home here lies in it. In most cases the segment was joined to it, and nothing else is looked
+    /// at: what was joined long ago is not in the cache.
+    fn find_from(&self, lane: &Lane, home: Home) -> Home {
+        let above = self.links[home.lane as usize].home();
+        if above.lane == lane.first {
+            return Home { lane: above.lane, order: home.order.wrapping_add(above.order) };
+        }
+        self.find(home)
     }
 
     /// How many chunks a lane has.
@@ -292,11 +302,10 @@ impl Chunks {
         self.live_peak = self.live_peak.max(self.live_count());
     }
 
-    /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
-    pub(crate) fn join(&mut self, from: Lane, to: &mut Lane) {
-        if from.is_empty() {
-            return;
-        }
+    /// Joins the chunks of a lane that has some to the end of another lane of its kind, which goes on where the first one stood.
+    /// O(1). Not inlined: whoever has just filled a large region waits for this code, and it should not be there three times.
+    #[inline(never)]
+    pub(crate) fn join(&mut self, from: &Lane, to: &mut Lane) {
         if to.is_empty() {
             (to.first, to.place) = (from.first, from.place);
             return;
