@@ -17,13 +17,16 @@ mod objects;
 mod short;
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, bits_in, cells_of, length_in, walk_in};
+use crate::heap::{Heap, NOTE_BITS, bits_in, cells_of, length_in, walk_in};
 use crate::limit::{Full, Limit};
 use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 
 pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
+
+/// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
+const FEW: u32 = 4;
 
 /// What a copy makes of a variable that is bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,8 +84,10 @@ impl Scratch {
 
     #[inline]
     pub(crate) fn get(&self, cell: u32) -> Option<u32> {
-        let entry = *self.entries.get(cell as usize)?;
-        (entry.stamp == self.stamp).then_some(entry.to)
+        match self.entries.get(cell as usize) {
+            Some(entry) if entry.stamp == self.stamp => Some(entry.to),
+            _ => None,
+        }
     }
 
     /// All entries, and the stamp of those that count.
@@ -241,12 +246,12 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     ///
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
-        let result = self.scan_up_to(u64::MAX);
+        let result = self.scan_all();
         if self.met_map && result.is_ok() {
             self.index_maps();
         }
         self.count();
-        result.map(drop).map_err(|full| self.abandon(full))
+        result.map_err(|full| self.abandon(full))
     }
 
     /// Completes what was copied so far, unless it comes to more than so many cells of expressions. What was copied until that
@@ -260,12 +265,30 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         result.map_err(|full| self.abandon(full))
     }
 
+    fn scan_all(&mut self) -> Result<(), Full> {
+        let mut few = FEW;
+        loop {
+            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
+                if few == 0 {
+                    self.scan_some(self.expressions.end)?;
+                } else {
+                    few -= 1;
+                    self.scan_expression(at)?;
+                }
+            }
+            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
+            self.variables.at += 1;
+            self.scan_word(at as usize * 2)?;
+        }
+    }
+
     /// What was scanned is counted, and not what was made, since that is known without asking.
     fn scan_up_to(&mut self, most: u64) -> Result<bool, Full> {
         let mut scanned = 0;
         loop {
             while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
-                self.scan_some(at, most - scanned)?;
+                let end = u64::from(at).saturating_add(most - scanned).saturating_add(1);
+                self.scan_some(end.min(u64::from(self.expressions.end)) as u32)?;
                 scanned += u64::from(self.expressions.at - at);
                 if scanned > most {
                     return Ok(false);
@@ -374,24 +397,65 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         Ok(copy)
     }
 
-    /// Scans expressions from here on, at least one, and no more than in a chunk, until they come to more than so many cells.
+    /// Short expressions are read once, as a whole.
     #[inline(always)]
-    fn scan_some(&mut self, at: u32, most: u64) -> Result<(), Full> {
-        let end = u64::from(at).saturating_add(most).saturating_add(1).min(u64::from(self.expressions.end));
-        match self.origin.walk(self.heap, self.to, &self.source.expressions, &mut self.expressions.at, end as u32) {
+    fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
+        let first = at as usize * 2;
+        let words = self.heap.chunks.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
+        let Some(&[header, one, two, three]) = words else { return self.scan_long(at) };
+        let length = (header.payload() >> NOTE_BITS) as usize;
+        if header.tag() != tag::IMMEDIATE_0 || length > 3 {
+            return self.scan_long(at);
+        }
+        self.expressions.at += cells_of(length) as u32;
+        if length >= 1 {
+            self.scan_child(first + 1, one)?;
+        }
+        if length >= 2 {
+            self.scan_child(first + 2, two)?;
+        }
+        if length >= 3 {
+            self.scan_child(first + 3, three)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn scan_child(&mut self, word: usize, child: Ref) -> Result<(), Full> {
+        if child.tag() < tag::IMMEDIATE_3 {
+            return Ok(());
+        }
+        if child.is_expression() {
+            match self.origin.forward(self.heap, self.to, &self.source.expressions, child.payload()) {
+                Forwarded::To(to) => self.heap.chunks.words[word] = Ref::new(child.tag(), to),
+                Forwarded::Shared => {}
+                Forwarded::Not => return self.scan_by_steps(word, child),
+            }
+            return Ok(());
+        }
+        self.scan_by_steps(word, child)
+    }
+
+    /// Scans at least one expression, and no more than begin before this cell of the same chunk.
+    #[inline(always)]
+    fn scan_some(&mut self, end: u32) -> Result<(), Full> {
+        match self.origin.walk(self.heap, self.to, &self.source.expressions, &mut self.expressions.at, end) {
             Stop::End => Ok(()),
             Stop::Long => self.scan_long(self.expressions.at),
             Stop::Child { word, words } => {
                 let first = self.expressions.at as usize * 2 - words;
-                self.scan_by_steps(first + word)?;
-                (first + word + 1..first + words).try_for_each(|word| self.scan_word(word))
+                self.scan_words_from(first + word, first + words)
             }
         }
     }
 
     #[inline(never)]
-    fn scan_by_steps(&mut self, word: usize) -> Result<(), Full> {
-        let child = self.heap.chunks.words[word];
+    fn scan_words_from(&mut self, first: usize, end: usize) -> Result<(), Full> {
+        (first..end).try_for_each(|word| self.scan_word(word))
+    }
+
+    #[inline(never)]
+    fn scan_by_steps(&mut self, word: usize, child: Ref) -> Result<(), Full> {
         let copy = if child.is_expression() { self.forward_by_steps(child) } else { self.forward_other(child) }?;
         self.heap.chunks.words[word] = copy;
         Ok(())
