@@ -1,8 +1,10 @@
 //! Tethers: keeping what other threads may close, beside what people keep things with.
 //!
-//! A pair is a start and an end, and in between something is read. The owner keeps the region or the `Arc` for the whole row,
-//! so no end is the last one. Prompt: whoever ends the last tether gives the memory back at once. Deferred: it is given back
-//! later, as an epoch does.
+//! A pair is a start and an end, and in between something is read: the same word of the same heap, which people who have no
+//! tethers put into an `Arc`. The owner keeps the region or the `Arc` for the whole row, so no end is the last one. Both sides
+//! take what they start from out of a black box, by reference.
+//!
+//! Prompt: whoever ends the last tether gives the memory back at once. Deferred: it is given back later, as an epoch does.
 
 use super::objects::{HEAD, NIL, value};
 use super::{Clock, Contest, Failure};
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::thread;
 
 const ARC: &str = "Arc, clone and drop";
+const WEAK: &str = "Weak, upgrade and drop";
 /// What is read in each.
 const VALUE: u32 = 5;
 /// The report's depth of nested tethers.
@@ -53,9 +56,34 @@ fn pairs(n: u64, mut pair: impl FnMut() -> Result<u64, Failure>) -> Result<Timed
     Ok(clock.done(sum))
 }
 
+/// What was frozen, for who keeps it with an `Arc`.
+struct Shared {
+    heap: Heap,
+    roots: Vec<Ref>,
+}
+
+fn shared() -> Result<Arc<Shared>, Failure> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let root = heap.expression(&mut region, &[Ref::new(tag::IMMEDIATE_0, HEAD), value(VALUE), NIL])?;
+    Ok(Arc::new(Shared { heap, roots: vec![root] }))
+}
+
 fn arc_pairs(n: u64) -> Result<Timed, Failure> {
-    let arc = Arc::new(u64::from(VALUE));
-    pairs(n, || Ok(**black_box(&Arc::clone(&arc))))
+    let arc = shared()?;
+    pairs(n, || {
+        let arc = Arc::clone(black_box(&arc));
+        Ok(read(&arc.heap, &arc.roots))
+    })
+}
+
+fn weak_pairs(n: u64) -> Result<Timed, Failure> {
+    let arc = shared()?;
+    let weak = Arc::downgrade(&arc);
+    pairs(n, || {
+        let arc = black_box(&weak).upgrade().ok_or("the owner has it")?;
+        Ok(read(&arc.heap, &arc.roots))
+    })
 }
 
 /// A pin keeps everything, so nothing in particular is read through it.
@@ -66,86 +94,118 @@ fn pinned_value(guard: epoch::Guard) -> u64 {
 
 fn nested(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(20_000) * DEEP as u64;
-    let (times, note) = (n / DEEP as u64, "100 deep, started one after the other and then ended");
-    let ours = || {
-        let (mut clock, mut tethers) = (Clock::default(), Vec::with_capacity(DEEP));
-        let sum = clock.run(|| {
-            let mut sum = 0;
-            for _ in 0..times {
-                for _ in 0..DEEP {
-                    tethers.push(black_box(handle).tether_local()?);
-                }
-                sum += tethers.last().map_or(0, |tether| read(tether, tether.roots())) * DEEP as u64;
-                tethers.clear();
-            }
-            Ok::<u64, Failure>(sum)
-        })?;
-        Ok(clock.done(sum))
-    };
-    let theirs = || {
-        let (mut clock, mut arcs) = (Clock::default(), Vec::with_capacity(DEEP));
-        let arc = Arc::new(u64::from(VALUE));
-        let sum = clock.run(|| {
-            (0..times).fold(0, |sum, _| {
-                arcs.extend((0..DEEP).map(|_| Arc::clone(black_box(&arc))));
-                let read = arcs.last().map_or(0, |arc| **arc) * DEEP as u64;
-                arcs.clear();
-                sum + read
-            })
-        });
-        Ok(clock.done(sum))
-    };
-    let again = || {
+    let times = n / DEEP as u64;
+    let mut borrowed = || {
         let outer = handle.tether_local()?;
-        pairs(n, || Ok(read(&outer, black_box(handle).tether_local()?.roots())))
+        let mut holds = Vec::with_capacity(DEEP);
+        deep(times, &mut holds, |holds| {
+            let outer = black_box(&outer);
+            holds.extend((0..DEEP).map(|_| outer.nested()));
+            Ok(black_box(&*holds).last().map_or(0, |hold| read(hold, hold.roots())))
+        })
     };
-    let pinned = || {
+    let mut counted = || {
+        deep(times, &mut Vec::with_capacity(DEEP), |tethers| {
+            let handle = black_box(&handle);
+            for _ in 0..DEEP {
+                tethers.push(handle.tether_local()?);
+            }
+            Ok(black_box(&*tethers).last().map_or(0, |tether| read(tether, tether.roots())))
+        })
+    };
+    let mut theirs = || {
+        let arc = shared()?;
+        deep(times, &mut Vec::with_capacity(DEEP), |arcs| {
+            let arc = black_box(&arc);
+            arcs.extend((0..DEEP).map(|_| Arc::clone(arc)));
+            Ok(black_box(&*arcs).last().map_or(0, |arc| read(&arc.heap, &arc.roots)))
+        })
+    };
+    const BORROWED: &str =
+        "100 deep, started one after the other and then ended; each borrows the outermost and is kept in a list";
+    const COUNTED: &str = "100 deep, started one after the other and then ended; each is counted by its thread";
+    let must = Some((10.0, "tether, nested"));
+    let of = |name, peer, must, note| Contest { name, n, peer, must, note };
+    let mut rows = vec![
+        of("tether, nested 100 deep", ARC, must, BORROWED).run(plan, &mut borrowed, &mut theirs)?,
+        of("tether of the thread, nested 100 deep", ARC, must, COUNTED).run(plan, &mut counted, &mut theirs)?,
+    ];
+    rows.extend(within(plan, handle)?);
+    Ok(rows)
+}
+
+/// Holds that are started in a list and then ended, so many times.
+fn deep<T>(
+    times: u64,
+    holds: &mut Vec<T>,
+    mut start: impl FnMut(&mut Vec<T>) -> Result<u64, Failure>,
+) -> Result<Timed, Failure> {
+    let mut clock = Clock::default();
+    let sum = clock.run(|| {
+        (0..times).try_fold(0, |sum, _| {
+            let read = start(holds)?;
+            holds.clear();
+            Ok::<u64, Failure>(sum + read * DEEP as u64)
+        })
+    })?;
+    Ok(clock.done(sum))
+}
+
+/// Pairs on a thread that has a tether already.
+fn within(plan: &Plan, handle: FrozenHandle) -> Rows {
+    let n = plan.scaled(2_000_000);
+    let mut counted = || {
+        let outer = handle.tether_local()?;
+        pairs(n, || Ok(read(&outer, black_box(&handle).tether_local()?.roots())))
+    };
+    let mut pinned = || {
         let outer = epoch::pin();
         let timed = pairs(n, || Ok(pinned_value(black_box(epoch::pin()))));
         drop(outer);
         timed
     };
     let must = Some((10.0, "tether, nested"));
-    let of = |name, peer, must, note| Contest { name, n, peer, must, note };
+    let note = "a tether of the thread is there; each is counted by its thread";
+    let of = |peer, must| Contest { name: "tether of the thread, within another", n, peer, must, note };
     Ok(vec![
-        of("tether, nested 100 deep", ARC, must, note).run(plan, &mut { ours }, &mut { theirs })?,
-        of("tether, within another", ARC, must, "a tether of the thread is there").run(
-            plan,
-            &mut { again },
-            &mut || arc_pairs(n),
-        )?,
-        of("tether, within another", "crossbeam-epoch, pin within a pin", None, "a tether of the thread is there")
-            .run(plan, &mut { again }, &mut { pinned })?,
+        of(ARC, must).run(plan, &mut counted, &mut || arc_pairs(n))?,
+        of("crossbeam-epoch, pin within a pin", None).run(plan, &mut counted, &mut pinned)?,
     ])
 }
 
 fn outermost(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(800_000);
     let note = "the memory is given back at once by whoever ends the last";
-    let of = |name, must| Contest { name, n, peer: ARC, must, note };
+    let of = |name, peer, must| Contest { name, n, peer, must, note };
     let mut sent =
-        || pairs(n, || black_box(handle).tether().map(|tether| read(&tether, tether.roots())).map_err(Failure::from));
+        || pairs(n, || black_box(&handle).tether().map(|tether| read(&tether, tether.roots())).map_err(Failure::from));
+    let mut another = || {
+        let tether = handle.tether()?;
+        pairs(n, || black_box(&tether).another().map(|other| read(&other, other.roots())).map_err(Failure::from))
+    };
     let mut local = || {
         pairs(n, || {
-            let tether = black_box(handle).tether_local()?;
+            let tether = black_box(&handle).tether_local()?;
             Ok(read(&tether, tether.roots()))
         })
     };
     let mut twice = || {
         pairs(n, || {
-            let (one, other) = (black_box(handle).tether_local()?, black_box(handle).tether_local()?);
+            let (one, other) = (black_box(&handle).tether_local()?, black_box(&handle).tether_local()?);
             Ok(read(&one, other.roots()))
         })
     };
     let must = Some((1.0, "tether, outermost, prompt"));
     Ok(vec![
-        of("tether, outermost, to any thread", must).run(plan, &mut sent, &mut || arc_pairs(n))?,
-        of("tether, outermost, of the thread", must).run(plan, &mut local, &mut || arc_pairs(n))?,
-        of("tether, two pairs, one in the other", None).run(plan, &mut twice, &mut || {
-            let arc = Arc::new(u64::from(VALUE));
+        of("tether, outermost, to any thread", ARC, must).run(plan, &mut sent, &mut || arc_pairs(n))?,
+        of("tether, outermost, to any thread", WEAK, None).run(plan, &mut sent, &mut || weak_pairs(n))?,
+        of("tether, another of a tether", ARC, must).run(plan, &mut another, &mut || arc_pairs(n))?,
+        of("tether, outermost, of the thread", ARC, must).run(plan, &mut local, &mut || arc_pairs(n))?,
+        of("tether, two pairs, one in the other", ARC, None).run(plan, &mut twice, &mut || {
+            let arc = shared()?;
             pairs(n, || {
                 let (one, other) = (Arc::clone(black_box(&arc)), Arc::clone(black_box(&arc)));
-                Ok(*one + *other - u64::from(VALUE))
+                Ok(read(&one.heap, &other.roots))
             })
         })?,
     ])
@@ -157,7 +217,7 @@ fn deferred(plan: &Plan, handle: FrozenHandle) -> Rows {
     let mut same = || {
         let mut reader = Reader::new()?;
         pairs(n, || {
-            reader.read(black_box(handle)).map(|reading| read(&reading, reading.roots())).map_err(Failure::from)
+            reader.read(*black_box(&handle)).map(|reading| read(&reading, reading.roots())).map_err(Failure::from)
         })
     };
     let mut in_turn = || {
@@ -210,9 +270,13 @@ fn concurrent(plan: &Plan, handle: FrozenHandle) -> Result<crate::row::Row, Fail
         });
         Ok(clock.done(sum))
     };
-    let one = || black_box(handle).tether().map_or(0, |tether| read(&tether, tether.roots()));
-    let arc = Arc::new(u64::from(VALUE));
+    let one = || black_box(&handle).tether().map_or(0, |tether| read(&tether, tether.roots()));
+    let arc = shared()?;
+    let other = || {
+        let arc = Arc::clone(black_box(&arc));
+        read(&arc.heap, &arc.roots)
+    };
     contest.run(plan, &mut || threads(&|| (0..each).map(|_| black_box(one())).sum()), &mut || {
-        threads(&|| (0..each).map(|_| **black_box(&Arc::clone(&arc))).sum())
+        threads(&|| (0..each).map(|_| black_box(other())).sum())
     })
 }

@@ -21,6 +21,7 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod holder;
 mod one;
 mod window;
 
@@ -29,6 +30,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
 use crate::region::{Lane, Place};
+
+pub(crate) use holder::Holder;
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;
@@ -287,33 +290,27 @@ impl Chunks {
         self.links[chunk as usize].segment(chunk)
     }
 
-    /// Where a chunk at home here lies in the whole lane. Nowhere if it was freed, as far as that can be seen.
+    /// Where a chunk at home here lies in the whole lane.
     #[cold]
-    fn find(&self, mut home: Home) -> Home {
-        loop {
-            let Some(first) = self.links.get(home.lane as usize).filter(|link| link.is_first) else {
-                return LOOSE_HOME;
-            };
-            let above = first.home();
-            if above.lane == home.lane {
-                return home;
-            }
-            let Some(second) = self.links.get(above.lane as usize) else { return LOOSE_HOME };
-            let mut next = above;
-            if second.is_first && second.home().lane != above.lane {
-                let higher = second.home();
-                next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
-                first.set_home(next);
-            }
-            home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
-        }
+    fn find(&self, home: Home) -> Home {
+        find_in(&self.links, home)
     }
 
     /// How many chunks precede the one where a place of a lane lies.
     #[inline]
     fn order(&self, lane: &Lane, place: Place) -> u32 {
         let home = self.links[last_chunk(place) as usize].home();
-        if home.lane == lane.first { home.order } else { self.find(home).order }
+        if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
+    }
+
+    /// Where a chunk of a lane at home here lies in it. In most cases the segment was joined to it, and nothing else is looked
+    /// at: what was joined long ago is not in the cache.
+    fn find_from(&self, lane: &Lane, home: Home) -> Home {
+        let above = self.links[home.lane as usize].home();
+        if above.lane == lane.first {
+            return Home { lane: above.lane, order: home.order.wrapping_add(above.order) };
+        }
+        self.find(home)
     }
 
     /// How many chunks a lane has.
@@ -333,11 +330,10 @@ impl Chunks {
         self.credit += u64::from(run.count) * STEPS_EARNED;
     }
 
-    /// Joins the chunks of a lane to the end of another lane of its kind, which goes on where the first one stood. O(1).
-    pub(crate) fn join(&mut self, from: Lane, to: &mut Lane) {
-        if from.is_empty() {
-            return;
-        }
+    /// Joins the chunks of a lane that has some to the end of another lane of its kind, which goes on where the first one stood.
+    /// O(1). Not inlined: whoever has just filled a large region waits for this code, and it should not be there three times.
+    #[inline(never)]
+    pub(crate) fn join(&mut self, from: &Lane, to: &mut Lane) {
         if to.is_empty() {
             (to.first, to.place) = (from.first, from.place);
             return;
@@ -642,31 +638,19 @@ impl Chunks {
         })
     }
 
-    /// How many chunks a lane begins with that lie one behind the other.
-    pub(crate) fn in_a_row(&self, lane: &Lane) -> u32 {
-        if lane.is_empty() {
-            return 0;
-        }
-        let (mut chunk, last) = (lane.first, last_chunk(lane.place));
-        while chunk != last && self.links[chunk as usize].next == chunk + 1 {
-            chunk += 1;
-        }
-        chunk - lane.first + 1
-    }
-
     /// Notes that a walk visits the cells of a chunk up to here.
     pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
         self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
     }
 
-    /// How many chunks of a lane precede the one where a cell lies; `None` if it lies in none of them.
+    /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
     #[inline]
-    pub(crate) fn order_of(&self, lane: &Lane, cell: u32) -> Option<u32> {
+    pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
         let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
-        if home.lane != lane.first {
+        if home.lane != first {
             home = self.find(home);
         }
-        (home.lane == lane.first).then_some(home.order)
+        (home.lane == first).then_some(home.order)
     }
 
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
@@ -681,6 +665,28 @@ impl Part {
     #[inline]
     fn begins_before(&self, order: u32, cell: u32) -> bool {
         order > self.from.order || order == self.from.order && cell >= self.cursor
+    }
+}
+
+/// Where a chunk at home here lies in the whole lane, of the chunks with these links. Nowhere if it was freed, as far as that
+/// can be seen.
+fn find_in(links: &[Link], mut home: Home) -> Home {
+    loop {
+        let Some(first) = links.get(home.lane as usize).filter(|link| link.is_first) else {
+            return LOOSE_HOME;
+        };
+        let above = first.home();
+        if above.lane == home.lane {
+            return home;
+        }
+        let Some(second) = links.get(above.lane as usize) else { return LOOSE_HOME };
+        let mut next = above;
+        if second.is_first && second.home().lane != above.lane {
+            let higher = second.home();
+            next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
+            first.set_home(next);
+        }
+        home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
     }
 }
 

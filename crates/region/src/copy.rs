@@ -14,6 +14,7 @@
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
 mod objects;
+mod short;
 
 use crate::chunks::{CHUNK_CELLS, Part};
 use crate::heap::{Heap, NOTE_BITS, bits_in, cells_of, length_in, walk_in};
@@ -21,6 +22,11 @@ use crate::limit::{Full, Limit};
 use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
+
+pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
+
+/// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
+const FEW: u32 = 4;
 
 /// What a copy makes of a variable that is bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +37,10 @@ pub enum Bound {
     Replaced,
 }
 
-/// Where cells went, by their number: the stamp of the copy above the new cell.
+/// Where cells went, by their number.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    entries: Vec<u64>,
+    entries: Vec<Entry>,
     stamp: u32,
     pub(crate) cells_copied: u64,
     /// Cells that were copied with a map instead of the table.
@@ -47,7 +53,7 @@ impl Scratch {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<u64>()
+        self.entries.capacity() * size_of::<Entry>()
     }
 
     /// How many cells the table covers.
@@ -58,7 +64,7 @@ impl Scratch {
     /// A stamp that no entry has.
     pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {
-            self.entries.fill(0);
+            self.entries.fill(Entry::default());
             self.stamp = 0;
         }
         self.stamp += 1;
@@ -71,26 +77,34 @@ impl Scratch {
             return false;
         }
         if missing > 0 {
-            self.entries.resize(cells, 0);
+            self.entries.resize(cells, Entry::default());
         }
         true
     }
 
     #[inline]
     pub(crate) fn get(&self, cell: u32) -> Option<u32> {
-        let entry = *self.entries.get(cell as usize)?;
-        (entry >> 32 == u64::from(self.stamp)).then_some(entry as u32)
+        match self.entries.get(cell as usize) {
+            Some(entry) if entry.stamp == self.stamp => Some(entry.to),
+            _ => None,
+        }
+    }
+
+    /// All entries, and the stamp of those that count.
+    #[inline(always)]
+    pub(crate) fn all(&mut self) -> (&mut [Entry], u32) {
+        (&mut self.entries, self.stamp)
     }
 
     /// The entry of a cell, and the stamp that it has if the cell was copied.
     #[inline(always)]
-    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut u64, u64)> {
-        Some((self.entries.get_mut(cell as usize)?, u64::from(self.stamp)))
+    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut Entry, u32)> {
+        Some((self.entries.get_mut(cell as usize)?, self.stamp))
     }
 
     #[inline]
     pub(crate) fn set(&mut self, cell: u32, to: u32) {
-        self.entries[cell as usize] = u64::from(self.stamp) << 32 | u64::from(to);
+        self.entries[cell as usize] = Entry { to, stamp: self.stamp };
     }
 }
 
@@ -251,12 +265,30 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         result.map_err(|full| self.abandon(full))
     }
 
+    fn scan_all(&mut self) -> Result<(), Full> {
+        let mut few = FEW;
+        loop {
+            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
+                if few == 0 {
+                    self.scan_some(self.expressions.end)?;
+                } else {
+                    few -= 1;
+                    self.scan_expression(at)?;
+                }
+            }
+            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
+            self.variables.at += 1;
+            self.scan_word(at as usize * 2)?;
+        }
+    }
+
     /// What was scanned is counted, and not what was made, since that is known without asking.
     fn scan_up_to(&mut self, most: u64) -> Result<bool, Full> {
         let mut scanned = 0;
         loop {
             while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
-                self.scan_expression(at)?;
+                let end = u64::from(at).saturating_add(most - scanned).saturating_add(1);
+                self.scan_some(end.min(u64::from(self.expressions.end)) as u32)?;
                 scanned += u64::from(self.expressions.at - at);
                 if scanned > most {
                     return Ok(false);
@@ -365,17 +397,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         Ok(copy)
     }
 
-    fn scan_all(&mut self) -> Result<(), Full> {
-        loop {
-            while let Some(at) = self.expressions.next(&self.to.expressions, self.heap) {
-                self.scan_expression(at)?;
-            }
-            let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
-            self.variables.at += 1;
-            self.scan_word(at as usize * 2)?;
-        }
-    }
-
     /// Short expressions are read once, as a whole.
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
@@ -413,6 +434,24 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             return Ok(());
         }
         self.scan_by_steps(word, child)
+    }
+
+    /// Scans at least one expression, and no more than begin before this cell of the same chunk.
+    #[inline(always)]
+    fn scan_some(&mut self, end: u32) -> Result<(), Full> {
+        match self.origin.walk(self.heap, self.to, &self.source.expressions, &mut self.expressions.at, end) {
+            Stop::End => Ok(()),
+            Stop::Long => self.scan_long(self.expressions.at),
+            Stop::Child { word, words } => {
+                let first = self.expressions.at as usize * 2 - words;
+                self.scan_words_from(first + word, first + words)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn scan_words_from(&mut self, first: usize, end: usize) -> Result<(), Full> {
+        (first..end).try_for_each(|word| self.scan_word(word))
     }
 
     #[inline(never)]

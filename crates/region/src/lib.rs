@@ -101,6 +101,6 @@ pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
 pub use statistics::{Escapes, Statistics};
 pub use tether::{
-    FrozenHandle, LocalTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
+    FrozenHandle, LocalTether, NestedTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
 };
 pub use transmigrate::{Report, Way};

@@ -12,12 +12,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::chunks::{Chunks, Part};
-use crate::copy::Scratch;
+use crate::chunks::{Chunks, Holder, Part};
+use crate::copy::{Cells, Entry, Scratch, Stop, Walk};
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
-use crate::region::Region;
+use crate::region::{Place, Region};
 
 /// What a copy asks of where it reads. `heap` is where it writes.
 pub trait Origin {
@@ -46,6 +46,12 @@ pub trait Origin {
     #[inline(always)]
     fn forward(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &Part, _from: u32) -> Forwarded {
         Forwarded::Not
+    }
+
+    /// Walks over short expressions at the end of the lane of `to`, from `at` up to `end`, and forwards what they refer to.
+    #[inline(always)]
+    fn walk(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &Part, _at: &mut u32, _end: u32) -> Stop {
+        Stop::Long
     }
 }
 
@@ -107,15 +113,59 @@ impl Origin for Here {
         let Heap { chunks, scratch, .. } = heap;
         // A cell that the table does not cover was made after the copy began.
         let Some((entry, stamp)) = scratch.entry(from) else { return Forwarded::Shared };
-        if *entry >> 32 == stamp {
-            return Forwarded::To(*entry as u32);
+        if entry.stamp == stamp {
+            return Forwarded::To(entry.to);
         }
         if !chunks.contains(part, from) {
             return Forwarded::Shared;
         }
         let Some(to) = chunks.move_few(&mut to.expressions, from) else { return Forwarded::Not };
-        *entry = stamp << 32 | u64::from(to);
+        *entry = Entry { to, stamp };
         Forwarded::To(to)
+    }
+
+    #[inline(always)]
+    fn walk(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, at: &mut u32, end: u32) -> Stop {
+        let Heap { chunks, scratch, .. } = heap;
+        let (words, holder) = chunks.split(part);
+        walk(holder, words, scratch, to, at, end)
+    }
+}
+
+/// The walk, and what it changes.
+#[inline(always)]
+fn walk(source: impl Cells, words: &mut [Ref], scratch: &mut Scratch, to: &mut Region, at: &mut u32, end: u32) -> Stop {
+    let (entries, stamp) = scratch.all();
+    let cells = words.as_chunks_mut().0;
+    let place = &mut to.expressions.place;
+    let mut walk = Walk { source, cells, entries, stamp, cursor: place.cursor(), room: place.end(), at: *at };
+    let stop = walk.go(end);
+    (*place, *at) = (Place::new(walk.cursor, walk.room), walk.at);
+    stop
+}
+
+impl Cells for Holder<'_> {
+    #[inline(always)]
+    fn cells<'a>(&'a self, target: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
+        target
+    }
+
+    #[inline(always)]
+    fn holds(&self, cell: u32) -> bool {
+        Holder::holds(self, cell)
+    }
+}
+
+/// The cells of another heap, all of which are to be copied.
+impl Cells for &[[Ref; 2]] {
+    #[inline(always)]
+    fn cells<'a>(&'a self, _: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
+        self
+    }
+
+    #[inline(always)]
+    fn holds(&self, _: u32) -> bool {
+        true
     }
 }
 
@@ -173,6 +223,11 @@ impl Origin for There<'_> {
 
     fn forget(&mut self, _: &mut Heap) {
         self.scratch.begin();
+    }
+
+    #[inline(always)]
+    fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
+        walk(self.chunks.words.as_chunks().0, &mut heap.chunks.words, self.scratch, to, at, end)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! 1. The other heap gives a run of chunks for each lane, as long as the lane.
 //! 2. Words are copied lane by lane, in the order of the lane's chunks, and references are adjusted on the way: the new place
-//!    of a cell follows from the order of its chunk in its lane, which the chunk knows. Where a lane begins with chunks that
-//!    lie in a row, which is all of it in a heap of one region, that is an addition.
+//!    of a cell follows from the order of its chunk in its lane, which the chunk knows. Most references lead to the chunk that
+//!    they stand in. For those it is an addition, which is made for several words at once, without asking which they are.
 //! 3. What was made so is joined to the region where it is to go.
 //!
 //! No reference is followed, so the cost is linear in what the region holds, garbage included, and does not depend on what
@@ -18,20 +18,25 @@ use crate::transmigrate::{Report, Way};
 
 const KINDS: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
 
-/// Where the cells of a lane go: to a run that begins here.
+/// Where the cells of the lane with this first chunk go: to a run that begins at a cell.
 #[derive(Clone, Copy)]
 struct Move {
-    lane: Lane,
+    first: u32,
     to: u32,
 }
 
-/// References to expressions whose chunks lie in a row here and there: the last ones met, or all of them.
+/// Words that are copied together. So many are compared and added by instructions on several at once.
+const BLOCK: usize = 32;
+/// If more words of a block lead elsewhere, it is where the last of them leads to that is near.
+const MANY: u32 = 4;
+/// The bits that references to expressions in one chunk have in common, with or without the owner's mark.
+const CHUNK: u32 = !(CHUNK_CELLS - 1) << TAG_BITS | tag::EXPRESSION;
+
+/// References to expressions in one chunk: they are moved by an addition.
 #[derive(Clone, Copy)]
 struct Near {
-    /// References from this one on, so many bits further, ...
-    low: u32,
-    length: u32,
-    /// ... are moved by adding this.
+    /// What they have in common.
+    bits: u32,
     delta: u32,
 }
 
@@ -40,7 +45,6 @@ struct Moves<'s> {
     chunks: &'s Chunks,
     /// By tag.
     moves: [Move; 8],
-    near: Near,
     met_foreign: bool,
 }
 
@@ -137,36 +141,30 @@ impl<'s> Moves<'s> {
     fn new(chunks: &'s Chunks, from: &Region, to: &Region) -> Moves<'s> {
         let [expressions, variables, numbers] =
             [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)]
-                .map(|(lane, to)| Move { lane, to: to.first.wrapping_mul(CHUNK_CELLS) });
+                .map(|(lane, to)| Move { first: lane.first, to: to.first.wrapping_mul(CHUNK_CELLS) });
         let mut moves = [expressions; 8];
         (moves[tag::VARIABLE as usize], moves[tag::NUMBER as usize]) = (variables, numbers);
-        Moves { chunks, moves, near: Near::first(chunks, &expressions), met_foreign: false }
+        Moves { chunks, moves, met_foreign: false }
     }
 
     /// The reference in the other heap; `None` if it leads out of the region.
+    #[inline]
     fn reference(&mut self, reference: Ref) -> Option<Ref> {
         if reference.is_immediate() {
             self.met_foreign |= reference.tag() == tag::IMMEDIATE_3;
             return Some(reference);
         }
-        let Move { lane, to } = self.moves[reference.tag() as usize];
-        let order = self.chunks.order_of(&lane, reference.cell())?;
+        let Move { first, to } = self.moves[reference.tag() as usize];
+        let order = self.chunks.order_of(first, reference.cell())?;
         Some(reference.at_cell(to + order * CHUNK_CELLS + reference.cell() % CHUNK_CELLS))
     }
 
-    /// The same for an expression that is not near the last one.
-    #[inline(never)]
-    fn far(&mut self, reference: Ref, near: &mut Near) -> Option<Ref> {
-        let moved = self.reference(reference)?;
-        if reference.is_expression() {
-            let first = reference.cell() / CHUNK_CELLS * CHUNK_CELLS;
-            *near = Near {
-                low: first << TAG_BITS,
-                length: CHUNK_CELLS << TAG_BITS,
-                delta: moved.bits().wrapping_sub(reference.bits()),
-            };
-        }
-        Some(moved)
+    /// The same for an expression.
+    #[inline(always)]
+    fn expression(&self, expression: Ref, Move { first, to }: Move) -> Option<Ref> {
+        let order = self.chunks.order_of(first, expression.payload())?;
+        let begins = (to + order * CHUNK_CELLS) << TAG_BITS;
+        Some(Ref::from_bits(begins | expression.bits() & !(CHUNK & !tag::EXPRESSION)))
     }
 
     /// Copies the words of a lane. Gives the number of cells, or nothing if one of them leads out of the region.
@@ -177,11 +175,10 @@ impl<'s> Moves<'s> {
             let from = &source.words[start as usize * 2..end as usize * 2];
             let at = chunk as usize * CHUNK_CELLS as usize * 2;
             let to = &mut target.chunks.words[at..at + from.len()];
-            to.copy_from_slice(from);
             match kind {
-                Kind::Expressions => self.expressions(to)?,
-                Kind::Variables => self.variables(to)?,
-                Kind::Numbers => {}
+                Kind::Expressions => self.expressions(from, to, Near::within(start, chunk * CHUNK_CELLS))?,
+                Kind::Variables => self.variables(from, to)?,
+                Kind::Numbers => to.copy_from_slice(from),
             }
             cells += u64::from(end - start);
             target.chunks.walk_to(chunk, chunk * CHUNK_CELLS + end - start);
@@ -197,56 +194,75 @@ impl<'s> Moves<'s> {
     }
 
     /// All words are references, headers of expressions, or zero; a header is an immediate and stays as it is.
-    ///
-    /// Most cells hold no reference, and one look at a cell's two words finds that out.
-    fn expressions(&mut self, words: &mut [Ref]) -> Option<()> {
-        const FOLLOWED: u64 = (tag::NUMBER as u64) << 32 | tag::NUMBER as u64;
-        self.met_foreign |= has_foreign(words);
-        let mut near = self.near;
-        for cell in words.as_chunks_mut::<2>().0 {
-            if (u64::from(cell[1].bits()) << 32 | u64::from(cell[0].bits())) & FOLLOWED == 0 {
-                continue;
-            }
-            for word in cell {
-                let bits = word.bits();
-                if bits & tag::EXPRESSION == tag::EXPRESSION && bits.wrapping_sub(near.low) < near.length {
-                    *word = Ref::from_bits(bits.wrapping_add(near.delta));
-                } else if bits & tag::NUMBER != 0 {
-                    *word = self.far(*word, &mut near)?;
-                }
+    fn expressions(&mut self, from: &[Ref], to: &mut [Ref], mut near: Near) -> Option<()> {
+        let ((from, last_from), (to, last_to)) = (from.as_chunks::<BLOCK>(), to.as_chunks_mut::<BLOCK>());
+        for (from, to) in from.iter().zip(to) {
+            let others = near.block(from, to);
+            if others != 0 {
+                near = self.others(others, from, to, near)?;
             }
         }
-        self.near = near;
+        for (from, to) in last_from.iter().zip(last_to) {
+            *to = self.reference(*from)?;
+        }
         Some(())
+    }
+
+    /// Moves those words of a block, one a bit, that are foreign or refer to what is not near. Gives what is near from then on:
+    /// where the last of them leads to, if they are many.
+    #[inline(always)]
+    fn others(&mut self, others: u32, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK], near: Near) -> Option<Near> {
+        let expressions = self.moves[tag::EXPRESSION as usize];
+        let (mut left, mut count, mut last) = (others, 0, 0);
+        while left != 0 {
+            let at = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let reference = from[at];
+            if reference.is_expression() {
+                to[at] = self.expression(reference, expressions)?;
+                (count, last) = (count + 1, at);
+            } else {
+                to[at] = self.reference(reference)?;
+            }
+        }
+        Some(if count > MANY { Near::of(from[last], to[last]) } else { near })
     }
 
     /// A binding and a label each.
-    fn variables(&mut self, words: &mut [Ref]) -> Option<()> {
-        for binding in words.iter_mut().step_by(2) {
-            *binding = self.reference(*binding)?;
+    fn variables(&mut self, from: &[Ref], to: &mut [Ref]) -> Option<()> {
+        for (from, to) in from.as_chunks::<2>().0.iter().zip(to.as_chunks_mut::<2>().0) {
+            *to = [self.reference(from[0])?, from[1]];
         }
         Some(())
     }
 }
 
-/// Whether there is a foreign immediate among words. Written so that several words are looked at at once.
-fn has_foreign(words: &[Ref]) -> bool {
-    words.iter().fold(false, |met, word| met | (word.tag() == tag::IMMEDIATE_3))
-}
-
 impl Near {
-    /// All of a lane, if its chunks lie in a row; otherwise the first of them.
-    fn first(chunks: &Chunks, expressions: &Move) -> Near {
-        let first = expressions.lane.first.wrapping_mul(CHUNK_CELLS);
-        let length = chunks.length(&expressions.lane);
-        let near = if chunks.in_a_row(&expressions.lane) == length { length } else { 1 };
-        let cells = u64::from(near) * u64::from(CHUNK_CELLS);
-        Near {
-            low: first << TAG_BITS,
-            // Where the bits of all references to the lane do not fit, none is near.
-            length: u32::try_from(cells << TAG_BITS).unwrap_or(0),
-            delta: expressions.to.wrapping_sub(first) << TAG_BITS,
+    /// Expressions in the chunk that begins with a cell, which goes to this one.
+    fn within(from: u32, to: u32) -> Near {
+        Near { bits: from << TAG_BITS | tag::EXPRESSION, delta: to.wrapping_sub(from) << TAG_BITS }
+    }
+
+    /// Expressions in the chunk where this one is.
+    fn of(reference: Ref, moved: Ref) -> Near {
+        Near { bits: reference.bits() & CHUNK, delta: moved.bits().wrapping_sub(reference.bits()) }
+    }
+
+    /// Copies a block of words and moves those that are near. Gives a bit for each other one that is no plain immediate.
+    ///
+    /// Nothing in it depends on a word but by masks: such a loop is compiled to instructions on several words.
+    #[inline(always)]
+    fn block(self, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK]) -> u32 {
+        let mut others = 0;
+        for at in 0..BLOCK {
+            let bits = from[at].bits();
+            let is_near = if bits & CHUNK == self.bits { u32::MAX } else { 0 };
+            let is_plain =
+                if (bits & tag::MARKED).cast_signed() < tag::IMMEDIATE_3.cast_signed() { u32::MAX } else { 0 };
+            to[at] = Ref::from_bits(bits.wrapping_add(is_near & self.delta));
+            others |= !(is_near | is_plain) & 1 << at;
         }
+        others
     }
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 
 use crate::heap::Heap;
 use crate::limit::Full;
-use crate::region::Region;
+use crate::region::{Lane, Region};
 
 /// What was to go to another region did not, because a limit was reached: the region is given back as it was.
 #[derive(Debug)]
@@ -71,13 +71,16 @@ impl Heap {
     }
 
     pub(crate) fn join(&mut self, from: Region, to: &mut Region) {
-        let Region { expressions, variables, numbers } = from;
-        let lanes = [(expressions, &mut to.expressions), (variables, &mut to.variables), (numbers, &mut to.numbers)];
-        for (from, to) in lanes {
-            if !from.is_empty() {
-                self.handed_out += to.place.pending();
-                self.chunks.join(from, to);
-            }
+        self.join_lane(&from.expressions, &mut to.expressions);
+        self.join_lane(&from.variables, &mut to.variables);
+        self.join_lane(&from.numbers, &mut to.numbers);
+    }
+
+    #[inline]
+    fn join_lane(&mut self, from: &Lane, to: &mut Lane) {
+        if !from.is_empty() {
+            self.handed_out += to.place.pending();
+            self.chunks.join(from, to);
         }
     }
 }

@@ -16,11 +16,11 @@ mod word;
 
 /// The atomic numbers; in the tests that go through every interleaving, loom's.
 mod sync {
-    pub(super) use std::sync::atomic::{AtomicU64, Ordering, fence};
+    pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
 pub use parked::{NoParking, NotParked};
-pub use storage::{FrozenHandle, LocalTether, NoReader, Reader, Reading, Tether, reclaim};
+pub use storage::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Tether, reclaim};
 pub use word::Refused;
 
 pub(crate) use slab::NoPlace;

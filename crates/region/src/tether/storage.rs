@@ -16,6 +16,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -90,8 +91,8 @@ pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
         // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
         // word is closed with a count of 0: no hold on it exists, and none can begin before it is opened below.
         unsafe { *place.content.get() = Some(content) };
-        let handle = FrozenHandle { place, name: name(place.number, place.word.open()) };
-        return Ok(Tether { handle });
+        place.word.open();
+        return Ok(Tether { place });
     }
 }
 
@@ -110,10 +111,13 @@ fn settle(place: &'static Place, then: Then) {
 /// Starts a tether. One that may not stay may have to do what the last one would have done.
 #[inline]
 fn start(handle: FrozenHandle) -> Result<(), Refused> {
-    handle.place.word.start(handle.generation()).map_err(|Failed { refused, then }| {
-        settle(handle.place, then);
-        refused
-    })
+    handle.place.word.start(handle.generation()).map_err(|failed| came_and_went(handle.place, failed))
+}
+
+#[cold]
+fn came_and_went(place: &'static Place, Failed { refused, then }: Failed) -> Refused {
+    settle(place, then);
+    refused
 }
 
 /// Destroys what nobody may tether any more and no tether holds, now or when no reader announces it.
@@ -192,6 +196,12 @@ pub struct FrozenHandle {
 }
 
 impl FrozenHandle {
+    /// The handle of what is in a place, for who has a hold on it.
+    fn of(place: &'static Place) -> FrozenHandle {
+        FrozenHandle { place, name: name(place.number, place.word.generation()) }
+    }
+
+    #[inline]
     fn generation(self) -> u32 {
         self.name as u32
     }
@@ -202,7 +212,7 @@ impl FrozenHandle {
     #[inline]
     pub fn tether(self) -> Result<Tether, Refused> {
         start(self)?;
-        Ok(Tether { handle: self })
+        Ok(Tether { place: self.place })
     }
 
     /// Starts a tether that stays on this thread.
@@ -212,18 +222,14 @@ impl FrozenHandle {
     #[inline]
     pub fn tether_local(self) -> Result<LocalTether, Refused> {
         LOCAL.with(|local| {
-            let entry = local.entry(self);
-            if entry.name.get() == self.name {
+            let entry = local.entry(self.place);
+            if entry.is_of(self.place) && entry.generation.get() == self.generation() {
                 entry.count.set(entry.count.get().checked_add(1).ok_or(Refused::TooMany)?);
-                return Ok(LocalTether { handle: self, counted: true, stays: PhantomData });
+            } else {
+                start(self)?;
+                entry.begin(self);
             }
-            start(self)?;
-            let counted = entry.name.get() == Announcement::NOTHING;
-            if counted {
-                entry.name.set(self.name);
-                entry.count.set(1);
-            }
-            Ok(LocalTether { handle: self, counted, stays: PhantomData })
+            Ok(LocalTether { place: self.place, stays: PhantomData })
         })
     }
 
@@ -274,28 +280,36 @@ impl fmt::Debug for FrozenHandle {
 
 /// Keeps a frozen region, on whatever thread it is, and reads it as a [`Heap`]. Ends when dropped.
 #[must_use = "a tether ends when it is dropped"]
-#[derive(Debug)]
 pub struct Tether {
-    handle: FrozenHandle,
+    place: &'static Place,
 }
 
 impl Tether {
     /// The name of the region, to start other tethers by.
     pub fn handle(&self) -> FrozenHandle {
-        self.handle
+        FrozenHandle::of(self.place)
+    }
+
+    /// Starts another tether, even if the region was closed: this one keeps it until then. It may end on another thread.
+    ///
+    /// Costs what cloning an `Arc` costs: an atomic read-modify-write, and no look at anything.
+    #[inline]
+    pub fn another(&self) -> Result<Tether, Refused> {
+        self.place.word.start_another().map_err(|failed| came_and_went(self.place, failed))?;
+        Ok(Tether { place: self.place })
     }
 
     #[inline]
     pub(crate) fn content(&self) -> &Content {
         // SAFETY: this is a tether that was counted and has not ended.
-        unsafe { self.handle.place.content() }
+        unsafe { self.place.content() }
     }
 }
 
 impl Drop for Tether {
     #[inline]
     fn drop(&mut self) {
-        settle(self.handle.place, self.handle.place.word.end());
+        settle(self.place, self.place.word.end());
     }
 }
 
@@ -310,75 +324,136 @@ impl Drop for Tether {
 /// }
 /// ```
 #[must_use = "a tether ends when it is dropped"]
-#[derive(Debug)]
 pub struct LocalTether {
-    handle: FrozenHandle,
-    /// Whether it is in the count of its thread, or in the word itself.
-    counted: bool,
+    // Nothing else: what fits into a register is moved without memory. Those of a region are all the same, so that it does
+    // not matter which of them the thread has counted.
+    place: &'static Place,
     stays: PhantomData<*const ()>,
 }
 
 impl LocalTether {
     /// The name of the region, to start other tethers by.
     pub fn handle(&self) -> FrozenHandle {
-        self.handle
+        FrozenHandle::of(self.place)
     }
 
     #[inline]
     pub(crate) fn content(&self) -> &Content {
-        // SAFETY: this tether was counted in the word, or in the entry of this thread, whose first one was counted in the word
-        // and is taken away from it only when the entry falls to 0.
-        unsafe { self.handle.place.content() }
+        // SAFETY: of the tethers of this thread on this place, this one included, there are at most as many as its entry and the
+        // word count together, and an entry that counts any is counted in the word. What ends one takes one away from either.
+        unsafe { self.place.content() }
     }
 }
 
 impl Drop for LocalTether {
     #[inline]
     fn drop(&mut self) {
-        let last = !self.counted || LOCAL.with(|local| local.entry(self.handle).end());
-        if last {
-            settle(self.handle.place, self.handle.place.word.end());
+        if LOCAL.with(|local| local.entry(self.place).end(self.place)) {
+            settle(self.place, self.place.word.end());
         }
     }
 }
 
 /// The tethers of a thread that are counted here, and in their words once.
 ///
-/// An entry is found by the number of the place. It holds the name of the region, generation included, for as long as its
-/// count is not 0, and so as long as the region is there: no other region can have that name.
+/// An entry is found by where the place lies. It has the place for as long as it counts a tether, and so as long as the region
+/// is there: nothing else can be in that place meanwhile.
 struct Local([Entry; LOCAL_ENTRIES]);
 
 const LOCAL_ENTRIES: usize = 8;
 
 struct Entry {
-    name: Cell<u64>,
+    place: Cell<Option<&'static Place>>,
+    generation: Cell<u32>,
     count: Cell<u32>,
 }
 
 thread_local! {
     // Nothing to drop, so that it is there for tethers that end while the thread does.
-    static LOCAL: Local = const {
-        Local([const { Entry { name: Cell::new(Announcement::NOTHING), count: Cell::new(0) } }; LOCAL_ENTRIES])
-    };
+    static LOCAL: Local = const { Local([const { Entry::new() }; LOCAL_ENTRIES]) };
 }
 
 impl Local {
     #[inline]
-    fn entry(&self, handle: FrozenHandle) -> &Entry {
-        &self.0[(handle.name >> 32) as usize % LOCAL_ENTRIES]
+    fn entry(&self, place: &'static Place) -> &Entry {
+        &self.0[ptr::from_ref(place).addr() / size_of::<Place>() % LOCAL_ENTRIES]
     }
 }
 
 impl Entry {
-    /// Takes one away; whether it was the last.
+    const fn new() -> Entry {
+        Entry { place: Cell::new(None), generation: Cell::new(0), count: Cell::new(0) }
+    }
+
     #[inline]
-    fn end(&self) -> bool {
+    fn is_of(&self, place: &'static Place) -> bool {
+        self.place.get().is_some_and(|here| ptr::eq(here, place))
+    }
+
+    /// Counts the first tether of a region, if nothing else is counted here.
+    #[inline]
+    fn begin(&self, handle: FrozenHandle) {
+        if self.place.get().is_none() {
+            self.place.set(Some(handle.place));
+            self.generation.set(handle.generation());
+            self.count.set(1);
+        }
+    }
+
+    /// Takes a tether away; whether it is to be taken away from the word, as the last one that is counted here or as one
+    /// that is not.
+    #[inline]
+    fn end(&self, place: &'static Place) -> bool {
+        if !self.is_of(place) {
+            return true;
+        }
         let left = self.count.get() - 1;
         self.count.set(left);
         if left == 0 {
-            self.name.set(Announcement::NOTHING);
+            self.place.set(None);
         }
         left == 0
+    }
+}
+
+/// A hold within another one, which it cannot outlive: for code that reads under whatever hold its caller has.
+///
+/// It is copied, starts and ends at no cost, and reads without a look at what keeps the region:
+///
+/// ```
+/// use region::{Bound, Heap, NestedTether, Ref, tag};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// fn length(frozen: NestedTether<'_>) -> usize {
+///     frozen.length(frozen.roots()[0])
+/// }
+/// let mut heap = Heap::new();
+/// let mut region = heap.open();
+/// let one = Ref::new(tag::IMMEDIATE_0, 1);
+/// let pair = heap.expression(&mut region, &[one, one])?;
+/// let frozen = heap.freeze(&region, &[pair], Bound::Kept, |foreign| foreign)?;
+/// let tether = frozen.handle().tether_local()?;
+/// assert_eq!((length(tether.nested()), length(frozen.nested())), (2, 2));
+/// # heap.close(region);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```compile_fail,E0505
+/// fn too_long(tether: region::Tether) {
+///     let nested = tether.nested();
+///     drop(tether);
+///     nested.roots();
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NestedTether<'t> {
+    content: &'t Content,
+}
+
+impl NestedTether<'_> {
+    #[inline]
+    pub(crate) fn content(&self) -> &Content {
+        self.content
     }
 }
 
@@ -496,6 +571,7 @@ macro_rules! reads {
     ($($hold:ty),*) => { $(
         impl $hold {
             /// What was frozen, in the order in which the roots were given.
+            #[inline]
             pub fn roots(&self) -> &[Ref] {
                 &self.content().roots
             }
@@ -525,7 +601,33 @@ macro_rules! reads {
     )* };
 }
 
-reads!(Tether, LocalTether, Reading<'_>);
+reads!(Tether, LocalTether, NestedTether<'_>, Reading<'_>);
+
+macro_rules! nests {
+    ($($hold:ty),*) => { $(
+        impl $hold {
+            /// A hold within this one, at no cost.
+            #[inline]
+            pub fn nested(&self) -> NestedTether<'_> {
+                NestedTether { content: self.content() }
+            }
+        }
+    )* };
+}
+
+nests!(Tether, LocalTether, Reading<'_>);
+
+impl fmt::Debug for Tether {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tether").field(&self.handle()).finish()
+    }
+}
+
+impl fmt::Debug for LocalTether {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LocalTether").field(&self.handle()).finish()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -538,7 +640,7 @@ mod tests {
         word.use_up();
         assert_eq!(word.next(), None);
         assert_eq!(word.start(u32::MAX).map_err(|failed| failed.refused), Err(Refused::Closed));
-        assert_eq!(word.start(0).map_err(|failed| failed.refused), Err(Refused::Stale));
+        assert_eq!(word.start(1).map_err(|failed| failed.refused), Err(Refused::Stale));
     }
 
     /// What is one too many is refused, and has gone again; the message says how many there may be.
@@ -547,10 +649,10 @@ mod tests {
         let word = Word::new();
         let generation = word.open();
         word.fill();
-        assert_eq!((word.start(generation), word.count()), (Ok(()), 536_870_911));
+        assert_eq!((word.start(generation), word.count()), (Ok(()), 1_073_741_823));
         let refused = word.start(generation).map_err(|failed| failed.refused);
-        assert_eq!((refused, word.count()), (Err(Refused::TooMany), 536_870_911));
-        assert!(Refused::TooMany.to_string().contains("536870911"));
+        assert_eq!((refused, word.count()), (Err(Refused::TooMany), 1_073_741_823));
+        assert!(Refused::TooMany.to_string().contains("1073741823"));
         assert_eq!((word.end(), word.start(generation)), (Then::Nothing, Ok(())));
     }
 }

@@ -11,7 +11,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 mod sync {
-    pub(super) use loom::sync::atomic::{AtomicU64, Ordering, fence};
+    pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
 #[allow(dead_code, unreachable_pub)]
@@ -179,12 +179,18 @@ fn a_tether_ends_on_any_thread() {
 /// reader that may not stay does what the last one could not do because of it.
 #[test]
 fn a_recycled_place_refuses_earlier_handles() {
-    explore(3, || {
+    // With two of them there are ten times as many interleavings.
+    recycle(1, 4);
+    recycle(2, 2);
+}
+
+fn recycle(late: usize, preemptions: usize) {
+    explore(preemptions, move || {
         let (model, of) = Model::open();
-        let late: Vec<_> = (0..2)
+        let late: Vec<_> = (0..late)
             .map(|_| {
                 let model = model.clone();
-                thread::spawn(move || model.start(of).map(|()| model.settle(model.word.end())))
+                thread::spawn(move || model.tether(of))
             })
             .collect();
         assert_eq!(model.word.close(of), Ok(Then::Nothing));
@@ -201,6 +207,28 @@ fn a_recycled_place_refuses_earlier_handles() {
             assert!(!matches!(late.join().expect("no panic"), Err(Refused::TooMany)));
         }
         assert_eq!((model.destroyed(), model.word.count()), (1 + u32::from(recycled), 0));
+    });
+}
+
+/// Who has a reader may count another one that outlives it, even while the word is closed.
+#[test]
+fn another_reader_keeps_what_the_first_one_kept() {
+    explore(3, || {
+        let (model, of) = Model::open();
+        let other = {
+            let model = model.clone();
+            thread::spawn(move || {
+                if model.start(of).is_ok() {
+                    assert_eq!(model.word.start_another(), Ok(()));
+                    model.settle(model.word.end());
+                    model.read();
+                    model.settle(model.word.end());
+                }
+            })
+        };
+        assert_eq!(model.give_up(of), Ok(()));
+        other.join().expect("no panic");
+        assert_eq!((model.destroyed(), model.word.count()), (1, 0));
     });
 }
 

@@ -5,7 +5,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use region::{
-    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, LocalTether, Reader, Ref, Refused, Region, Tether, tag,
+    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, LocalTether, NestedTether, Reader, Ref, Refused,
+    Region, Tether, tag,
 };
 
 use crate::basics::small;
@@ -327,6 +328,43 @@ fn tethers_of_a_thread_are_of_one_region() {
     check_list(&two, two.roots()[0], 50);
 }
 
+/// Another tether of a tether is there whatever became of the region, and on whatever thread.
+#[test]
+fn another_tether_outlives_a_close() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    let one = handle.tether().expect("open");
+    frozen.close();
+    assert_eq!(handle.tether().map(drop), Err(Refused::Closed));
+    let other = one.another().expect("the first one keeps it");
+    assert_eq!((other.handle(), handle.tethers()), (handle, 2));
+    drop(one);
+    let other = thread::spawn(move || {
+        check_list(&other, other.roots()[0], 10);
+        other
+    });
+    let other = other.join().expect("no panic");
+    assert_eq!((handle.tethers(), format!("{other:?}")), (1, format!("Tether({handle:?})")));
+    drop(other);
+    assert_eq!(handle.tethers(), 0);
+}
+
+/// A hold within another one reads what that one keeps, whichever it is.
+#[test]
+fn nested_tethers_read_within_any_hold() {
+    let frozen = frozen_list(10);
+    let handle = frozen.handle();
+    let (tether, local) = (handle.tether().expect("open"), handle.tether_local().expect("open"));
+    let mut reader = Reader::new().expect("there are few readers");
+    let reading = reader.read(handle).expect("open");
+    frozen.close();
+    let holds: [NestedTether<'_>; 3] = [tether.nested(), local.nested(), reading.nested()];
+    for hold in holds {
+        check_list(&hold, hold.roots()[0], 10);
+    }
+    assert_eq!(handle.tethers(), 2);
+}
+
 /// A nested tether is there whatever became of the region: the outer one keeps it.
 #[test]
 fn nested_tethers_outlive_a_close() {
@@ -397,7 +435,8 @@ fn holds_go_where_they_may() {
     is_send_and_sync::<Tether>();
     is_send_and_sync::<FrozenHandle>();
     is_send_and_sync::<Reader>();
-    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<FrozenHandle>()), (16, 16, 16));
+    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<LocalTether>()), (8, 8, 8));
+    assert_eq!((size_of::<NestedTether<'_>>(), size_of::<FrozenHandle>()), (8, 16));
 }
 
 /// What free memory holds from earlier is not frozen with what lies before it in a chunk.

@@ -1,0 +1,48 @@
+//! Which cells a part of a lane holds, to be asked for one cell after the other while the words of the heap are written.
+
+use std::sync::atomic::Ordering;
+
+use super::{CHUNK_CELLS, Chunks, Home, Link, Part, find_in};
+use crate::reference::Ref;
+
+/// What a part of a lane holds. Whole chunks of it are found by one comparison of their homes.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder<'c> {
+    links: &'c [Link],
+    part: &'c Part,
+    /// The home of the first chunk that belongs to the part as a whole, and how many homes there may be behind it.
+    low: u64,
+    span: u64,
+}
+
+impl Chunks {
+    /// All words, to be written, and beside them what a part of a lane holds.
+    #[inline(always)]
+    pub(crate) fn split<'c>(&'c mut self, part: &'c Part) -> (&'c mut [Ref], Holder<'c>) {
+        let Home { lane, order } = part.from;
+        // A lane that stands somewhere has used a cell of its last chunk.
+        let first = order + u32::from(part.cursor != 0);
+        let low = u64::from(lane) << 32 | u64::from(first);
+        let holder = Holder { links: &self.links, part, low, span: u64::from(u32::MAX - first) };
+        (&mut self.words, holder)
+    }
+}
+
+impl Holder<'_> {
+    /// Whether the part holds a cell: see [`Chunks::contains`].
+    #[inline(always)]
+    pub(crate) fn holds(&self, cell: u32) -> bool {
+        let home = self.links[(cell / CHUNK_CELLS) as usize].home.load(Ordering::Relaxed);
+        home.wrapping_sub(self.low) <= self.span || holds_some(self.links, self.part, home, cell)
+    }
+}
+
+/// The same for a cell in the first chunk of the part, or in a chunk of another segment.
+#[inline(never)]
+fn holds_some(links: &[Link], part: &Part, home: u64, cell: u32) -> bool {
+    let mut home = Home { lane: (home >> 32) as u32, order: home as u32 };
+    if home.lane != part.from.lane {
+        home = find_in(links, home);
+    }
+    home.lane == part.from.lane && part.begins_before(home.order, cell)
+}
