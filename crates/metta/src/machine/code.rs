@@ -86,6 +86,10 @@ pub(super) enum Guard {
     Space,
     /// A state of this type.
     State(TypeId),
+    /// Anything but `NotReducible`.
+    Reducible,
+    /// Anything but that and the code of a function.
+    Answer,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
 }
@@ -146,6 +150,8 @@ pub(super) enum Instruction {
     /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
     /// `NotReducible` the call stands for itself.
     Body { slot: Slot, type_id: TypeId, function: u32 },
+    /// What a form answered with is `NotReducible`, for which a call stands for itself, or code, which the call enters.
+    Odd { slot: Slot, template: u32, type_id: TypeId, site: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.

@@ -9,6 +9,7 @@
 //! 5. Code after a call that may have changed types begins with a look at their number, for the same reason.
 //! 6. What goes beyond this is evaluated as it stands.
 
+mod answers;
 mod body;
 mod data;
 mod forms;
@@ -113,6 +114,17 @@ enum Later {
         miss: Label,
         marks: Option<Slot>,
         rest: Atom,
+        type_id: TypeId,
+        dest: Dest,
+        state: State,
+        join: Option<Label>,
+        errors: Errors,
+    },
+    /// The answer of a form that is `NotReducible` or code; without a call there is no result.
+    Odd {
+        label: Label,
+        slot: Slot,
+        call: Option<Atom>,
         type_id: TypeId,
         dest: Dest,
         state: State,
@@ -602,6 +614,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 (self.state, self.errors) = (state, errors);
                 self.space_met(miss, marks);
                 self.plain(&rest, type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Odd { label, slot, call, type_id, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.odd_answer(slot, call.as_ref(), type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }

@@ -411,6 +411,8 @@ impl<'a> Listing<'a> {
             Guard::Unbound => "is an unbound variable".to_owned(),
             Guard::Space => "is a space".to_owned(),
             Guard::State(type_id) => format!("is a state of {}", self.m.code.types[usize::from(type_id)]),
+            Guard::Reducible => "is not NotReducible".to_owned(),
+            Guard::Answer => "is neither NotReducible nor code".to_owned(),
             Guard::Open => "has no type".to_owned(),
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
@@ -514,6 +516,10 @@ impl<'a> Listing<'a> {
             }
             Instruction::Evaluate { slot: value, type_id, site, .. } => {
                 format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
+            }
+            Instruction::Odd { slot: value, template, site, .. } => {
+                let call = self.template(template);
+                format!("odd {}, of {call}{}", slot(value), self.site(site))
             }
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),

@@ -112,18 +112,33 @@ impl Running<'_> {
         }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
-            let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, value])?;
-            let type_atom = self.type_atom(type_id);
-            return self.interpret(both, To::Frame, |both| {
-                let both = both.children().expect("it is a pair");
-                Task::Code(both[0].clone(), both[1].clone(), type_atom)
-            });
+            return self.enter_code(call, value, type_id, To::Frame);
         }
         match self.settled(value, type_id) {
             Some(settled) => self.give(settled),
             None if type_id == self.m.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
         }
+    }
+
+    /// An answer of a form that is `NotReducible`, or code.
+    pub(super) fn odd_answer(&mut self, slot: Slot, call: u32, type_id: TypeId, site: u32) -> Result<(), Halt> {
+        let (value, call) = (self.m.read(slot), self.build(call)?);
+        if value == NOT_REDUCIBLE {
+            let call = self.m.evaluated(call);
+            return self.resume(site, call);
+        }
+        self.enter_code(call, value, type_id, To::Site(site))
+    }
+
+    /// Lets a call enter the code that it was reduced to.
+    fn enter_code(&mut self, call: Ref, code: Ref, type_id: TypeId, to: To) -> Result<(), Halt> {
+        let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
+        let type_atom = self.type_atom(type_id);
+        self.interpret(both, to, |both| {
+            let both = both.children().expect("it is a pair");
+            Task::Code(both[0].clone(), both[1].clone(), type_atom)
+        })
     }
 
     /// An unbound variable that a rule has made becomes one of the form.

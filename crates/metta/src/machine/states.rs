@@ -3,7 +3,7 @@
 //! What is not a leaf, a row or what else is plain to see goes through the Rust side of the library's function.
 
 use super::types::classify_head;
-use super::values::{SYMBOL, Scope};
+use super::values::{NOT_REDUCIBLE, SYMBOL, Scope};
 use super::{Halt, Running};
 use region::Ref;
 use space::{Atom, Grounded};
@@ -27,6 +27,9 @@ impl Running<'_> {
                 self.m.values.load(&content, &mut Scope::default())?
             }
         };
+        if value == NOT_REDUCIBLE {
+            return self.native_on("get-state", &[state], site);
+        }
         self.resume(site, value)
     }
 

@@ -236,7 +236,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
-        self.hold_children(value, length);
+        self.hold_children(value, length)?;
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {

@@ -281,3 +281,56 @@ fn a_list_of_results_is_data_whatever_stands_first_in_it() {
         ("(= (f) (superpose (function ()))) (= (g) (f)) !(collapse (g))", "[(function ())]"),
     ]);
 }
+
+/// What a form answers with where that is a variable that holds `NotReducible`, or code.
+#[test]
+fn an_answer_that_is_a_variable_may_be_odd() {
+    let asked = |body: &str, held: &str| format!("(a 1) (= (f (quote $y)) {body}) !(f (quote {held}))");
+    let odd = "NotReducible";
+    check_both(&[
+        ("!(case (map-atom (3 2) $item (eval $item)) ((($y $z) $y)))", "[]"),
+        (&asked("(case 1 ((1 $y) ($z 2)))", odd), "[]"),
+        (&asked("(switch 1 ((1 $y) ($z 2)))", odd), "[]"),
+        (&asked("(if (== 1 1) $y 1)", odd), "[(if True NotReducible 1)]"),
+        (&asked("(r (if (== 1 2) 1 $y))", odd), "[(r (if False 1 NotReducible))]"),
+        (&asked("(let $x 1 $y)", odd), "[(unify 1 1 NotReducible Empty)]"),
+        (&asked("(r (let* (($x 1)) $y))", odd), "[(r (unify 1 1 NotReducible Empty))]"),
+        (&asked("(let* () $y)", odd), "[(let* () NotReducible)]"),
+        (&asked("(r (superpose ($y 1)))", odd), "[(r (superpose (NotReducible 1))), (r 1)]"),
+        (&asked("(unify 1 1 $y 2)", odd), "[(unify 1 1 NotReducible 2)]"),
+        (&asked("(match &self (a $z) $y)", odd), "[(match ModuleSpace(GroundingSpace-top) (a 1) NotReducible)]"),
+        (&asked("(if-decons-expr (1 2) $a $b $y 3)", odd), "[(if-decons-expr (1 2) 1 (2) NotReducible 3)]"),
+        (&asked("(index-atom (1 $y) 1)", odd), "[(index-atom (1 NotReducible) 1)]"),
+        (&asked("(if-equal 1 1 $y 2)", odd), "[(if-equal 1 1 NotReducible 2)]"),
+        (&asked("(unique $y)", odd), "[(superpose (NotReducible))]"),
+    ]);
+    let code = "(function ())";
+    check_both(&[
+        (&asked("(if True $y 1)", code), "[(Error (if True (function ()) 1) NoReturn)]"),
+        (&asked("(switch 1 ((1 $y)))", code), "[(Error (id (function ())) NoReturn)]"),
+        (&asked("(let $x 1 $y)", code), "[(Error (function ()) NoReturn)]"),
+        (&asked("(superpose ($y))", code), "[(Error (superpose ((function ()))) NoReturn)]"),
+        (
+            "(a (function ())) !(match &self (a $x) $x)",
+            "[(Error (match ModuleSpace(GroundingSpace-top) (a (function ())) (function ())) NoReturn)]",
+        ),
+        ("(a (function (return (+ 1 2)))) !(match &self (a $x) $x)", "[3]"),
+        (&asked("(r (if True $y 1))", "(function (return (+ 1 2)))"), "[(r 3)]"),
+    ]);
+}
+
+#[test]
+fn what_an_earlier_part_binds_is_not_evaluated_in_a_long_expression_either() {
+    let rules = "(= (f $x (S Z)) $x) (= (S Z) two)";
+    let numbers = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26";
+    check_both(&[
+        (
+            &format!("{rules} !(let (quote $q) (quote (foo {numbers} (f 1 $y) $y)) $q)"),
+            &format!("[(foo {numbers} 1 (S Z))]"),
+        ),
+        (
+            &format!("{rules} !(let (quote $q) (quote (foo $y {numbers} (f 1 $y) {numbers} (S Z) $y)) $q)"),
+            &format!("[(foo (S Z) {numbers} 1 {numbers} two (S Z))]"),
+        ),
+    ]);
+}

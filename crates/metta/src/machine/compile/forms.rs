@@ -1,5 +1,6 @@
 //! Special forms, arithmetic, and native functions in place.
 
+use super::answers::Odd;
 use super::head::Or;
 use super::{Compiler, Dest, Errors, Fact, Later};
 use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Slot, TypeId};
@@ -150,13 +151,22 @@ impl Compiler<'_, '_> {
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.reduct(then, type_id, dest);
+        self.conditional_answer(then, true, atom, type_id, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
         self.place(otherwise_label);
         self.state = before;
-        self.reduct(otherwise, type_id, dest);
+        self.conditional_answer(otherwise, false, atom, type_id, dest);
+    }
+
+    /// A branch of a conditional; which one, its condition says.
+    fn conditional_answer(&mut self, branch: &Atom, truth: bool, atom: &Atom, type_id: TypeId, dest: Dest) {
+        self.answer(branch, type_id, dest, |_| {
+            let mut call = atom.children().expect("a conditional is an expression").to_vec();
+            call[1] = Atom::from(truth);
+            Odd::Enters(Atom::expression(call))
+        });
     }
 
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
@@ -202,7 +212,11 @@ impl Compiler<'_, '_> {
             self.or_space(miss, None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::To(miss));
-        self.reduct(body, 0, dest);
+        self.answer(body, 0, dest, |compiler| {
+            let value = compiler.stand_in(slot);
+            let rule = [Atom::symbol("unify"), value, pattern.clone(), body.clone(), names::empty()];
+            Odd::Stands(Atom::expression(rule))
+        });
     }
 
     /// Whether a pattern is a variable that stands for nothing yet, so that it matches whatever it meets.
@@ -298,7 +312,10 @@ impl Compiler<'_, '_> {
             } else {
                 self.pattern(found, pattern, Or::To(next));
             }
-            self.reduct(body, 0, dest);
+            self.answer(body, 0, dest, |_| match form {
+                "switch" => Odd::FailsOrEnters(Atom::expression([Atom::symbol("id"), body.clone()])),
+                _ => Odd::Fails,
+            });
             if let Some(join) = join {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
@@ -385,7 +402,7 @@ impl Compiler<'_, '_> {
                 self.logic(logic_of(name).expect("it is one"), left, right, dest);
             }
             [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
-                self.superpose(list, dest);
+                self.superpose(atom, list, dest);
             }
             _ if self.on_space(name, &kind, atom, type_id, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
@@ -553,12 +570,12 @@ impl Compiler<'_, '_> {
         });
         match &nested {
             Atom::Expression(_) if !pairs.is_empty() => self.special("let", &nested, 0, dest),
-            _ => self.value(&nested, 0, dest),
+            _ => self.answer(&nested, 0, dest, |_| Odd::Enters(atom.clone())),
         }
     }
 
     /// Each child of a list is an alternative, evaluated in its turn.
-    fn superpose(&mut self, list: &Atom, dest: Dest) {
+    fn superpose(&mut self, atom: &Atom, list: &Atom, dest: Dest) {
         let slot = self.slot();
         self.raw(list, Dest::Slot(slot));
         self.within_barrier_if_needed(list, dest, |compiler, dest| {
@@ -566,15 +583,17 @@ impl Compiler<'_, '_> {
             let site = compiler.site(child, None);
             compiler.emit(Instruction::Superpose { slot, site });
             compiler.mark_live(child);
-            compiler.value_of_slot(child, 0, dest);
+            if are_plain(list) {
+                return compiler.value_of_slot(child, 0, dest);
+            }
+            let odd = Odd::Enters(atom.clone());
+            compiler.or_odd(child, &odd, 0, dest, |compiler| compiler.value_of_slot(child, 0, dest));
         });
     }
 
     /// A list of leaves needs no barrier: they are their own results.
     fn within_barrier_if_needed(&mut self, list: &Atom, dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
-        let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
-        let is_plain = list.children().is_some_and(|children| children.iter().all(is_plain));
-        if is_plain { write(self, dest) } else { self.within_barrier(dest, write) }
+        if are_plain(list) { write(self, dest) } else { self.within_barrier(dest, write) }
     }
 
     /// Evaluates what a slot holds.
@@ -610,6 +629,12 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
+}
+
+/// Whether a list is written out, of leaves.
+fn are_plain(list: &Atom) -> bool {
+    let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
+    list.children().is_some_and(|children| children.iter().all(is_plain))
 }
 
 /// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.

@@ -11,6 +11,7 @@
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.
 //! 6. What remains is run by the interpreter.
 
+use super::answers::Odd;
 use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::interpreter::is_instruction;
@@ -621,7 +622,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             let branch = |compiler: &mut Self, branch: &Atom| {
-                compiler.value(branch, 0, dest);
+                compiler.answer(branch, 0, dest, |_| Odd::Stands(atom.clone()));
                 if dest != Dest::Tail {
                     compiler.jump(join);
                 }
@@ -642,12 +643,12 @@ impl Compiler<'_, '_> {
     }
 
     /// Where a native function asks whether two atoms are equal, or one an error, at the level of MeTTa.
-    pub(super) fn test_form(&mut self, test: Instruction, branches: [&Atom; 2], dest: Dest) {
+    pub(super) fn test_form(&mut self, test: Instruction, atom: &Atom, branches: [&Atom; 2], dest: Dest) {
         let [then, otherwise] = branches;
         let join = self.label();
         let before = self.state.clone();
         let branch = |compiler: &mut Self, branch: &Atom| {
-            compiler.value(branch, 0, dest);
+            compiler.answer(branch, 0, dest, |_| Odd::Enters(atom.clone()));
             if dest != Dest::Tail {
                 compiler.jump(join);
             }
