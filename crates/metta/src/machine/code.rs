@@ -194,6 +194,10 @@ pub(super) enum Instruction {
     GuardSame { left: Slot, right: Slot, or: Pc },
     /// Goes elsewhere if types or special forms have changed since this code was made.
     Fresh { shapes: u32, or: Pc },
+    /// Data is marked as evaluated if it is what is written.
+    Came { slot: Slot },
+    /// Goes elsewhere unless the arguments of the call at a slot are what is written.
+    CameArguments { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the site's frame.
     Native { operation: Ref, first: Slot, count: Slot, site: u32 },
     /// Hands a call whose arguments are evaluated to the reference interpreter.
@@ -272,6 +276,7 @@ impl Instruction {
             | Self::Guard { or, .. }
             | Self::GuardSame { or, .. }
             | Self::Fresh { or, .. }
+            | Self::CameArguments { or, .. }
             | Self::Unify { or, .. }
             | Self::IfEqual { or, .. }
             | Self::IfError { or, .. }

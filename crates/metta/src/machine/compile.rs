@@ -11,6 +11,7 @@
 
 mod answers;
 mod body;
+mod changing;
 mod data;
 mod forms;
 mod groups;
@@ -120,6 +121,10 @@ enum Later {
         join: Option<Label>,
         errors: Errors,
     },
+    /// A form whose rules may have changed while its arguments were evaluated.
+    Called { label: Label, call: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// The same of the rest of a `case`, for one of its subjects.
+    Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
     Odd {
         label: Label,
@@ -622,6 +627,22 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
                 self.odd_answer(slot, call.as_ref(), type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Called { label, call, type_id, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.called(&call, type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Subject { label, chosen, atom, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.subject(&chosen, &atom, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }

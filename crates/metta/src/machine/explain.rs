@@ -437,6 +437,9 @@ impl<'a> Listing<'a> {
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
             Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
+            Instruction::CameArguments { at, or } => {
+                format!("came arguments from {}{}", self.slot(at + HEADER as Slot), self.or(or))
+            }
             Instruction::Return { slot: value } => format!("return {}", slot(value)),
             Instruction::Unreduced { .. } => format!("unreduced {}", self.slots(0, self.arguments)),
             Instruction::Answer => "answer".to_owned(),
@@ -521,6 +524,7 @@ impl<'a> Listing<'a> {
                 let call = self.template(template);
                 format!("odd {}, of {call}{}", slot(value), self.site(site))
             }
+            Instruction::Came { slot: value } => format!("came {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
             Instruction::TailEvaluate { slot: value, type_id } => {

@@ -44,8 +44,7 @@ impl Running<'_> {
             words.push(self.unbound_children(value, from..length.min(from + IN_A_WORD)));
         }
         let is_any = words.iter().any(|word| word.payload() != 0);
-        let held =
-            if is_any { self.m.values.heap.expression(&mut self.m.values.region, &words)? } else { first };
+        let held = if is_any { self.m.values.heap.expression(&mut self.m.values.region, &words)? } else { first };
         self.m.set_slot(HELD, held);
         Ok(())
     }

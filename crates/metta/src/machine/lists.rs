@@ -64,7 +64,9 @@ impl Running<'_> {
                     list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
                     // What a native function comes to is run if it is code.
-                    Some(element) if element != NOT_REDUCIBLE && !self.is_code(element, true)? => self.m.set_slot(dst, element),
+                    Some(element) if element != NOT_REDUCIBLE && !self.is_code(element, true)? => {
+                        self.m.set_slot(dst, element)
+                    }
                     _ => self.m.pc = or,
                 }
                 Ok(())

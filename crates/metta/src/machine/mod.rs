@@ -15,6 +15,7 @@
 //! Nothing here recurses on the native stack with a program.
 
 mod arithmetic;
+mod changing;
 mod choices;
 mod code;
 mod compile;
@@ -120,6 +121,8 @@ pub(crate) struct Machine {
     /// What rules stand at, and the same for types and special forms.
     version: u32,
     shapes: u32,
+    /// Whether rules may change while a form is evaluated: code looks for that then.
+    is_exact: bool,
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
     /// The list of facts that is entered by a link: its code is needed.
@@ -202,6 +205,7 @@ impl Machine {
             work: Vec::new(),
             version: 1,
             shapes: 1,
+            is_exact: false,
             note: 1,
             entered: None,
             links: 0,
@@ -312,6 +316,9 @@ impl<'r> Running<'r> {
 
     fn evaluate(&mut self, atom: &Atom) -> Halt {
         self.prepare();
+        if !self.m.is_exact && changing::form_may_change_rules(atom) {
+            self.m.be_exact();
+        }
         if let Err(halt) = self.begin(atom) {
             return halt;
         }

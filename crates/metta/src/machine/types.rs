@@ -19,11 +19,16 @@ const FACT: usize = 0;
 const RULE: usize = 1;
 /// A type, a subtype, a rule of a special form, or what any lookup may match.
 const SHAPE: usize = 2;
+/// What may change rules when it is evaluated.
+const CHANGER: usize = 3;
 /// A space inside a space, or an import.
-const NESTED: usize = 3;
+const NESTED: usize = 4;
 
 /// Of which class the adding or removing of an atom is.
 pub(crate) fn classify(atom: &Atom) -> usize {
+    if super::changing::may_change_rules(atom) {
+        return CHANGER;
+    }
     match atom {
         Atom::Variable(_) => SHAPE,
         Atom::Grounded(Grounded::Space(_)) => NESTED,
@@ -103,11 +108,20 @@ impl Running<'_> {
         self.m.tabling = tabling;
         let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
         self.m.counts = sums;
+        if !self.m.is_exact && self.has_changers() {
+            self.m.is_exact = true;
+        }
         if is_shape {
             let space = self.space.clone();
             self.m.watch(&space);
         }
         self.m.next_version(is_shape);
+    }
+
+    /// Whether something in the spaces in which rules are looked up, the library apart, may change rules.
+    fn has_changers(&self) -> bool {
+        let library = self.runner.library_space();
+        self.m.watched.iter().any(|space| !space.is_same(&library) && space.changes()[CHANGER] > 0)
     }
 
     /// What the only function type of a head says of results, if that has no variable.
@@ -364,6 +378,13 @@ impl Machine {
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SpaceRef) {
         self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+    }
+
+    /// From now on rules may change while a form is evaluated.
+    #[cold]
+    pub(super) fn be_exact(&mut self) {
+        self.is_exact = true;
+        self.next_version(true);
     }
 
     /// Rules have changed; or types, too.

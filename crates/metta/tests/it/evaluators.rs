@@ -334,3 +334,83 @@ fn what_an_earlier_part_binds_is_not_evaluated_in_a_long_expression_either() {
         ),
     ]);
 }
+
+/// Rules for constructors, added while several results are on their way into data.
+#[test]
+fn data_is_built_when_all_results_are_there() {
+    let calls = "(= (f) 1) (= (f) (let $_ (add-atom &self (= (C $x) called)) 2))";
+    let lists = "(= (l Z) 0) (= (l (S $n)) (C $n (l $n)))
+         (= (l (S $n)) (let $_ (add-atom &self (= (C $x $y) (called $x $y))) 2))";
+    check_both(&[
+        (&format!("{calls} (= (g) (C (f))) !(g)"), "[called, called]"),
+        (&format!("{calls} (= (g (quote $y)) (let $z (C $y) $z)) !(g (quote (f)))"), "[called, called]"),
+        (
+            &format!("{lists} !(l (S (S Z)))"),
+            "[(called (S Z) (called Z 0)), (called (S Z) (called Z 0)), (called (S Z) 2), (called (S Z) 2), 2]",
+        ),
+        (
+            "!(let $x (C (superpose (1 2))) (seen (quote $x) (add-atom &self (= (C 2) two))))",
+            "[(seen (quote (C 1)) ()), (seen (quote (C 2)) ())]",
+        ),
+        (
+            "(: C (-> Number D)) (= (f) 1) (= (f) 2)
+             !(let $x (C (f)) (seen (quote $x) (add-atom &self (= (C 2) two))))",
+            "[(seen (quote (C 1)) ()), (seen (quote (C 2)) ())]",
+        ),
+    ]);
+}
+
+#[test]
+fn data_around_calls_that_no_rule_reduced_counts_as_evaluated() {
+    let kept = |rules: &str, asked: &str, rule: &str| {
+        format!("(= (f 2) two) {rules} !(let* (($b {asked}) ($c (add-atom &self {rule}))) $b)")
+    };
+    check_both(&[
+        (&kept("", "(C (f 1))", "(= (C $x) new)"), "[(C (f 1))]"),
+        (&kept("(= (k $x) (C (f $x)))", "(r (k 1))", "(= (C $x) new)"), "[(r (C (f 1)))]"),
+        (&kept("(= (k $x) (D 2 (C (f $x) 1)))", "(r (k 1))", "(= (C $x $y) new)"), "[(r (D 2 (C (f 1) 1)))]"),
+        (&kept("(= (k $x) ((f $x) 3))", "(r (k 1))", "(= ($x 3) new)"), "[(r ((f 1) 3))]"),
+        (&kept("(= (g 2) x) (= (k $x) (f (g $x)))", "(r (k 1))", "(= (f $x) new)"), "[(r (f (g 1)))]"),
+        (
+            &kept("(: C (-> Number D)) (: f (-> Number Number)) (= (k $x) (C (f $x)))", "(r (k 1))", "(= (C $x) new)"),
+            "[(r (C (f 1)))]",
+        ),
+        // This one came to something else.
+        (&kept("(= (k $x) (C (f $x)))", "(r (k 2))", "(= (C $x) new)"), "[(r new)]"),
+    ]);
+}
+
+/// A rule for a special form that one of its arguments adds.
+#[test]
+fn a_form_is_called_as_its_rules_stand_when_its_arguments_are_evaluated() {
+    let adding = |rule: &str| format!("(let $_ (add-atom &self {rule}) True)");
+    let conditional = adding("(= (if True $a $b) mine)");
+    check_both(&[
+        (&format!("!(if {conditional} 1 2)"), "[mine, 1]"),
+        (&format!("(= (g) (if {conditional} 1 2)) !(g)"), "[mine, 1]"),
+        (&format!("(= (g) (t (if (superpose (True {conditional})) 1 2))) !(g)"), "[(t mine), (t 1), (t mine), (t 1)]"),
+        (&format!("!(case {} ((True 1)))", adding("(= (switch-minimal $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(case {} ((True 1)))", adding("(= (switch-internal $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(switch {} ((True 1)))", adding("(= (switch $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(switch {} ((True 1)))", adding("(= (id $a) mine)")), "[mine, 1]"),
+        (&format!("(= (g) (unique {})) !(g)", adding("(= (let $a $b $c) mine)")), "[mine, mine, mine, True]"),
+        (
+            "(= (g) (let $x (superpose (1 2)) (let $_ (add-atom &self (= (let $a $b $c) mine)) $x))) !(g)",
+            "[mine, 1, mine, mine, mine, 2]",
+        ),
+        (
+            "!(case (superpose (1 2)) ((1 (add-atom &self (= (switch-minimal $a $b) mine))) (2 b)))",
+            "[(), mine, mine, b]",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_evaluated_later_does_not_come_between_the_children_of_data() {
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let text = "(= (h (quote $raw)) (let $z (C (superpose (1 2)) $raw) (k (println! (quote $z)))))
+             !(h (quote (println! x)))";
+        let ran = Program::new(text).with_evaluator(evaluator).run();
+        assert_eq!(ran.lines[..4], ["x", "x", "(quote (C 1 ()))", "(quote (C 2 ()))"], "{evaluator:?}");
+    }
+}

@@ -219,7 +219,8 @@ impl Compiler<'_, '_> {
             Atom::Symbol(_) => self.named(atom, type_id, dest),
             head => {
                 let mut guards = Vec::new();
-                if !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
+                let may_come_to_itself = self.run.m.is_exact && !children.iter().all(|child| self.is_same(child));
+                if may_come_to_itself || !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
                     return self.plain(atom, type_id, dest);
                 }
                 self.guard(&guards, atom, type_id, dest);
@@ -405,6 +406,7 @@ impl Compiler<'_, '_> {
 
     /// The slots of a call's frame. What is needed behind the call gets its slot before: the callee takes what follows.
     fn block(&mut self, arguments: &[Atom]) -> Slot {
+        self.make_written(arguments);
         arguments.iter().for_each(|argument| self.make_shared(argument));
         self.slots(HEADER + arguments.len())
     }
@@ -431,6 +433,9 @@ impl Compiler<'_, '_> {
     fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
+                if let (true, CallOrigin::Maybe(written)) = (self.run.m.is_exact, origin) {
+                    return self.tail_call_if_written(function, block, written);
+                }
                 self.emit(Instruction::TailCall { function, at: block });
                 self.note_call(origin, true);
             }

@@ -133,6 +133,7 @@ impl Compiler<'_, '_> {
         let live = self.state.live.clone();
         let slot = self.operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
+        self.or_changed(stuck);
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
         self.emit_to(Instruction::Jump { to: 0 }, stuck);
         if let Some(at) = fused {
@@ -203,6 +204,8 @@ impl Compiler<'_, '_> {
         }
         let slot = self.slot();
         self.argument(value, 0, slot);
+        let known = self.stand_in(slot);
+        self.or_called(Atom::expression([Atom::symbol("let"), pattern.clone(), known, body.clone()]), 0, dest);
         let miss = self.label();
         if is_new {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
@@ -261,6 +264,8 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             compiler.joins.push((join, false));
+            let known = compiler.stand_in(found);
+            compiler.or_called(Atom::expression([Atom::symbol("switch"), known, branches.clone()]), 0, dest);
             compiler.branches(found, "switch", branches, type_id, dest);
             compiler.joins.pop();
             compiler.place(join);
@@ -283,6 +288,8 @@ impl Compiler<'_, '_> {
         }
         let found = self.slot();
         self.collected(subject, found, true);
+        let known = self.stand_in(found);
+        self.or_subject(&known, branches, atom, dest);
         self.branches(found, "case", branches, type_id, dest);
     }
 
@@ -411,8 +418,9 @@ impl Compiler<'_, '_> {
 
     /// Begins a native function in place, if its alternatives are to be collected together.
     pub(super) fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
-        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
-        if dest == Dest::Tail || branching.count() < 2 {
+        let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
+        let calls = arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)));
+        if dest == Dest::Tail || branching < 2 || !calls {
             return write(self, dest);
         }
         self.within_barrier(dest, write);

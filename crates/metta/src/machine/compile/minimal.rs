@@ -227,7 +227,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
+    pub(super) fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
         self.mark_live(slot);
         let (site, back) = self.raw_site(dst, None);
         self.emit(Instruction::RunMinimal { slot, site, only_function });
@@ -318,7 +318,9 @@ impl Compiler<'_, '_> {
         match head {
             Atom::Symbol(_) if is_instruction(call) => self.minimal(call, out),
             Atom::Symbol(name)
-                if name.as_str() == "collapse" && self.run.is_special_form("collapse", arguments.len()) =>
+                if name.as_str() == "collapse"
+                    && !(self.run.m.is_exact && self.state.is_stale)
+                    && self.run.is_special_form("collapse", arguments.len()) =>
             {
                 let dst = self.slot_for(out);
                 self.make_shared(call);
