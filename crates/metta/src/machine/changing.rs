@@ -35,20 +35,31 @@ const CHANGERS: [&str; 13] = [
     "commit!",
 ];
 
+/// Atoms nested deeper are looked through with a stack of their own.
+const NESTED_MAX: usize = 64;
+
 /// Whether evaluating an atom may change rules, as far as it is written out.
 pub(crate) fn may_change_rules(atom: &Atom) -> bool {
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Expression(expression) => match expression.children() {
-                [head, space, added] if is_changer(head) && is_fact(added) => work.push(space),
-                children => work.extend(children),
-            },
-            leaf if is_changer(leaf) => return true,
-            _ => {}
-        }
+    let mut deep = Vec::new();
+    let mut found = may_change_within(atom, 0, &mut deep);
+    while let Some(atom) = deep.pop().filter(|_| !found) {
+        found = may_change_within(atom, 0, &mut deep);
     }
-    false
+    found
+}
+
+fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>) -> bool {
+    match atom {
+        Atom::Expression(_) if depth == NESTED_MAX => {
+            deep.push(atom);
+            false
+        }
+        Atom::Expression(expression) => match expression.children() {
+            [head, space, added] if is_changer(head) && is_fact(added) => may_change_within(space, depth + 1, deep),
+            children => children.iter().any(|child| may_change_within(child, depth + 1, deep)),
+        },
+        leaf => is_changer(leaf),
+    }
 }
 
 /// The same for a form, which may do nothing but to add an atom.

@@ -122,7 +122,7 @@ enum Later {
         errors: Errors,
     },
     /// A form whose rules may have changed while its arguments were evaluated.
-    Called { label: Label, call: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Called { label: Label, call: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The same of the rest of a `case`, for one of its subjects.
     Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
@@ -183,8 +183,8 @@ pub(super) struct Compiler<'c, 'r> {
     held: Vec<(Variable, Slot)>,
     /// The variables of the head that may hold what is not evaluated.
     raw: Option<Vec<Variable>>,
-    /// The arguments in the head, until that was asked.
-    head: Vec<Atom>,
+    /// How many arguments the head has; the whole begins with them.
+    heads: usize,
 }
 
 /// Something that is not compiled.
@@ -367,7 +367,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             owns: Vec::new(),
             held: Vec::new(),
             raw: None,
-            head: Vec::new(),
+            heads: 0,
         }
     }
 
@@ -385,7 +385,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let pc = self.here();
         let first_slot = self.next;
         if !self.is_form {
-            (self.raw, self.head) = (None, arguments.to_vec());
+            (self.raw, self.heads) = (None, arguments.len());
         }
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {
@@ -509,7 +509,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let at = at.unwrap_or(self.next as Slot);
         self.most = self.most.max(usize::from(at) + HEADER);
         // What lies behind belongs to the callee.
-        let live = self.state.live.iter().copied().filter(|&slot| slot < at).collect();
+        let live = match self.state.live.iter().all(|&slot| slot < at) {
+            true => self.state.live.as_slice().into(),
+            false => self.state.live.iter().copied().filter(|&slot| slot < at).collect(),
+        };
         let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
         self.run.m.code.sites.push(site);
         let index = (self.run.m.code.sites.len() - 1) as u32;
@@ -631,10 +634,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Called { label, call, type_id, dest, state, join, errors } => {
+            Later::Called { label, call, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.called(&call, type_id, dest);
+                self.called(&call, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -740,18 +743,15 @@ fn is_deep(atom: &Atom) -> bool {
     false
 }
 
-/// How often a variable occurs in an atom.
+/// How often a variable occurs in an atom, which is no deeper than what is compiled.
 fn occurrences(atom: &Atom, variable: &Variable) -> usize {
-    let mut work = vec![atom];
-    let mut count = 0;
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Variable(found) => count += usize::from(found == variable),
-            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
-            _ => {}
+    match atom {
+        Atom::Variable(found) => usize::from(found == variable),
+        Atom::Expression(expression) if !atom.is_ground() => {
+            expression.children().iter().map(|child| occurrences(child, variable)).sum()
         }
+        _ => 0,
     }
-    count
 }
 
 /// Puts the address for a comparison that holds into an instruction.

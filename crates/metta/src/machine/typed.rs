@@ -109,7 +109,7 @@ impl Running<'_> {
         }
         let signature = match self.head_kind(head, self.m.values.heap.length(value) - 1) {
             HeadKind::Typed(signature) => signature,
-            HeadKind::Raw { result } => Signature { formals: Vec::new(), result: Some(result) },
+            HeadKind::Raw { result } => Signature::raw(0, result),
             _ => return false,
         };
         if !signature.result.is_some_and(|result| self.results_agree(result, type_id, is_deep)) {

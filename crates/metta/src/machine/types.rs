@@ -12,6 +12,8 @@ use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
 use space::{Atom, Bindings, Grounded, SpaceRef};
+use std::borrow::Cow;
+use std::rc::Rc;
 
 /// A fact that no evaluation looks up.
 const FACT: usize = 0;
@@ -76,13 +78,26 @@ pub(super) enum HeadKind {
 /// A function type without variables, or with one only as its result.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
-    pub(super) formals: Vec<Formal>,
+    pub(super) formals: Rc<[Formal]>,
     /// `None` when it is what is expected.
     pub(super) result: Option<TypeId>,
 }
 
+impl Signature {
+    /// That of a function which takes all its arguments as they stand.
+    pub(super) fn raw(count: usize, result: TypeId) -> Self {
+        Self { formals: std::iter::repeat_n(Formal::Raw, count).collect(), result: Some(result) }
+    }
+}
+
+/// What nothing says of the arguments of a function without types.
+pub(super) fn untyped(count: usize) -> Cow<'static, [Formal]> {
+    const FEW: &[Formal] = &[Formal::Typed(0); 16];
+    FEW.get(..count).map_or_else(|| vec![Formal::Typed(0); count].into(), Cow::Borrowed)
+}
+
 /// What a function type says of an argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Formal {
     /// It is taken as it stands.
     Raw,
@@ -182,7 +197,7 @@ impl Running<'_> {
             return HeadKind::Other;
         }
         let Some(result) = self.result_of(result, formals) else { return HeadKind::Other };
-        let formals: Option<Vec<Formal>> = formals.iter().map(|formal| self.formal_of(formal)).collect();
+        let formals: Option<Rc<[Formal]>> = formals.iter().map(|formal| self.formal_of(formal)).collect();
         match (formals, result) {
             (None, _) => HeadKind::Other,
             (Some(formals), Some(result)) if formals.iter().all(|formal| *formal == Formal::Raw) => {

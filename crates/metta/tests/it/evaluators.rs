@@ -345,8 +345,10 @@ fn data_is_built_when_all_results_are_there() {
         (&format!("{calls} (= (g) (C (f))) !(g)"), "[called, called]"),
         (&format!("{calls} (= (g (quote $y)) (let $z (C $y) $z)) !(g (quote (f)))"), "[called, called]"),
         (
-            &format!("{lists} !(l (S (S Z)))"),
-            "[(called (S Z) (called Z 0)), (called (S Z) (called Z 0)), (called (S Z) 2), (called (S Z) 2), 2]",
+            &format!("{lists} !(l (S (S (S Z))))"),
+            "[(called (S (S Z)) (called (S Z) (called Z 0))), (called (S (S Z)) (called (S Z) (called Z 0))), \
+             (called (S (S Z)) (called (S Z) 2)), (called (S (S Z)) (called (S Z) 2)), \
+             (called (S (S Z)) 2), (called (S (S Z)) 2), 2]",
         ),
         (
             "!(let $x (C (superpose (1 2))) (seen (quote $x) (add-atom &self (= (C 2) two))))",

@@ -6,7 +6,7 @@
 
 use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Slot, TypeId};
-use space::{Atom, Variable};
+use space::Atom;
 
 /// What becomes of an odd answer.
 #[derive(Clone)]
@@ -24,8 +24,7 @@ pub(super) enum Odd {
 impl Compiler<'_, '_> {
     /// Evaluates what a form answers with.
     pub(super) fn answer(&mut self, body: &Atom, type_id: TypeId, dest: Dest, odd: impl FnOnce(&mut Self) -> Odd) {
-        let slot = if let Atom::Variable(variable) = body { self.open_slot(variable) } else { None };
-        match slot {
+        match self.open_slot(body) {
             Some(slot) => {
                 let odd = odd(self);
                 self.or_odd(slot, &odd, type_id, dest, |compiler| compiler.reduct(body, type_id, dest));
@@ -34,8 +33,9 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The slot of a variable that may stand for anything.
-    fn open_slot(&self, variable: &Variable) -> Option<Slot> {
+    /// The slot of an atom that is a variable which may stand for anything.
+    pub(super) fn open_slot(&self, atom: &Atom) -> Option<Slot> {
+        let Atom::Variable(variable) = atom else { return None };
         let slot = self.state.variables.get(variable).copied()?;
         (!self.state.facts.contains_key(&slot)).then_some(slot)
     }

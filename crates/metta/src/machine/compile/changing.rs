@@ -5,7 +5,7 @@
 
 use super::answers::Odd;
 use super::{Compiler, Dest, Label, Later};
-use crate::machine::code::{Instruction, TypeId};
+use crate::machine::code::{Instruction, Slot};
 use space::Atom;
 
 impl Compiler<'_, '_> {
@@ -20,35 +20,37 @@ impl Compiler<'_, '_> {
         is_exact
     }
 
-    /// A form whose arguments are evaluated: if its rules have changed meanwhile, it is called.
-    pub(super) fn or_called(&mut self, call: Atom, type_id: TypeId, dest: Dest) {
+    /// A form whose argument is evaluated, in a slot: if its rules have changed meanwhile, it is called on that.
+    pub(super) fn or_called(&mut self, slot: Slot, dest: Dest, call: impl FnOnce(Atom) -> Vec<Atom>) {
         let label = self.label();
         if self.or_changed(label) {
             let join = self.join(dest);
+            let call = Atom::expression(call(self.stand_in(slot)));
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::Called { label, call, type_id, dest, state, join, errors });
+            self.later.push(Later::Called { label, call, dest, state, join, errors });
         }
     }
 
     /// Calls a form on arguments that are evaluated.
-    pub(super) fn called(&mut self, call: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn called(&mut self, call: &Atom, dest: Dest) {
         let template = self.template(call);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
         self.mark_live(slot);
         let dst = self.target(dest);
         let site = self.site(dst, None);
-        self.emit(Instruction::Interpret { slot, type_id, site });
+        self.emit(Instruction::Interpret { slot, type_id: 0, site });
         self.state.is_stale = true;
         self.finish(dst, dest);
     }
 
     /// A subject of a `case`: if what the form calls has changed, that chooses the branch.
-    pub(super) fn or_subject(&mut self, subject: &Atom, branches: &Atom, atom: &Atom, dest: Dest) {
+    pub(super) fn or_subject(&mut self, subject: Slot, branches: &Atom, atom: &Atom, dest: Dest) {
         let label = self.label();
         if self.or_changed(label) {
             let join = self.join(dest);
-            let call = [Atom::symbol("switch-minimal"), subject.clone(), branches.clone()];
+            let subject = self.stand_in(subject);
+            let call = [Atom::symbol("switch-minimal"), subject, branches.clone()];
             let chosen = Atom::expression([Atom::symbol("eval"), Atom::expression(call)]);
             let (state, errors) = (self.state.clone(), self.errors);
             self.later.push(Later::Subject { label, chosen, atom: atom.clone(), dest, state, join, errors });

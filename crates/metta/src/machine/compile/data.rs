@@ -269,22 +269,19 @@ impl Compiler<'_, '_> {
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
-                let formals = match self.run.head_kind(head, arity) {
-                    HeadKind::Untyped => vec![Formal::Typed(0); arity],
-                    HeadKind::Raw { .. } => vec![Formal::Raw; arity],
-                    HeadKind::Typed(signature) => signature.formals,
+                let kind = self.run.head_kind(head, arity);
+                let is_open = |place: usize| match &kind {
+                    HeadKind::Untyped | HeadKind::Other => true,
+                    HeadKind::Raw { .. } => false,
+                    HeadKind::Typed(signature) => matches!(signature.formals[place], Formal::Typed(_)),
                     HeadKind::Parametric(function) => {
-                        let formals = crate::types::function_parts(&function).0;
-                        let is_raw =
-                            |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
-                        let formal = |formal| if is_raw(formal) { Formal::Raw } else { Formal::Typed(0) };
-                        formals.iter().map(formal).collect()
+                        let formal = &crate::types::function_parts(function).0[place];
+                        !formal.is_symbol(names::ATOM) && !formal.is_symbol(names::EXPRESSION)
                     }
-                    HeadKind::Other => return false,
                 };
-                let mut pairs = formals.iter().zip(&children[1..]);
-                !self.run.has_rules(head, arity as Slot)
-                    && pairs.all(|(formal, child)| !matches!(formal, Formal::Typed(_)) || self.is_same(child))
+                !matches!(kind, HeadKind::Other)
+                    && !self.run.has_rules(head, arity as Slot)
+                    && children[1..].iter().enumerate().all(|(place, child)| !is_open(place) || self.is_same(child))
             }
             _ => true,
         }

@@ -1,10 +1,11 @@
 //! Special forms, arithmetic, and native functions in place.
 
 use super::answers::Odd;
+use super::body::Whole;
 use super::head::Or;
-use super::{Compiler, Dest, Errors, Fact, Later};
+use super::{Compiler, Dest, Errors, Fact, Label, Later};
 use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Slot, TypeId};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{HeadKind, Signature};
 use crate::machine::values::is_small;
 use crate::names;
 use crate::operation::Operation;
@@ -144,25 +145,34 @@ impl Compiler<'_, '_> {
         }
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        let stuck =
-            Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors };
-        self.later.push(stuck);
+        let (label, form, atom) = (stuck, atom, atom.clone());
+        self.later.push(Later::Stuck { label, condition: slot, atom, type_id, dest, state, join, errors });
+        let stuck = fused.is_none().then_some(stuck);
         if fused.is_some() {
             // The slots of the comparison are not assigned when numbers are compared on the way.
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.conditional_answer(then, true, atom, type_id, dest);
+        let whole = Whole { atom: form, type_id };
+        self.conditional_answer(then, true, stuck, whole, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
         self.place(otherwise_label);
         self.state = before;
-        self.conditional_answer(otherwise, false, atom, type_id, dest);
+        self.conditional_answer(otherwise, false, stuck, whole, dest);
     }
 
-    /// A branch of a conditional; which one, its condition says.
-    fn conditional_answer(&mut self, branch: &Atom, truth: bool, atom: &Atom, type_id: TypeId, dest: Dest) {
+    /// A branch of a conditional; which one, its condition says. Where that is in a slot, the label is of code that calls the
+    /// form on it.
+    fn conditional_answer(&mut self, branch: &Atom, truth: bool, stuck: Option<Label>, whole: Whole<'_>, dest: Dest) {
+        let Whole { atom, type_id } = whole;
+        if let Some(stuck) = stuck {
+            if let Some(slot) = self.open_slot(branch) {
+                self.emit_to(Instruction::Guard { slot, guard: Guard::Answer, or: 0 }, stuck);
+            }
+            return self.reduct(branch, type_id, dest);
+        }
         self.answer(branch, type_id, dest, |_| {
             let mut call = atom.children().expect("a conditional is an expression").to_vec();
             call[1] = Atom::from(truth);
@@ -204,8 +214,7 @@ impl Compiler<'_, '_> {
         }
         let slot = self.slot();
         self.argument(value, 0, slot);
-        let known = self.stand_in(slot);
-        self.or_called(Atom::expression([Atom::symbol("let"), pattern.clone(), known, body.clone()]), 0, dest);
+        self.or_called(slot, dest, |value| vec![Atom::symbol("let"), pattern.clone(), value, body.clone()]);
         let miss = self.label();
         if is_new {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
@@ -228,7 +237,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
-    fn or_space(&mut self, miss: super::Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
+    fn or_space(&mut self, miss: Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Space { miss, marks, rest, type_id, dest, state, join, errors });
@@ -264,8 +273,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             compiler.joins.push((join, false));
-            let known = compiler.stand_in(found);
-            compiler.or_called(Atom::expression([Atom::symbol("switch"), known, branches.clone()]), 0, dest);
+            compiler.or_called(found, dest, |subject| vec![Atom::symbol("switch"), subject, branches.clone()]);
             compiler.branches(found, "switch", branches, type_id, dest);
             compiler.joins.pop();
             compiler.place(join);
@@ -288,8 +296,7 @@ impl Compiler<'_, '_> {
         }
         let found = self.slot();
         self.collected(subject, found, true);
-        let known = self.stand_in(found);
-        self.or_subject(&known, branches, atom, dest);
+        self.or_subject(found, branches, atom, dest);
         self.branches(found, "case", branches, type_id, dest);
     }
 
@@ -378,7 +385,7 @@ impl Compiler<'_, '_> {
         }
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
         let kind = match self.run.head_kind(head, arguments.len()) {
-            HeadKind::Raw { result } => Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) },
+            HeadKind::Raw { result } => Signature::raw(arguments.len(), result),
             HeadKind::Typed(signature) => signature,
             HeadKind::Parametric(function) => match self.instantiated(&function, arguments) {
                 Some((signature, guards)) => {

@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use crate::machine::code::{Instruction, Maybe, Origin, Slot};
-use crate::machine::types::{Formal, HeadKind};
+use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use region::Ref;
 use space::{Atom, Variable, variables};
 
@@ -70,7 +70,7 @@ impl Compiler<'_, '_> {
         if !self.run.m.is_exact {
             return None;
         }
-        let formals = vec![Formal::Typed(0); arguments.len()];
+        let formals = untyped(arguments.len());
         match self.origin_of_head(head, &formals, arguments, Slot::MAX) {
             CallOrigin::Maybe(written) => Some(written),
             CallOrigin::Same | CallOrigin::Other => None,
@@ -92,8 +92,9 @@ impl Compiler<'_, '_> {
     /// Whether a variable of the head may hold what is not evaluated.
     fn is_raw(&mut self, variable: &Variable) -> bool {
         if self.raw.is_none() {
-            let arguments = std::mem::take(&mut self.head);
-            self.raw = Some(self.raw_variables(&arguments));
+            let whole = self.whole.clone();
+            let arguments = whole.children().map_or(&[][..], |children| &children[..self.heads]);
+            self.raw = Some(self.raw_variables(arguments));
         }
         self.raw.as_ref().is_some_and(|raw| raw.contains(variable))
     }
@@ -102,8 +103,8 @@ impl Compiler<'_, '_> {
         let head = self.run.m.code.functions[self.function as usize].head;
         let formals = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Typed(signature) => signature.formals,
-            HeadKind::Raw { .. } => vec![Formal::Raw; arguments.len()],
-            _ => Vec::new(),
+            HeadKind::Raw { result } => Signature::raw(arguments.len(), result).formals,
+            _ => return Vec::new(),
         };
         let raw = formals.iter().zip(arguments).filter(|(formal, _)| !matches!(formal, Formal::Typed(_)));
         raw.flat_map(|(_, argument)| variables(argument)).collect()
