@@ -471,6 +471,8 @@ pub(super) struct Group {
     pub(super) switch: Option<Switch>,
     /// Whether they are a list of facts.
     pub(super) are_facts: bool,
+    /// Whether matching them may compare two values of the call.
+    pub(super) compares_values: bool,
     /// The slots of a frame.
     pub(super) slots: usize,
 }

@@ -25,7 +25,7 @@ mod parametric;
 mod spaces;
 
 use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId};
-use super::{Halt, Running};
+use super::{Halt, Running, changed_states};
 use crate::names;
 use groups::exclusive;
 use region::Ref;
@@ -314,6 +314,7 @@ impl Running<'_> {
         let exclusive = exclusive(index, &compiled, rules, &entries);
         let mut group = self.group(function, compiled, usize::from(count));
         (group.are_facts, group.slots, group.sources) = (are_facts, slots, rules.into());
+        group.compares_values = changed_states::compare_values(rules.iter().map(|(head, _)| head.as_slice()));
         self.m.code.groups.push(group);
         let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
         self.m.code.exclusives.push(exclusive);

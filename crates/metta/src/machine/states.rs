@@ -37,7 +37,11 @@ impl Running<'_> {
     pub(super) fn change_state(&mut self, state: Ref, value: Ref, site: u32) -> Result<(), Halt> {
         let content = self.simple_atom(value);
         match (self.m.values.state_of(state), content) {
-            (Some(found), Some(content)) if !found.is_frozen() => found.set(content),
+            (Some(found), Some(content)) if !found.is_frozen() => {
+                let found = found.clone();
+                self.m.note_state(&found);
+                found.set(content);
+            }
             _ => return self.native_on("change-state!", &[state, value], site),
         }
         self.resume(site, state)

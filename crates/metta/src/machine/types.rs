@@ -110,6 +110,7 @@ pub(super) enum Formal {
 impl Running<'_> {
     /// Looks whether rules or types have changed.
     pub(super) fn refresh(&mut self) {
+        self.take_changed_states();
         let mut sums = [0; space::CLASSES];
         for space in &self.m.watched {
             for (sum, count) in sums.iter_mut().zip(space.changes()) {

@@ -416,3 +416,47 @@ fn what_is_evaluated_later_does_not_come_between_the_children_of_data() {
         assert_eq!(ran.lines[..4], ["x", "x", "(quote (C 1 ()))", "(quote (C 2 ()))"], "{evaluator:?}");
     }
 }
+
+/// States that are changed before a choice among rules is taken up again.
+#[test]
+fn rules_are_compared_with_what_states_held_when_the_call_was_made() {
+    let states = "!(bind! &s (new-state 1)) !(bind! &t (new-state 1))";
+    let facts = "(= (f $x $x) a) (= (f $x $y) b) (= (f $x $x) c)";
+    check_both(&[
+        (&format!("{states} {facts} !(let $r (f &s &t) (let $_ (change-state! &t 2) $r))"), "[a, b, c]"),
+        (
+            &format!(
+                "{states} (= (f $x $y) b) (= (f $x $x) c)
+                 !(let $z (change-state! &t 2) (let $r (f &s &t) (let $_ (change-state! &t 1) $r)))"
+            ),
+            "[b]",
+        ),
+        (
+            &format!("{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"),
+            "[b, c, d]",
+        ),
+        (
+            &format!(
+                "{states} (= (f $x) (let $_ (change-state! &t 2) a)) (= (f &s) (seen (get-state &t)))
+                 (= (f (P $x)) no) (= (f $x) d) !(f &t)"
+            ),
+            "[a, (seen 2), d]",
+        ),
+        (
+            &format!(
+                "{states} (= (f $x $y $n) (let $_ (change-state! &t $n) a)) (= (f $x $x $n) (P $x))
+                 (= (g $n) (f &s &t $n)) !(let $x (superpose (1 2 3 1)) (g $x))"
+            ),
+            "[a, (P (State 1)), a, (P (State 1)), a, a]",
+        ),
+    ]);
+}
+
+/// What is noted of states is forgotten in time.
+#[test]
+fn many_changes_of_states_are_noted_as_often_as_choices_ask_for_them() {
+    let text = "!(bind! &s (new-state 1)) !(bind! &t (new-state 1))
+         (= (count $n) (if (== $n 0) done (let $_ (change-state! &t $n) (count (- $n 1)))))
+         (= (f $x $y) (count 2000)) (= (f $x $x) same) (= (f $x $y) (get-state &t)) !(f &s &t)";
+    check_both(&[(text, "[done, same, 1]")]);
+}
