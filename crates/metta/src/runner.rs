@@ -159,6 +159,8 @@ pub struct Runner {
     base_tokens: Arc<Tokenizer>,
     pub(crate) names: FxHashMap<String, ModuleId>,
     pub(crate) machine: Option<Box<Machine>>,
+    /// What states held before native functions changed them while the machine was at work.
+    pub(crate) changed_states: machine::ChangedStates,
     /// Heap bytes from which on the machine looks at every call whether garbage is to be collected, for tests of that.
     pub(crate) collect_from: Option<usize>,
     pub(crate) freezes_results: bool,
@@ -228,6 +230,7 @@ impl Runner {
             base_tokens: Arc::new(tokens),
             names: FxHashMap::default(),
             machine: None,
+            changed_states: machine::ChangedStates::default(),
             collect_from: None,
             freezes_results: false,
             frozen: None,

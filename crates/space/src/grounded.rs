@@ -199,7 +199,7 @@ impl StateRef {
     }
 
     /// Replaces its content, unnoted; gives what it was.
-    pub(crate) fn replace(&self, value: Atom) -> Atom {
+    pub fn replace(&self, value: Atom) -> Atom {
         self.0.log.count();
         let mut content = self.0.value.write().expect("no panic while a state is locked");
         std::mem::replace(&mut *content, value)

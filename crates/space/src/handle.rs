@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// How many classes of changes a space counts.
-pub const CLASSES: usize = 4;
+pub const CLASSES: usize = 5;
 
 /// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
 pub type Classify = fn(&Atom) -> usize;

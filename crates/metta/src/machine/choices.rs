@@ -32,8 +32,8 @@ pub(super) struct Choice {
 }
 
 pub(super) enum ChoiceKind {
-    /// Further rules of a call.
-    Rules { group: u32, list: u32, next: u32, from: Pc },
+    /// Further rules of a call, and how much was noted of changed states when it was made.
+    Rules { group: u32, list: u32, next: u32, from: Pc, noted: u32 },
     /// Further results for a site of the frame.
     Results { results: std::vec::IntoIter<Gathered>, to: To },
     /// The children of a list from here on, each a result for a site of the frame.
@@ -232,9 +232,13 @@ impl Running<'_> {
             self.m.restore()?;
             let last = self.m.choices.last_mut().expect("there is a choice");
             match &mut last.kind {
-                ChoiceKind::Rules { group, list, next, from } => {
-                    let (group, list, next, from) = (*group, *list, *next, *from);
+                ChoiceKind::Rules { group, list, next, from, noted } => {
+                    let (group, list, next, from, noted) = (*group, *list, *next, *from, *noted);
                     self.m.pop_choice();
+                    if self.m.is_matched_as_it_was(group, noted) {
+                        self.m.try_place(group, list, next, (from, true));
+                        return self.try_rules_as_it_was(noted);
+                    }
                     return self.try_rule(group, list, next, (from, true));
                 }
                 ChoiceKind::Results { results, to } => {
@@ -503,12 +507,8 @@ impl Running<'_> {
 
     /// Tries the rule at a place of a list, which may match.
     #[inline]
-    fn try_rule(&mut self, group: u32, list: u32, place: u32, (from, matched): (Pc, bool)) -> Result<(), Halt> {
-        let trail = self.m.trail.len();
-        let heap = self.m.values.heap.mark(&self.m.values.region);
-        let foreign = self.m.values.foreign.len();
-        self.m.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, place, matched };
-        self.m.go_to_rule(place);
+    fn try_rule(&mut self, group: u32, list: u32, place: u32, made: (Pc, bool)) -> Result<(), Halt> {
+        self.m.try_place(group, list, place, made);
         Ok(())
     }
 
@@ -559,7 +559,8 @@ impl Running<'_> {
                 self.m.leave_choices();
             }
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            let kind = ChoiceKind::Rules { group, list, next, from };
+            let noted = self.m.changed_states.len() as u32;
+            let kind = ChoiceKind::Rules { group, list, next, from, noted };
             self.m.push_made(Choice { base: self.m.base, end: top, top, trail, heap, foreign, kind });
         }
         Ok(())
@@ -587,6 +588,16 @@ fn is_lasting(value: Ref) -> bool {
 }
 
 impl Machine {
+    /// Tries the rule at a place of a list; behind which place the call was made, and whether a rule has matched before.
+    #[inline]
+    pub(super) fn try_place(&mut self, group: u32, list: u32, place: u32, (from, matched): (Pc, bool)) {
+        let trail = self.trail.len();
+        let heap = self.values.heap.mark(&self.values.region);
+        let foreign = self.values.foreign.len();
+        self.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, place, matched };
+        self.go_to_rule(place);
+    }
+
     /// Goes to the code of the rule at a place of the list that is being tried, and looks for the next that may match.
     #[inline(always)]
     fn go_to_rule(&mut self, place: u32) -> Listed {

@@ -86,6 +86,10 @@ pub(super) enum Guard {
     Space,
     /// A state of this type.
     State(TypeId),
+    /// Anything but `NotReducible`.
+    Reducible,
+    /// Anything but that and the code of a function.
+    Answer,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
 }
@@ -146,6 +150,8 @@ pub(super) enum Instruction {
     /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
     /// `NotReducible` the call stands for itself.
     Body { slot: Slot, type_id: TypeId, function: u32 },
+    /// What a form answered with is `NotReducible`, for which a call stands for itself, or code, which the call enters.
+    Odd { slot: Slot, template: u32, type_id: TypeId, site: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
@@ -188,6 +194,10 @@ pub(super) enum Instruction {
     GuardSame { left: Slot, right: Slot, or: Pc },
     /// Goes elsewhere if types or special forms have changed since this code was made.
     Fresh { shapes: u32, or: Pc },
+    /// Data is marked as evaluated if it is what is written.
+    Came { slot: Slot },
+    /// Goes elsewhere unless the arguments of the call at a slot are what is written.
+    CameArguments { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the site's frame.
     Native { operation: Ref, first: Slot, count: Slot, site: u32 },
     /// Hands a call whose arguments are evaluated to the reference interpreter.
@@ -266,6 +276,7 @@ impl Instruction {
             | Self::Guard { or, .. }
             | Self::GuardSame { or, .. }
             | Self::Fresh { or, .. }
+            | Self::CameArguments { or, .. }
             | Self::Unify { or, .. }
             | Self::IfEqual { or, .. }
             | Self::IfError { or, .. }
@@ -460,6 +471,8 @@ pub(super) struct Group {
     pub(super) switch: Option<Switch>,
     /// Whether they are a list of facts.
     pub(super) are_facts: bool,
+    /// Whether matching them may compare two values of the call.
+    pub(super) compares_values: bool,
     /// The slots of a frame.
     pub(super) slots: usize,
 }

@@ -9,7 +9,9 @@
 //! 5. Code after a call that may have changed types begins with a look at their number, for the same reason.
 //! 6. What goes beyond this is evaluated as it stands.
 
+mod answers;
 mod body;
+mod changing;
 mod data;
 mod forms;
 mod groups;
@@ -23,7 +25,7 @@ mod parametric;
 mod spaces;
 
 use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId};
-use super::{Halt, Running};
+use super::{Halt, Running, changed_states};
 use crate::names;
 use groups::exclusive;
 use region::Ref;
@@ -119,6 +121,21 @@ enum Later {
         join: Option<Label>,
         errors: Errors,
     },
+    /// A form whose rules may have changed while its arguments were evaluated.
+    Called { label: Label, call: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// The same of the rest of a `case`, for one of its subjects.
+    Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// The answer of a form that is `NotReducible` or code; without a call there is no result.
+    Odd {
+        label: Label,
+        slot: Slot,
+        call: Option<Atom>,
+        type_id: TypeId,
+        dest: Dest,
+        state: State,
+        join: Option<Label>,
+        errors: Errors,
+    },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
     /// Data whose children had to be evaluated.
@@ -166,8 +183,8 @@ pub(super) struct Compiler<'c, 'r> {
     held: Vec<(Variable, Slot)>,
     /// The variables of the head that may hold what is not evaluated.
     raw: Option<Vec<Variable>>,
-    /// The arguments in the head, until that was asked.
-    head: Vec<Atom>,
+    /// How many arguments the head has; the whole begins with them.
+    heads: usize,
 }
 
 /// Something that is not compiled.
@@ -297,6 +314,7 @@ impl Running<'_> {
         let exclusive = exclusive(index, &compiled, rules, &entries);
         let mut group = self.group(function, compiled, usize::from(count));
         (group.are_facts, group.slots, group.sources) = (are_facts, slots, rules.into());
+        group.compares_values = changed_states::compare_values(rules.iter().map(|(head, _)| head.as_slice()));
         self.m.code.groups.push(group);
         let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
         self.m.code.exclusives.push(exclusive);
@@ -350,7 +368,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             owns: Vec::new(),
             held: Vec::new(),
             raw: None,
-            head: Vec::new(),
+            heads: 0,
         }
     }
 
@@ -368,7 +386,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let pc = self.here();
         let first_slot = self.next;
         if !self.is_form {
-            (self.raw, self.head) = (None, arguments.to_vec());
+            (self.raw, self.heads) = (None, arguments.len());
         }
         let is_irrefutable = self.head(arguments);
         if is_one_of_many || !is_irrefutable {
@@ -492,7 +510,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let at = at.unwrap_or(self.next as Slot);
         self.most = self.most.max(usize::from(at) + HEADER);
         // What lies behind belongs to the callee.
-        let live = self.state.live.iter().copied().filter(|&slot| slot < at).collect();
+        let live = match self.state.live.iter().all(|&slot| slot < at) {
+            true => self.state.live.as_slice().into(),
+            false => self.state.live.iter().copied().filter(|&slot| slot < at).collect(),
+        };
         let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
         self.run.m.code.sites.push(site);
         let index = (self.run.m.code.sites.len() - 1) as u32;
@@ -606,6 +627,30 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
+            Later::Odd { label, slot, call, type_id, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.odd_answer(slot, call.as_ref(), type_id, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Called { label, call, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.called(&call, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
+            Later::Subject { label, chosen, atom, dest, state, join, errors } => {
+                (self.state, self.errors) = (state, errors);
+                self.place(label);
+                self.subject(&chosen, &atom, dest);
+                if let Some(join) = join {
+                    self.emit_to(Instruction::Jump { to: 0 }, join);
+                }
+            }
             Later::Unsettled(unsettled) => self.write_unsettled(*unsettled),
             Later::Barrier { label, begun, value, site } => {
                 self.place(label);
@@ -699,18 +744,15 @@ fn is_deep(atom: &Atom) -> bool {
     false
 }
 
-/// How often a variable occurs in an atom.
+/// How often a variable occurs in an atom, which is no deeper than what is compiled.
 fn occurrences(atom: &Atom, variable: &Variable) -> usize {
-    let mut work = vec![atom];
-    let mut count = 0;
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Variable(found) => count += usize::from(found == variable),
-            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
-            _ => {}
+    match atom {
+        Atom::Variable(found) => usize::from(found == variable),
+        Atom::Expression(expression) if !atom.is_ground() => {
+            expression.children().iter().map(|child| occurrences(child, variable)).sum()
         }
+        _ => 0,
     }
-    count
 }
 
 /// Puts the address for a comparison that holds into an instruction.

@@ -32,7 +32,7 @@ pub(super) const LONG: usize = 16;
 
 /// The slots of such a frame that hold something while the child that goes to a slot is evaluated.
 pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
-    EXPRESSION..child
+    HELD..child
 }
 
 /// How many slots such a frame has, given the word of its first.
@@ -179,7 +179,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
         self.m.set_slot(EXPRESSION, value);
-        self.hold_children(value, length);
+        self.hold_children(value, length)?;
         self.walk_tuple(0, length)
     }
 

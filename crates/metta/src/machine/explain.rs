@@ -411,6 +411,8 @@ impl<'a> Listing<'a> {
             Guard::Unbound => "is an unbound variable".to_owned(),
             Guard::Space => "is a space".to_owned(),
             Guard::State(type_id) => format!("is a state of {}", self.m.code.types[usize::from(type_id)]),
+            Guard::Reducible => "is not NotReducible".to_owned(),
+            Guard::Answer => "is neither NotReducible nor code".to_owned(),
             Guard::Open => "has no type".to_owned(),
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
@@ -435,6 +437,9 @@ impl<'a> Listing<'a> {
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
             Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
+            Instruction::CameArguments { at, or } => {
+                format!("came arguments from {}{}", self.slot(at + HEADER as Slot), self.or(or))
+            }
             Instruction::Return { slot: value } => format!("return {}", slot(value)),
             Instruction::Unreduced { .. } => format!("unreduced {}", self.slots(0, self.arguments)),
             Instruction::Answer => "answer".to_owned(),
@@ -515,6 +520,11 @@ impl<'a> Listing<'a> {
             Instruction::Evaluate { slot: value, type_id, site, .. } => {
                 format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
             }
+            Instruction::Odd { slot: value, template, site, .. } => {
+                let call = self.template(template);
+                format!("odd {}, of {call}{}", slot(value), self.site(site))
+            }
+            Instruction::Came { slot: value } => format!("came {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
             Instruction::TailEvaluate { slot: value, type_id } => {

@@ -3,17 +3,18 @@
 //! 1. An unbound variable is its own result. In the interpreter it stays that if a part of the expression that is evaluated
 //!    later, or was evaluated before it, binds it: what it stands for is not evaluated as that part.
 //! 2. Code notes with `hold` what is unbound when an expression begins, and asks with `held` when its turn comes. What is
-//!    evaluated without code has a slot with a bit for each of the first children.
+//!    evaluated without code has a slot with a bit for each child, or an expression of such words.
 
 use super::Running;
 use super::code::Slot;
 use super::evaluate::HELD;
 use super::run::raw;
 use super::values::{FALSE, TRUE};
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
+use std::ops::Range;
 
-/// Of so many children it is known.
-const CHILDREN_MAX: usize = 24;
+/// The bits of so many children are in one word.
+const IN_A_WORD: usize = 24;
 
 impl Running<'_> {
     /// Notes whether a slot holds an unbound variable.
@@ -32,15 +33,38 @@ impl Running<'_> {
     }
 
     /// Notes which children of an expression are unbound variables.
-    pub(super) fn hold_children(&mut self, value: Ref, length: usize) {
+    pub(super) fn hold_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
+        let first = self.unbound_children(value, 0..length.min(IN_A_WORD));
+        if length <= IN_A_WORD {
+            self.m.set_slot(HELD, first);
+            return Ok(());
+        }
+        let mut words = vec![first];
+        for from in (IN_A_WORD..length).step_by(IN_A_WORD) {
+            words.push(self.unbound_children(value, from..length.min(from + IN_A_WORD)));
+        }
+        let is_any = words.iter().any(|word| word.payload() != 0);
+        let held = if is_any { self.m.values.heap.expression(&mut self.m.values.region, &words)? } else { first };
+        self.m.set_slot(HELD, held);
+        Ok(())
+    }
+
+    /// A bit for each of some children of an expression: whether it is an unbound variable.
+    fn unbound_children(&self, value: Ref, range: Range<usize>) -> Ref {
         let heap = &self.m.values.heap;
         let is_unbound = |index: &usize| heap.walk(heap.child(value, *index)).tag() == tag::VARIABLE;
-        let bits = (0..length.min(CHILDREN_MAX)).filter(is_unbound).fold(0, |bits, index| bits | 1 << index);
-        self.m.set_slot(HELD, raw(bits));
+        let from = range.start;
+        raw(range.filter(is_unbound).fold(0, |bits, index| bits | 1 << (index - from)))
     }
 
     /// Whether a child of the expression at hand was an unbound variable.
     pub(super) fn is_held(&self, index: usize) -> bool {
-        index < CHILDREN_MAX && self.m.slot(HELD).payload() >> index & 1 == 1
+        let held = self.m.slot(HELD);
+        let word = match held.is_expression() {
+            true => self.m.values.heap.child(held, index / IN_A_WORD),
+            false if index < IN_A_WORD => held,
+            false => return false,
+        };
+        word.payload() >> (index % IN_A_WORD) & 1 == 1
     }
 }

@@ -6,7 +6,7 @@
 use super::choices::To;
 use super::code::{Instruction, Slot};
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, SYMBOL, TERM, is_small, small, word};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
 use super::{Halt, Running};
 use crate::interpreter::{Task, is_instruction_name};
 use crate::names;
@@ -64,7 +64,9 @@ impl Running<'_> {
                     list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
                     // What a native function comes to is run if it is code.
-                    Some(element) if !self.is_code(element, true)? => self.m.set_slot(dst, element),
+                    Some(element) if element != NOT_REDUCIBLE && !self.is_code(element, true)? => {
+                        self.m.set_slot(dst, element)
+                    }
                     _ => self.m.pc = or,
                 }
                 Ok(())

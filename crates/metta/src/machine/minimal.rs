@@ -129,24 +129,16 @@ impl Running<'_> {
 
     /// Whether a value is an instruction, or a `function`.
     pub(super) fn is_code(&mut self, value: Ref, only_function: bool) -> Result<bool, Halt> {
+        if only_function {
+            return Ok(self.m.values.is_function(value));
+        }
         if !value.is_expression() && value.tag() != TERM {
             return Ok(false);
         }
         let value = self.opened(value)?;
-        let children = self.m.values.heap.children(value);
-        let (Some(&head), second, length) = (children.first(), children.get(1).copied(), children.len()) else {
-            return Ok(false);
-        };
+        let Some(&head) = self.m.values.heap.children(value).first() else { return Ok(false) };
         let head = self.m.values.heap.walk(head);
-        if head.tag() != SYMBOL {
-            return Ok(false);
-        }
-        let name = self.m.values.symbol_of(head).as_str();
-        if !only_function {
-            return Ok(is_instruction_name(name));
-        }
-        let is_body = |body: Ref| self.m.values.heap.walk(body).is_expression() || body.tag() == TERM;
-        Ok(name == "function" && length == 2 && second.is_some_and(is_body))
+        Ok(head.tag() == SYMBOL && is_instruction_name(self.m.values.symbol_of(head).as_str()))
     }
 
     /// Hands one reduction of a call to the interpreter.

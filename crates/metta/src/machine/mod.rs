@@ -15,6 +15,8 @@
 //! Nothing here recurses on the native stack with a program.
 
 mod arithmetic;
+mod changed_states;
+mod changing;
 mod choices;
 mod code;
 mod compile;
@@ -48,6 +50,7 @@ use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
+pub(crate) use changed_states::ChangedStates;
 use choices::{Choice, Floor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
@@ -107,6 +110,7 @@ pub(crate) struct Machine {
     protected: usize,
     floor: Floor,
     trying: Trying,
+    changed_states: ChangedStates,
     /// The variables of the tabled calls that are being evaluated.
     filling: Vec<tabled::Caller>,
     scratch: Vec<Ref>,
@@ -120,6 +124,8 @@ pub(crate) struct Machine {
     /// What rules stand at, and the same for types and special forms.
     version: u32,
     shapes: u32,
+    /// Whether rules may change while a form is evaluated: code looks for that then.
+    is_exact: bool,
     /// What settled expressions are noted with: `version` in 16 bits, never 0.
     note: u16,
     /// The list of facts that is entered by a link: its code is needed.
@@ -193,6 +199,7 @@ impl Machine {
             protected: 0,
             floor: Floor { choices: 0, heap, foreign: 0 },
             trying,
+            changed_states: ChangedStates::default(),
             filling: Vec::new(),
             scratch: Vec::new(),
             row: Vec::new(),
@@ -202,6 +209,7 @@ impl Machine {
             work: Vec::new(),
             version: 1,
             shapes: 1,
+            is_exact: false,
             note: 1,
             entered: None,
             links: 0,
@@ -238,6 +246,7 @@ impl Machine {
         self.choices.clear();
         self.trail.clear();
         self.filling.clear();
+        self.changed_states.clear();
         let fresh = self.values.heap.open();
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
@@ -289,6 +298,7 @@ impl<'r> Running<'r> {
             None => Machine::new(runner),
         };
         let watch = Watch::begin(&runner.limits);
+        runner.changed_states.want(true);
         Running { m, runner, space: space.clone(), watch, results: Vec::new() }
     }
 
@@ -312,6 +322,9 @@ impl<'r> Running<'r> {
 
     fn evaluate(&mut self, atom: &Atom) -> Halt {
         self.prepare();
+        if !self.m.is_exact && changing::form_may_change_rules(atom) {
+            self.m.be_exact();
+        }
         if let Err(halt) = self.begin(atom) {
             return halt;
         }
@@ -360,6 +373,7 @@ impl<'r> Running<'r> {
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
         self.runner.machine = Some(Box::new(self.m));
+        self.runner.changed_states.want(false);
         answer
     }
 }

@@ -43,7 +43,9 @@ impl Running<'_> {
         };
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
-            if interpreter::is_function(&atom) {
+            if atom.is_symbol(names::NOT_REDUCIBLE) {
+                loaded.push(self.load_result(solution, &call, &mut scope)?);
+            } else if interpreter::is_function(&atom) {
                 // What is code is run, whatever type the function has.
                 self.run_function(&call, (solution, atom), &mut scope, &mut loaded)?;
             } else {

@@ -11,7 +11,9 @@ use super::code::{
     Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
     WRAPPER,
 };
-use super::values::{EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_small, word};
+use super::values::{
+    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_small, word,
+};
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
 
@@ -291,6 +293,9 @@ impl Running<'_> {
             }
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
+            Instruction::Came { slot } => self.came(slot),
+            Instruction::CameArguments { at, or } => self.came_arguments(at, or),
+            Instruction::Odd { slot, template, type_id, site } => self.odd_answer(slot, template, type_id, site),
             Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.m.values.make_form_variable(index)?;
@@ -560,6 +565,8 @@ impl Running<'_> {
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
             Guard::Ground => self.m.is_ground(value),
+            Guard::Reducible => value != NOT_REDUCIBLE,
+            Guard::Answer => value != NOT_REDUCIBLE && !self.m.values.is_function(value),
             Guard::Unbound => value.tag() == tag::VARIABLE,
         }
     }

@@ -7,21 +7,21 @@
 //! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
-use super::code::{CHANGED, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, TypeId, UNCHANGED};
+use super::code::{CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, TypeId, UNCHANGED};
 use super::evaluate::CHILDREN;
-use super::values::{EVALUATED_OPEN, NOT_REDUCIBLE, TERM};
+use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
 use region::{Ref, tag};
 
-/// How many values are looked at to find out whether a value is ground, or what it was.
+/// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
 const LOOKED_AT_MAX: usize = 48;
 
 impl Running<'_> {
     /// Whether the children of the tuple at hand came to themselves, as a place that a call is made from.
     pub(super) fn how_children_came(&mut self, length: usize) -> Result<Pc, Halt> {
-        let mut budget = LOOKED_AT_MAX;
+        let mut budget = self.m.looked_at_max();
         for index in 0..length {
             let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
             let is_bound_since = self.is_held(index) && result.tag() != tag::VARIABLE;
@@ -68,16 +68,63 @@ impl Running<'_> {
         }
         let Some(Maybe { index, head, template }) = self.m.code.maybes.get(&from).copied() else { return Ok(false) };
         let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
-        if let Some(head) = head
-            && (!argument.is_expression() || self.m.values.heap.children(argument).first() != Some(&head))
-        {
+        if !self.m.may_begin_with(argument, head) {
             return Ok(false);
         }
         let callee = self.m.base;
         self.m.base = self.m.stack[callee + 1] as usize;
         let written = self.build(template);
         self.m.base = callee;
-        self.are_same(call, written?, &mut { LOOKED_AT_MAX })
+        self.are_same(call, written?, &mut self.m.looked_at_max())
+    }
+
+    /// Marks data as evaluated if it is what is written.
+    pub(super) fn came(&mut self, slot: Slot) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if !value.is_expression() || value.tag() == tag::MARKED {
+            return Ok(());
+        }
+        let children = self.m.values.heap.children(value);
+        let argument = self.written_here().and_then(|written| children.get(written.index + 1)).copied();
+        if self.may_be_written(argument)
+            && let Some(Maybe { template, .. }) = self.written_here()
+        {
+            let written = self.build(template)?;
+            if self.are_same(value, written, &mut self.m.looked_at_max())? {
+                let marked = self.m.evaluated(value);
+                self.m.set_slot(slot, marked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes elsewhere unless the arguments of a call are what is written.
+    pub(super) fn came_arguments(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
+        let Some(Maybe { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
+        let argument = |m: &Machine, index: usize| m.read(at + (HEADER + index) as Slot);
+        let mut is_same = self.may_be_written(Some(argument(&self.m, index)));
+        if is_same {
+            let written = self.build(template)?;
+            for place in 1..self.m.values.heap.length(written) {
+                let (value, child) = (argument(&self.m, place - 1), self.m.values.heap.child(written, place));
+                is_same = is_same && self.are_same(value, child, &mut self.m.looked_at_max())?;
+            }
+        }
+        if !is_same {
+            self.m.pc = or;
+        }
+        Ok(())
+    }
+
+    /// What was noted of what the instruction at hand looks at.
+    fn written_here(&self) -> Option<Maybe> {
+        self.m.code.maybes.get(&self.m.pc).copied()
+    }
+
+    /// Whether the first argument that is a call may have come to itself.
+    fn may_be_written(&self, argument: Option<Ref>) -> bool {
+        let Some((argument, Maybe { head, .. })) = argument.zip(self.written_here()) else { return false };
+        self.m.may_begin_with(self.m.values.heap.walk(argument), head)
     }
 
     /// Whether a function is left whose call has the arguments that were written.
@@ -112,18 +159,33 @@ impl Running<'_> {
         }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
-            let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, value])?;
-            let type_atom = self.type_atom(type_id);
-            return self.interpret(both, To::Frame, |both| {
-                let both = both.children().expect("it is a pair");
-                Task::Code(both[0].clone(), both[1].clone(), type_atom)
-            });
+            return self.enter_code(call, value, type_id, To::Frame);
         }
         match self.settled(value, type_id) {
             Some(settled) => self.give(settled),
             None if type_id == self.m.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
         }
+    }
+
+    /// An answer of a form that is `NotReducible`, or code.
+    pub(super) fn odd_answer(&mut self, slot: Slot, call: u32, type_id: TypeId, site: u32) -> Result<(), Halt> {
+        let (value, call) = (self.m.read(slot), self.build(call)?);
+        if value == NOT_REDUCIBLE {
+            let call = self.m.evaluated(call);
+            return self.resume(site, call);
+        }
+        self.enter_code(call, value, type_id, To::Site(site))
+    }
+
+    /// Lets a call enter the code that it was reduced to.
+    fn enter_code(&mut self, call: Ref, code: Ref, type_id: TypeId, to: To) -> Result<(), Halt> {
+        let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
+        let type_atom = self.type_atom(type_id);
+        self.interpret(both, to, |both| {
+            let both = both.children().expect("it is a pair");
+            Task::Code(both[0].clone(), both[1].clone(), type_atom)
+        })
     }
 
     /// An unbound variable that a rule has made becomes one of the form.
@@ -138,6 +200,18 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Whether a value may be a call with this head.
+    fn may_begin_with(&self, value: Ref, head: Option<Ref>) -> bool {
+        let Some(head) = head else { return true };
+        let first = if value.is_expression() { self.values.heap.children(value).first() } else { None };
+        first.is_some_and(|&first| first == head || first.tag() == FOREIGN && head.tag() == FOREIGN)
+    }
+
+    /// How many values are looked at.
+    fn looked_at_max(&self) -> usize {
+        if self.is_exact { usize::MAX } else { LOOKED_AT_MAX }
+    }
+
     /// An expression that came to itself: marked, or noted if it holds variables.
     pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
         if self.values.heap.note(call) == self.note {
@@ -155,7 +229,7 @@ impl Machine {
 
     /// Whether an expression is ground; `None` if it holds bound variables or is large.
     fn is_ground_or_open(&self, call: Ref) -> Option<bool> {
-        let (mut work, mut budget, mut is_ground) = (vec![call], LOOKED_AT_MAX, true);
+        let (mut work, mut budget, mut is_ground) = (vec![call], self.looked_at_max(), true);
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {

@@ -19,25 +19,44 @@ impl Running<'_> {
     pub(super) fn try_rule_with_spaces(&mut self) -> Result<(), Halt> {
         let trying = self.m.trying;
         self.m.undo_to(trying.trail);
-        let function = self.m.code.groups[trying.group as usize].function;
-        let type_id = self.m.code.functions[function as usize].type_id;
-        let call = self.call_of(function)?;
-        let mut scope = Scope::default();
-        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        let (call, mut scope) = self.call_tried(&trying)?;
         let ways = self.ways_of_rule(&trying, &call);
         if ways.is_empty() {
             return self.no_match(NEXT_RULE);
         }
+        let noted = self.m.changed_states.len() as u32;
+        self.go_ways(&trying, &call, ways, &mut scope, noted)
+    }
+
+    /// The call whose rule is being tried, as an atom.
+    pub(super) fn call_tried(&mut self, trying: &Trying) -> Result<(Atom, Scope), Halt> {
+        let call = self.call_of(self.m.code.groups[trying.group as usize].function)?;
+        let mut scope = Scope::default();
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        Ok((call, scope))
+    }
+
+    /// Goes on with what a rule says in each of these ways, and with the rules behind it.
+    pub(super) fn go_ways(
+        &mut self,
+        trying: &Trying,
+        call: &Atom,
+        ways: Vec<(Solution, Atom)>,
+        scope: &mut Scope,
+        noted: u32,
+    ) -> Result<(), Halt> {
+        let function = self.m.code.groups[trying.group as usize].function;
+        let type_id = self.m.code.functions[function as usize].type_id;
         let mut results = Vec::new();
         for (solution, body) in ways {
-            results.extend(self.results_of_body(&call, solution, body, type_id, &mut scope)?);
+            results.extend(self.results_of_body(call, solution, body, type_id, scope)?);
         }
-        self.choose_further_rules(&trying);
+        self.choose_further_rules(trying, noted);
         self.deliver_all(results, To::Frame)
     }
 
     /// The ways in which a call matches the rule, with what the rule says then.
-    fn ways_of_rule(&mut self, trying: &Trying, call: &Atom) -> Vec<(Solution, Atom)> {
+    pub(super) fn ways_of_rule(&mut self, trying: &Trying, call: &Atom) -> Vec<(Solution, Atom)> {
         let group = &self.m.code.groups[trying.group as usize];
         let rule = group.lists[trying.list as usize][trying.place as usize].rule;
         let (patterns, body) = group.sources[rule as usize].clone();
@@ -89,12 +108,12 @@ impl Running<'_> {
     }
 
     /// The rules behind this one become a choice.
-    fn choose_further_rules(&mut self, trying: &Trying) {
+    fn choose_further_rules(&mut self, trying: &Trying, noted: u32) {
         let Trying { group, list, next, from, .. } = *trying;
         if next != NONE {
             let function = self.m.code.groups[group as usize].function;
             let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            self.m.push_choice(self.m.base, top, ChoiceKind::Rules { group, list, next, from });
+            self.m.push_choice(self.m.base, top, ChoiceKind::Rules { group, list, next, from, noted });
         }
     }
 }

@@ -3,7 +3,7 @@
 //! What is not a leaf, a row or what else is plain to see goes through the Rust side of the library's function.
 
 use super::types::classify_head;
-use super::values::{SYMBOL, Scope};
+use super::values::{NOT_REDUCIBLE, SYMBOL, Scope};
 use super::{Halt, Running};
 use region::Ref;
 use space::{Atom, Grounded};
@@ -27,6 +27,9 @@ impl Running<'_> {
                 self.m.values.load(&content, &mut Scope::default())?
             }
         };
+        if value == NOT_REDUCIBLE {
+            return self.native_on("get-state", &[state], site);
+        }
         self.resume(site, value)
     }
 
@@ -34,7 +37,11 @@ impl Running<'_> {
     pub(super) fn change_state(&mut self, state: Ref, value: Ref, site: u32) -> Result<(), Halt> {
         let content = self.simple_atom(value);
         match (self.m.values.state_of(state), content) {
-            (Some(found), Some(content)) if !found.is_frozen() => found.set(content),
+            (Some(found), Some(content)) if !found.is_frozen() => {
+                let found = found.clone();
+                self.m.note_state(&found);
+                found.set(content);
+            }
             _ => return self.native_on("change-state!", &[state, value], site),
         }
         self.resume(site, state)

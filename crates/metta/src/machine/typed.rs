@@ -109,7 +109,7 @@ impl Running<'_> {
         }
         let signature = match self.head_kind(head, self.m.values.heap.length(value) - 1) {
             HeadKind::Typed(signature) => signature,
-            HeadKind::Raw { result } => Signature { formals: Vec::new(), result: Some(result) },
+            HeadKind::Raw { result } => Signature::raw(0, result),
             _ => return false,
         };
         if !signature.result.is_some_and(|result| self.results_agree(result, type_id, is_deep)) {
@@ -236,7 +236,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
-        self.hold_children(value, length);
+        self.hold_children(value, length)?;
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {

@@ -12,6 +12,8 @@ use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
 use space::{Atom, Bindings, Grounded, SpaceRef};
+use std::borrow::Cow;
+use std::rc::Rc;
 
 /// A fact that no evaluation looks up.
 const FACT: usize = 0;
@@ -19,11 +21,16 @@ const FACT: usize = 0;
 const RULE: usize = 1;
 /// A type, a subtype, a rule of a special form, or what any lookup may match.
 const SHAPE: usize = 2;
+/// What may change rules when it is evaluated.
+const CHANGER: usize = 3;
 /// A space inside a space, or an import.
-const NESTED: usize = 3;
+const NESTED: usize = 4;
 
 /// Of which class the adding or removing of an atom is.
 pub(crate) fn classify(atom: &Atom) -> usize {
+    if super::changing::may_change_rules(atom) {
+        return CHANGER;
+    }
     match atom {
         Atom::Variable(_) => SHAPE,
         Atom::Grounded(Grounded::Space(_)) => NESTED,
@@ -71,13 +78,26 @@ pub(super) enum HeadKind {
 /// A function type without variables, or with one only as its result.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
-    pub(super) formals: Vec<Formal>,
+    pub(super) formals: Rc<[Formal]>,
     /// `None` when it is what is expected.
     pub(super) result: Option<TypeId>,
 }
 
+impl Signature {
+    /// That of a function which takes all its arguments as they stand.
+    pub(super) fn raw(count: usize, result: TypeId) -> Self {
+        Self { formals: std::iter::repeat_n(Formal::Raw, count).collect(), result: Some(result) }
+    }
+}
+
+/// What nothing says of the arguments of a function without types.
+pub(super) fn untyped(count: usize) -> Cow<'static, [Formal]> {
+    const FEW: &[Formal] = &[Formal::Typed(0); 16];
+    FEW.get(..count).map_or_else(|| vec![Formal::Typed(0); count].into(), Cow::Borrowed)
+}
+
 /// What a function type says of an argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Formal {
     /// It is taken as it stands.
     Raw,
@@ -90,6 +110,7 @@ pub(super) enum Formal {
 impl Running<'_> {
     /// Looks whether rules or types have changed.
     pub(super) fn refresh(&mut self) {
+        self.take_changed_states();
         let mut sums = [0; space::CLASSES];
         for space in &self.m.watched {
             for (sum, count) in sums.iter_mut().zip(space.changes()) {
@@ -103,11 +124,20 @@ impl Running<'_> {
         self.m.tabling = tabling;
         let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
         self.m.counts = sums;
+        if !self.m.is_exact && self.has_changers() {
+            self.m.is_exact = true;
+        }
         if is_shape {
             let space = self.space.clone();
             self.m.watch(&space);
         }
         self.m.next_version(is_shape);
+    }
+
+    /// Whether something in the spaces in which rules are looked up, the library apart, may change rules.
+    fn has_changers(&self) -> bool {
+        let library = self.runner.library_space();
+        self.m.watched.iter().any(|space| !space.is_same(&library) && space.changes()[CHANGER] > 0)
     }
 
     /// What the only function type of a head says of results, if that has no variable.
@@ -168,7 +198,7 @@ impl Running<'_> {
             return HeadKind::Other;
         }
         let Some(result) = self.result_of(result, formals) else { return HeadKind::Other };
-        let formals: Option<Vec<Formal>> = formals.iter().map(|formal| self.formal_of(formal)).collect();
+        let formals: Option<Rc<[Formal]>> = formals.iter().map(|formal| self.formal_of(formal)).collect();
         match (formals, result) {
             (None, _) => HeadKind::Other,
             (Some(formals), Some(result)) if formals.iter().all(|formal| *formal == Formal::Raw) => {
@@ -364,6 +394,13 @@ impl Machine {
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SpaceRef) {
         self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+    }
+
+    /// From now on rules may change while a form is evaluated.
+    #[cold]
+    pub(super) fn be_exact(&mut self) {
+        self.is_exact = true;
+        self.next_version(true);
     }
 
     /// Rules have changed; or types, too.

@@ -54,6 +54,7 @@ symbols! {
     RETURN = 3, crate::names::RETURN;
     // Stands for every expression at the head of a call; no source can write it.
     COMPOUND = 4, "(";
+    FUNCTION = 5, "function";
 }
 
 /// The small integer of a word, if it is one.
@@ -411,6 +412,18 @@ impl Values {
             Atom::Symbol(symbol) => self.symbol_index.get(symbol).map(|&index| Ref::new(SYMBOL, index)),
             _ => None,
         }
+    }
+
+    /// Whether a value is the code of a function.
+    pub(super) fn is_function(&self, value: Ref) -> bool {
+        if value.tag() == TERM {
+            let terms = self.terms.read().expect("no panic while terms are locked");
+            return crate::interpreter::is_function(terms.atom(Term::new(value.payload())));
+        }
+        let children = if value.is_expression() { self.heap.children(value) } else { &[] };
+        let [head, body] = *children else { return false };
+        let body = self.heap.walk(body);
+        self.heap.walk(head) == FUNCTION && (body.is_expression() || body.tag() == TERM)
     }
 
     /// Whether an interned compound may have a shape.

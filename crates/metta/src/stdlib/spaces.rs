@@ -134,6 +134,7 @@ fn change_state(call: &mut Call<'_>) -> Outcome {
             if let Some(refused) = refuse_opaque(call, value) {
                 return refused;
             }
+            call.runner.changed_states.note_for_machine(&state);
             state.set(value.clone());
             Outcome::one(state)
         }

@@ -281,3 +281,182 @@ fn a_list_of_results_is_data_whatever_stands_first_in_it() {
         ("(= (f) (superpose (function ()))) (= (g) (f)) !(collapse (g))", "[(function ())]"),
     ]);
 }
+
+/// What a form answers with where that is a variable that holds `NotReducible`, or code.
+#[test]
+fn an_answer_that_is_a_variable_may_be_odd() {
+    let asked = |body: &str, held: &str| format!("(a 1) (= (f (quote $y)) {body}) !(f (quote {held}))");
+    let odd = "NotReducible";
+    check_both(&[
+        ("!(case (map-atom (3 2) $item (eval $item)) ((($y $z) $y)))", "[]"),
+        (&asked("(case 1 ((1 $y) ($z 2)))", odd), "[]"),
+        (&asked("(switch 1 ((1 $y) ($z 2)))", odd), "[]"),
+        (&asked("(if (== 1 1) $y 1)", odd), "[(if True NotReducible 1)]"),
+        (&asked("(r (if (== 1 2) 1 $y))", odd), "[(r (if False 1 NotReducible))]"),
+        (&asked("(let $x 1 $y)", odd), "[(unify 1 1 NotReducible Empty)]"),
+        (&asked("(r (let* (($x 1)) $y))", odd), "[(r (unify 1 1 NotReducible Empty))]"),
+        (&asked("(let* () $y)", odd), "[(let* () NotReducible)]"),
+        (&asked("(r (superpose ($y 1)))", odd), "[(r (superpose (NotReducible 1))), (r 1)]"),
+        (&asked("(unify 1 1 $y 2)", odd), "[(unify 1 1 NotReducible 2)]"),
+        (&asked("(match &self (a $z) $y)", odd), "[(match ModuleSpace(GroundingSpace-top) (a 1) NotReducible)]"),
+        (&asked("(if-decons-expr (1 2) $a $b $y 3)", odd), "[(if-decons-expr (1 2) 1 (2) NotReducible 3)]"),
+        (&asked("(index-atom (1 $y) 1)", odd), "[(index-atom (1 NotReducible) 1)]"),
+        (&asked("(if-equal 1 1 $y 2)", odd), "[(if-equal 1 1 NotReducible 2)]"),
+        (&asked("(unique $y)", odd), "[(superpose (NotReducible))]"),
+    ]);
+    let code = "(function ())";
+    check_both(&[
+        (&asked("(if True $y 1)", code), "[(Error (if True (function ()) 1) NoReturn)]"),
+        (&asked("(switch 1 ((1 $y)))", code), "[(Error (id (function ())) NoReturn)]"),
+        (&asked("(let $x 1 $y)", code), "[(Error (function ()) NoReturn)]"),
+        (&asked("(superpose ($y))", code), "[(Error (superpose ((function ()))) NoReturn)]"),
+        (
+            "(a (function ())) !(match &self (a $x) $x)",
+            "[(Error (match ModuleSpace(GroundingSpace-top) (a (function ())) (function ())) NoReturn)]",
+        ),
+        ("(a (function (return (+ 1 2)))) !(match &self (a $x) $x)", "[3]"),
+        (&asked("(r (if True $y 1))", "(function (return (+ 1 2)))"), "[(r 3)]"),
+    ]);
+}
+
+#[test]
+fn what_an_earlier_part_binds_is_not_evaluated_in_a_long_expression_either() {
+    let rules = "(= (f $x (S Z)) $x) (= (S Z) two)";
+    let numbers = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26";
+    check_both(&[
+        (
+            &format!("{rules} !(let (quote $q) (quote (foo {numbers} (f 1 $y) $y)) $q)"),
+            &format!("[(foo {numbers} 1 (S Z))]"),
+        ),
+        (
+            &format!("{rules} !(let (quote $q) (quote (foo $y {numbers} (f 1 $y) {numbers} (S Z) $y)) $q)"),
+            &format!("[(foo (S Z) {numbers} 1 {numbers} two (S Z))]"),
+        ),
+    ]);
+}
+
+/// Rules for constructors, added while several results are on their way into data.
+#[test]
+fn data_is_built_when_all_results_are_there() {
+    let calls = "(= (f) 1) (= (f) (let $_ (add-atom &self (= (C $x) called)) 2))";
+    let lists = "(= (l Z) 0) (= (l (S $n)) (C $n (l $n)))
+         (= (l (S $n)) (let $_ (add-atom &self (= (C $x $y) (called $x $y))) 2))";
+    check_both(&[
+        (&format!("{calls} (= (g) (C (f))) !(g)"), "[called, called]"),
+        (&format!("{calls} (= (g (quote $y)) (let $z (C $y) $z)) !(g (quote (f)))"), "[called, called]"),
+        (
+            &format!("{lists} !(l (S (S (S Z))))"),
+            "[(called (S (S Z)) (called (S Z) (called Z 0))), (called (S (S Z)) (called (S Z) (called Z 0))), \
+             (called (S (S Z)) (called (S Z) 2)), (called (S (S Z)) (called (S Z) 2)), \
+             (called (S (S Z)) 2), (called (S (S Z)) 2), 2]",
+        ),
+        (
+            "!(let $x (C (superpose (1 2))) (seen (quote $x) (add-atom &self (= (C 2) two))))",
+            "[(seen (quote (C 1)) ()), (seen (quote (C 2)) ())]",
+        ),
+        (
+            "(: C (-> Number D)) (= (f) 1) (= (f) 2)
+             !(let $x (C (f)) (seen (quote $x) (add-atom &self (= (C 2) two))))",
+            "[(seen (quote (C 1)) ()), (seen (quote (C 2)) ())]",
+        ),
+    ]);
+}
+
+#[test]
+fn data_around_calls_that_no_rule_reduced_counts_as_evaluated() {
+    let kept = |rules: &str, asked: &str, rule: &str| {
+        format!("(= (f 2) two) {rules} !(let* (($b {asked}) ($c (add-atom &self {rule}))) $b)")
+    };
+    check_both(&[
+        (&kept("", "(C (f 1))", "(= (C $x) new)"), "[(C (f 1))]"),
+        (&kept("(= (k $x) (C (f $x)))", "(r (k 1))", "(= (C $x) new)"), "[(r (C (f 1)))]"),
+        (&kept("(= (k $x) (D 2 (C (f $x) 1)))", "(r (k 1))", "(= (C $x $y) new)"), "[(r (D 2 (C (f 1) 1)))]"),
+        (&kept("(= (k $x) ((f $x) 3))", "(r (k 1))", "(= ($x 3) new)"), "[(r ((f 1) 3))]"),
+        (&kept("(= (g 2) x) (= (k $x) (f (g $x)))", "(r (k 1))", "(= (f $x) new)"), "[(r (f (g 1)))]"),
+        (
+            &kept("(: C (-> Number D)) (: f (-> Number Number)) (= (k $x) (C (f $x)))", "(r (k 1))", "(= (C $x) new)"),
+            "[(r (C (f 1)))]",
+        ),
+        // This one came to something else.
+        (&kept("(= (k $x) (C (f $x)))", "(r (k 2))", "(= (C $x) new)"), "[(r new)]"),
+    ]);
+}
+
+/// A rule for a special form that one of its arguments adds.
+#[test]
+fn a_form_is_called_as_its_rules_stand_when_its_arguments_are_evaluated() {
+    let adding = |rule: &str| format!("(let $_ (add-atom &self {rule}) True)");
+    let conditional = adding("(= (if True $a $b) mine)");
+    check_both(&[
+        (&format!("!(if {conditional} 1 2)"), "[mine, 1]"),
+        (&format!("(= (g) (if {conditional} 1 2)) !(g)"), "[mine, 1]"),
+        (&format!("(= (g) (t (if (superpose (True {conditional})) 1 2))) !(g)"), "[(t mine), (t 1), (t mine), (t 1)]"),
+        (&format!("!(case {} ((True 1)))", adding("(= (switch-minimal $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(case {} ((True 1)))", adding("(= (switch-internal $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(switch {} ((True 1)))", adding("(= (switch $a $b) mine)")), "[mine, 1]"),
+        (&format!("!(switch {} ((True 1)))", adding("(= (id $a) mine)")), "[mine, 1]"),
+        (&format!("(= (g) (unique {})) !(g)", adding("(= (let $a $b $c) mine)")), "[mine, mine, mine, True]"),
+        (
+            "(= (g) (let $x (superpose (1 2)) (let $_ (add-atom &self (= (let $a $b $c) mine)) $x))) !(g)",
+            "[mine, 1, mine, mine, mine, 2]",
+        ),
+        (
+            "!(case (superpose (1 2)) ((1 (add-atom &self (= (switch-minimal $a $b) mine))) (2 b)))",
+            "[(), mine, mine, b]",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_evaluated_later_does_not_come_between_the_children_of_data() {
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let text = "(= (h (quote $raw)) (let $z (C (superpose (1 2)) $raw) (k (println! (quote $z)))))
+             !(h (quote (println! x)))";
+        let ran = Program::new(text).with_evaluator(evaluator).run();
+        assert_eq!(ran.lines[..4], ["x", "x", "(quote (C 1 ()))", "(quote (C 2 ()))"], "{evaluator:?}");
+    }
+}
+
+/// States that are changed before a choice among rules is taken up again.
+#[test]
+fn rules_are_compared_with_what_states_held_when_the_call_was_made() {
+    let states = "!(bind! &s (new-state 1)) !(bind! &t (new-state 1))";
+    let facts = "(= (f $x $x) a) (= (f $x $y) b) (= (f $x $x) c)";
+    check_both(&[
+        (&format!("{states} {facts} !(let $r (f &s &t) (let $_ (change-state! &t 2) $r))"), "[a, b, c]"),
+        (
+            &format!(
+                "{states} (= (f $x $y) b) (= (f $x $x) c)
+                 !(let $z (change-state! &t 2) (let $r (f &s &t) (let $_ (change-state! &t 1) $r)))"
+            ),
+            "[b]",
+        ),
+        (
+            &format!("{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"),
+            "[b, c, d]",
+        ),
+        (
+            &format!(
+                "{states} (= (f $x) (let $_ (change-state! &t 2) a)) (= (f &s) (seen (get-state &t)))
+                 (= (f (P $x)) no) (= (f $x) d) !(f &t)"
+            ),
+            "[a, (seen 2), d]",
+        ),
+        (
+            &format!(
+                "{states} (= (f $x $y $n) (let $_ (change-state! &t $n) a)) (= (f $x $x $n) (P $x))
+                 (= (g $n) (f &s &t $n)) !(let $x (superpose (1 2 3 1)) (g $x))"
+            ),
+            "[a, (P (State 1)), a, (P (State 1)), a, a]",
+        ),
+    ]);
+}
+
+/// What is noted of states is forgotten in time.
+#[test]
+fn many_changes_of_states_are_noted_as_often_as_choices_ask_for_them() {
+    let text = "!(bind! &s (new-state 1)) !(bind! &t (new-state 1))
+         (= (count $n) (if (== $n 0) done (let $_ (change-state! &t $n) (count (- $n 1)))))
+         (= (f $x $y) (count 2000)) (= (f $x $x) same) (= (f $x $y) (get-state &t)) !(f &s &t)";
+    check_both(&[(text, "[done, same, 1]")]);
+}

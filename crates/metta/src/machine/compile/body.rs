@@ -3,7 +3,7 @@
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
@@ -12,9 +12,9 @@ use space::{Atom, Variable};
 
 /// An expression and what is expected of it.
 #[derive(Clone, Copy)]
-struct Whole<'a> {
-    atom: &'a Atom,
-    type_id: TypeId,
+pub(super) struct Whole<'a> {
+    pub(super) atom: &'a Atom,
+    pub(super) type_id: TypeId,
 }
 
 impl Compiler<'_, '_> {
@@ -219,7 +219,8 @@ impl Compiler<'_, '_> {
             Atom::Symbol(_) => self.named(atom, type_id, dest),
             head => {
                 let mut guards = Vec::new();
-                if !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
+                let may_come_to_itself = self.run.m.is_exact && !children.iter().all(|child| self.is_same(child));
+                if may_come_to_itself || !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
                     return self.plain(atom, type_id, dest);
                 }
                 self.guard(&guards, atom, type_id, dest);
@@ -236,7 +237,7 @@ impl Compiler<'_, '_> {
         match self.run.head_kind(head, arity) {
             HeadKind::Untyped => self.tuple(head, atom, type_id, dest),
             HeadKind::Raw { result } => {
-                let raw = Signature { formals: vec![Formal::Raw; arity], result: Some(result) };
+                let raw = Signature::raw(arity, result);
                 self.typed(head, &raw, atom, type_id, dest);
             }
             HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
@@ -334,7 +335,7 @@ impl Compiler<'_, '_> {
         let has_rules = self.run.has_rules(head, count);
         let function = self.run.m.code.function(head, count, type_id);
         if has_rules {
-            let formals = vec![Formal::Typed(0); usize::from(count)];
+            let formals = untyped(usize::from(count));
             let whole = Whole { atom, type_id };
             if self.call_with(function, &children[1..], &formals, whole, dest).is_none() {
                 self.call(function, &children[1..], dest);
@@ -405,6 +406,7 @@ impl Compiler<'_, '_> {
 
     /// The slots of a call's frame. What is needed behind the call gets its slot before: the callee takes what follows.
     fn block(&mut self, arguments: &[Atom]) -> Slot {
+        self.make_written(arguments);
         arguments.iter().for_each(|argument| self.make_shared(argument));
         self.slots(HEADER + arguments.len())
     }
@@ -422,7 +424,7 @@ impl Compiler<'_, '_> {
         }
         self.held = held;
         self.errors = outer;
-        let formals = vec![Formal::Typed(0); arguments.len()];
+        let formals = untyped(arguments.len());
         let origin = self.origin_of(function, &formals, arguments, block);
         self.call_block(function, block, (label, origin), dest);
     }
@@ -431,6 +433,9 @@ impl Compiler<'_, '_> {
     fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
+                if let (true, CallOrigin::Maybe(written)) = (self.run.m.is_exact, origin) {
+                    return self.tail_call_if_written(function, block, written);
+                }
                 self.emit(Instruction::TailCall { function, at: block });
                 self.note_call(origin, true);
             }

@@ -7,7 +7,7 @@
 //!    place of the frame.
 
 use super::{Compiler, Dest, Errors, Label, Later, State};
-use crate::machine::code::{Data, DataSlot, Instruction, Pc, Slot};
+use crate::machine::code::{Data, DataSlot, Instruction, Maybe, Pc, Slot};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::{COMPOUND, EMPTY, ERROR};
 use crate::names;
@@ -53,27 +53,34 @@ pub(super) struct Unsettled {
 impl Compiler<'_, '_> {
     pub(super) fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
         if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
+            && !self.run.m.is_exact
             && self.is_call(last)
         {
             return self.wrap(function, head, others, last);
         }
-        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
-        let begins = dest != Dest::Tail && branching.count() > 1;
+        self.make_written(arguments);
+        let begins = dest != Dest::Tail && self.is_gathered(arguments);
         let outer = self.errors;
         let begun = if begins { self.slot() } else { 0 };
         let label = begins.then(|| self.begin_barrier(begun));
         let mut parts = self.parts_of(function, head, arguments);
         parts.is_same = arguments.iter().all(|argument| self.is_same(argument));
         let dst = if begins { self.slot() } else { self.target(dest) };
-        match dest {
-            Dest::Tail => self.build(parts, Made::Result),
-            Dest::Slot(_) => {
+        let written = if parts.is_same { None } else { self.written_data(head, arguments) };
+        match (dest, written) {
+            (_, Some(written)) => {
+                self.build_joined(parts, dst);
+                self.compare(dst, written);
+            }
+            (_, None) if begins => self.build_joined(parts, dst),
+            (Dest::Tail, None) => self.build(parts, Made::Result),
+            (Dest::Slot(_), None) => {
                 let join = if parts.are_values() { None } else { self.join(dest) };
                 self.build(parts, Made::Slot(dst, join));
             }
         }
         self.errors = outer;
-        if dest == Dest::Tail {
+        if dest == Dest::Tail && written.is_none() {
             return;
         }
         if !begins {
@@ -86,6 +93,35 @@ impl Compiler<'_, '_> {
         self.end_barrier(label, begun, site);
         self.state.is_stale = true;
         self.finish(target, dest);
+    }
+
+    /// Whether the alternatives of data that is no result of a frame are collected together: what is evaluated later must not
+    /// come between those of what is evaluated before. Where rules may change, nor may a rule for the data.
+    fn is_gathered(&self, arguments: &[Atom]) -> bool {
+        let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
+        branching > 1 && arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
+            || branching > 0 && self.run.m.is_exact
+    }
+
+    /// Data in a slot, whether or not its children had to be evaluated.
+    fn build_joined(&mut self, parts: Parts, dst: Slot) {
+        let is_open = !parts.are_values();
+        let join = self.label();
+        let before = self.state.clone();
+        self.build(parts, Made::Slot(dst, Some(join)));
+        self.place(join);
+        if is_open {
+            self.state = before;
+            self.state.is_stale = true;
+        }
+        self.mark_live(dst);
+    }
+
+    /// Data is marked as evaluated if it is what is written.
+    fn compare(&mut self, dst: Slot, written: Maybe) {
+        self.emit(Instruction::Came { slot: dst });
+        let here = self.here();
+        self.run.m.code.maybes.insert(here, written);
     }
 
     /// Data in last place whose last child is a call.
@@ -233,22 +269,19 @@ impl Compiler<'_, '_> {
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
-                let formals = match self.run.head_kind(head, arity) {
-                    HeadKind::Untyped => vec![Formal::Typed(0); arity],
-                    HeadKind::Raw { .. } => vec![Formal::Raw; arity],
-                    HeadKind::Typed(signature) => signature.formals,
+                let kind = self.run.head_kind(head, arity);
+                let is_open = |place: usize| match &kind {
+                    HeadKind::Untyped | HeadKind::Other => true,
+                    HeadKind::Raw { .. } => false,
+                    HeadKind::Typed(signature) => matches!(signature.formals[place], Formal::Typed(_)),
                     HeadKind::Parametric(function) => {
-                        let formals = crate::types::function_parts(&function).0;
-                        let is_raw =
-                            |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
-                        let formal = |formal| if is_raw(formal) { Formal::Raw } else { Formal::Typed(0) };
-                        formals.iter().map(formal).collect()
+                        let formal = &crate::types::function_parts(function).0[place];
+                        !formal.is_symbol(names::ATOM) && !formal.is_symbol(names::EXPRESSION)
                     }
-                    HeadKind::Other => return false,
                 };
-                let mut pairs = formals.iter().zip(&children[1..]);
-                !self.run.has_rules(head, arity as Slot)
-                    && pairs.all(|(formal, child)| !matches!(formal, Formal::Typed(_)) || self.is_same(child))
+                !matches!(kind, HeadKind::Other)
+                    && !self.run.has_rules(head, arity as Slot)
+                    && children[1..].iter().enumerate().all(|(place, child)| !is_open(place) || self.is_same(child))
             }
             _ => true,
         }

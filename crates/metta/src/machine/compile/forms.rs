@@ -1,9 +1,11 @@
 //! Special forms, arithmetic, and native functions in place.
 
+use super::answers::Odd;
+use super::body::Whole;
 use super::head::Or;
-use super::{Compiler, Dest, Errors, Fact, Later};
+use super::{Compiler, Dest, Errors, Fact, Label, Later};
 use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Slot, TypeId};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{HeadKind, Signature};
 use crate::machine::values::is_small;
 use crate::names;
 use crate::operation::Operation;
@@ -132,6 +134,7 @@ impl Compiler<'_, '_> {
         let live = self.state.live.clone();
         let slot = self.operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
+        self.or_changed(stuck);
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
         self.emit_to(Instruction::Jump { to: 0 }, stuck);
         if let Some(at) = fused {
@@ -142,21 +145,39 @@ impl Compiler<'_, '_> {
         }
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        let stuck =
-            Later::Stuck { label: stuck, condition: slot, atom: atom.clone(), type_id, dest, state, join, errors };
-        self.later.push(stuck);
+        let (label, form, atom) = (stuck, atom, atom.clone());
+        self.later.push(Later::Stuck { label, condition: slot, atom, type_id, dest, state, join, errors });
+        let stuck = fused.is_none().then_some(stuck);
         if fused.is_some() {
             // The slots of the comparison are not assigned when numbers are compared on the way.
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.reduct(then, type_id, dest);
+        let whole = Whole { atom: form, type_id };
+        self.conditional_answer(then, true, stuck, whole, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
         self.place(otherwise_label);
         self.state = before;
-        self.reduct(otherwise, type_id, dest);
+        self.conditional_answer(otherwise, false, stuck, whole, dest);
+    }
+
+    /// A branch of a conditional; which one, its condition says. Where that is in a slot, the label is of code that calls the
+    /// form on it.
+    fn conditional_answer(&mut self, branch: &Atom, truth: bool, stuck: Option<Label>, whole: Whole<'_>, dest: Dest) {
+        let Whole { atom, type_id } = whole;
+        if let Some(stuck) = stuck {
+            if let Some(slot) = self.open_slot(branch) {
+                self.emit_to(Instruction::Guard { slot, guard: Guard::Answer, or: 0 }, stuck);
+            }
+            return self.reduct(branch, type_id, dest);
+        }
+        self.answer(branch, type_id, dest, |_| {
+            let mut call = atom.children().expect("a conditional is an expression").to_vec();
+            call[1] = Atom::from(truth);
+            Odd::Enters(Atom::expression(call))
+        });
     }
 
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
@@ -193,6 +214,7 @@ impl Compiler<'_, '_> {
         }
         let slot = self.slot();
         self.argument(value, 0, slot);
+        self.or_called(slot, dest, |value| vec![Atom::symbol("let"), pattern.clone(), value, body.clone()]);
         let miss = self.label();
         if is_new {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
@@ -202,7 +224,11 @@ impl Compiler<'_, '_> {
             self.or_space(miss, None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::To(miss));
-        self.reduct(body, 0, dest);
+        self.answer(body, 0, dest, |compiler| {
+            let value = compiler.stand_in(slot);
+            let rule = [Atom::symbol("unify"), value, pattern.clone(), body.clone(), names::empty()];
+            Odd::Stands(Atom::expression(rule))
+        });
     }
 
     /// Whether a pattern is a variable that stands for nothing yet, so that it matches whatever it meets.
@@ -211,7 +237,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
-    fn or_space(&mut self, miss: super::Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
+    fn or_space(&mut self, miss: Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Space { miss, marks, rest, type_id, dest, state, join, errors });
@@ -247,6 +273,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             compiler.joins.push((join, false));
+            compiler.or_called(found, dest, |subject| vec![Atom::symbol("switch"), subject, branches.clone()]);
             compiler.branches(found, "switch", branches, type_id, dest);
             compiler.joins.pop();
             compiler.place(join);
@@ -269,6 +296,7 @@ impl Compiler<'_, '_> {
         }
         let found = self.slot();
         self.collected(subject, found, true);
+        self.or_subject(found, branches, atom, dest);
         self.branches(found, "case", branches, type_id, dest);
     }
 
@@ -298,7 +326,10 @@ impl Compiler<'_, '_> {
             } else {
                 self.pattern(found, pattern, Or::To(next));
             }
-            self.reduct(body, 0, dest);
+            self.answer(body, 0, dest, |_| match form {
+                "switch" => Odd::FailsOrEnters(Atom::expression([Atom::symbol("id"), body.clone()])),
+                _ => Odd::Fails,
+            });
             if let Some(join) = join {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
@@ -354,7 +385,7 @@ impl Compiler<'_, '_> {
         }
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
         let kind = match self.run.head_kind(head, arguments.len()) {
-            HeadKind::Raw { result } => Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) },
+            HeadKind::Raw { result } => Signature::raw(arguments.len(), result),
             HeadKind::Typed(signature) => signature,
             HeadKind::Parametric(function) => match self.instantiated(&function, arguments) {
                 Some((signature, guards)) => {
@@ -385,7 +416,7 @@ impl Compiler<'_, '_> {
                 self.logic(logic_of(name).expect("it is one"), left, right, dest);
             }
             [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
-                self.superpose(list, dest);
+                self.superpose(atom, list, dest);
             }
             _ if self.on_space(name, &kind, atom, type_id, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
@@ -394,8 +425,9 @@ impl Compiler<'_, '_> {
 
     /// Begins a native function in place, if its alternatives are to be collected together.
     pub(super) fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
-        let branching = arguments.iter().filter(|argument| argument.children().is_some_and(|all| !all.is_empty()));
-        if dest == Dest::Tail || branching.count() < 2 {
+        let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
+        let calls = arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)));
+        if dest == Dest::Tail || branching < 2 || !calls {
             return write(self, dest);
         }
         self.within_barrier(dest, write);
@@ -553,12 +585,12 @@ impl Compiler<'_, '_> {
         });
         match &nested {
             Atom::Expression(_) if !pairs.is_empty() => self.special("let", &nested, 0, dest),
-            _ => self.value(&nested, 0, dest),
+            _ => self.answer(&nested, 0, dest, |_| Odd::Enters(atom.clone())),
         }
     }
 
     /// Each child of a list is an alternative, evaluated in its turn.
-    fn superpose(&mut self, list: &Atom, dest: Dest) {
+    fn superpose(&mut self, atom: &Atom, list: &Atom, dest: Dest) {
         let slot = self.slot();
         self.raw(list, Dest::Slot(slot));
         self.within_barrier_if_needed(list, dest, |compiler, dest| {
@@ -566,15 +598,17 @@ impl Compiler<'_, '_> {
             let site = compiler.site(child, None);
             compiler.emit(Instruction::Superpose { slot, site });
             compiler.mark_live(child);
-            compiler.value_of_slot(child, 0, dest);
+            if are_plain(list) {
+                return compiler.value_of_slot(child, 0, dest);
+            }
+            let odd = Odd::Enters(atom.clone());
+            compiler.or_odd(child, &odd, 0, dest, |compiler| compiler.value_of_slot(child, 0, dest));
         });
     }
 
     /// A list of leaves needs no barrier: they are their own results.
     fn within_barrier_if_needed(&mut self, list: &Atom, dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
-        let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
-        let is_plain = list.children().is_some_and(|children| children.iter().all(is_plain));
-        if is_plain { write(self, dest) } else { self.within_barrier(dest, write) }
+        if are_plain(list) { write(self, dest) } else { self.within_barrier(dest, write) }
     }
 
     /// Evaluates what a slot holds.
@@ -610,6 +644,12 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
+}
+
+/// Whether a list is written out, of leaves.
+fn are_plain(list: &Atom) -> bool {
+    let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
+    list.children().is_some_and(|children| children.iter().all(is_plain))
 }
 
 /// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.

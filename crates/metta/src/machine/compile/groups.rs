@@ -47,6 +47,7 @@ impl Running<'_> {
                 lists: Box::new([all]),
                 switch: None,
                 are_facts: false,
+                compares_values: false,
                 slots: 0,
             };
         };
@@ -77,6 +78,7 @@ impl Running<'_> {
             lists: lists.into(),
             switch: Some(switch),
             are_facts: false,
+                compares_values: false,
             slots: 0,
         }
     }

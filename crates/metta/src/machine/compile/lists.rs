@@ -5,6 +5,7 @@
 //! each element but those that hold something; as what they hold must have no variables of its own, that is looked at
 //! before the loop begins.
 
+use super::answers::Odd;
 use super::made::loop_of;
 use super::{Compiler, Dest, Errors, Later};
 use crate::interpreter::is_instruction;
@@ -71,6 +72,9 @@ impl Compiler<'_, '_> {
         };
         self.or_plain(instruction, atom, type_id, dest);
         self.mark_live(part);
+        if name == "car-atom" {
+            self.or_plain(Instruction::Guard { slot: part, guard: Guard::Reducible, or: 0 }, atom, type_id, dest);
+        }
         self.value_of_slot(part, 0, dest);
         true
     }
@@ -86,11 +90,11 @@ impl Compiler<'_, '_> {
                     let (left, right) = (compiler.raw_slot(left), compiler.raw_slot(right));
                     Instruction::IfEqual { left, right, or: 0 }
                 };
-                self.test_operation(test, [then, otherwise], dest)
+                self.test_operation(test, atom, [then, otherwise], dest)
             }
             ("if-error", [tested, then, otherwise]) => {
                 let test = |compiler: &mut Self| Instruction::IfError { slot: compiler.raw_slot(tested), or: 0 };
-                self.test_operation(test, [then, otherwise], dest)
+                self.test_operation(test, atom, [then, otherwise], dest)
             }
             _ => false,
         }
@@ -99,6 +103,7 @@ impl Compiler<'_, '_> {
     fn test_operation(
         &mut self,
         test: impl FnOnce(&mut Self) -> Instruction,
+        atom: &Atom,
         branches: [&Atom; 2],
         dest: Dest,
     ) -> bool {
@@ -108,7 +113,7 @@ impl Compiler<'_, '_> {
         }
         self.make_branches(&branches);
         let test = test(self);
-        self.test_form(test, branches, dest);
+        self.test_form(test, atom, branches, dest);
         true
     }
 
@@ -241,7 +246,7 @@ impl Compiler<'_, '_> {
         self.mark_live(rest);
         self.pattern(first, head, super::head::Or::To(or));
         self.pattern(rest, tail, super::head::Or::To(or));
-        self.value(then, 0, dest);
+        self.answer(then, 0, dest, |_| Odd::Stands(atom.clone()));
         if dest != Dest::Tail {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }

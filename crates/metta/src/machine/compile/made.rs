@@ -7,7 +7,7 @@
 use super::{Compiler, Dest, TooLarge};
 use crate::machine::Running;
 use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, NO_FUNCTION, Slot, TypeId, What};
-use crate::machine::types::{Formal, HeadKind};
+use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::machine::values::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
 use std::rc::Rc;
@@ -59,7 +59,7 @@ impl Compiler<'_, '_> {
         let (head, arguments) = (&children[0], &children[1..]);
         let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
         let (formals, result) = match self.run.head_kind(head, arguments.len()) {
-            HeadKind::Raw { result } => (vec![Formal::Raw; arguments.len()], result),
+            HeadKind::Raw { result } => (Signature::raw(arguments.len(), result).formals, result),
             HeadKind::Typed(signature) => (signature.formals, signature.result.unwrap_or(type_id)),
             HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => return false,
         };

@@ -11,6 +11,7 @@
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.
 //! 6. What remains is run by the interpreter.
 
+use super::answers::Odd;
 use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::interpreter::is_instruction;
@@ -226,7 +227,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
+    pub(super) fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
         self.mark_live(slot);
         let (site, back) = self.raw_site(dst, None);
         self.emit(Instruction::RunMinimal { slot, site, only_function });
@@ -317,7 +318,9 @@ impl Compiler<'_, '_> {
         match head {
             Atom::Symbol(_) if is_instruction(call) => self.minimal(call, out),
             Atom::Symbol(name)
-                if name.as_str() == "collapse" && self.run.is_special_form("collapse", arguments.len()) =>
+                if name.as_str() == "collapse"
+                    && !(self.run.m.is_exact && self.state.is_stale)
+                    && self.run.is_special_form("collapse", arguments.len()) =>
             {
                 let dst = self.slot_for(out);
                 self.make_shared(call);
@@ -621,7 +624,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             let branch = |compiler: &mut Self, branch: &Atom| {
-                compiler.value(branch, 0, dest);
+                compiler.answer(branch, 0, dest, |_| Odd::Stands(atom.clone()));
                 if dest != Dest::Tail {
                     compiler.jump(join);
                 }
@@ -642,12 +645,12 @@ impl Compiler<'_, '_> {
     }
 
     /// Where a native function asks whether two atoms are equal, or one an error, at the level of MeTTa.
-    pub(super) fn test_form(&mut self, test: Instruction, branches: [&Atom; 2], dest: Dest) {
+    pub(super) fn test_form(&mut self, test: Instruction, atom: &Atom, branches: [&Atom; 2], dest: Dest) {
         let [then, otherwise] = branches;
         let join = self.label();
         let before = self.state.clone();
         let branch = |compiler: &mut Self, branch: &Atom| {
-            compiler.value(branch, 0, dest);
+            compiler.answer(branch, 0, dest, |_| Odd::Enters(atom.clone()));
             if dest != Dest::Tail {
                 compiler.jump(join);
             }

@@ -1,8 +1,9 @@
 //! Whether the arguments of a call are what is written, which says whether a call that nothing reduces came to itself.
 
 use super::Compiler;
-use crate::machine::code::{Maybe, Origin, Slot};
-use crate::machine::types::{Formal, HeadKind};
+use crate::machine::code::{Instruction, Maybe, Origin, Slot};
+use crate::machine::types::{Formal, HeadKind, Signature, untyped};
+use region::Ref;
 use space::{Atom, Variable, variables};
 
 /// What is known of the arguments of a call when its code is written.
@@ -22,6 +23,11 @@ impl Compiler<'_, '_> {
         arguments: &[Atom],
         block: Slot,
     ) -> CallOrigin {
+        let head = self.run.m.code.functions[function as usize].head;
+        self.origin_of_head(head, formals, arguments, block)
+    }
+
+    fn origin_of_head(&mut self, head: Ref, formals: &[Formal], arguments: &[Atom], block: Slot) -> CallOrigin {
         let mut first = None;
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             if matches!(formal, Formal::Raw | Formal::Expression) {
@@ -31,33 +37,64 @@ impl Compiler<'_, '_> {
             if !is_raw && self.is_same(argument) {
                 continue;
             }
-            let head = match argument.head() {
+            let first_of = match argument.head() {
                 None if is_raw => None,
                 Some(Atom::Symbol(name)) => Some(self.run.m.values.symbol(name)),
-                Some(Atom::Grounded(_)) => None,
+                Some(operation @ Atom::Grounded(_)) => self.run.m.values.constant_leaf(operation),
                 _ => return CallOrigin::Other,
             };
-            first = first.or(Some((index, head)));
+            first = first.or(Some((index, first_of)));
         }
-        let Some((index, head)) = first else { return CallOrigin::Same };
+        let Some((index, first_of)) = first else { return CallOrigin::Same };
         let is_kept = |atom: &Atom| {
             variables(atom).iter().all(|variable| self.state.variables.get(variable).is_some_and(|&slot| slot < block))
         };
         if !arguments.iter().all(is_kept) {
             return CallOrigin::Other;
         }
-        let head_of_call = self.run.m.code.functions[function as usize].head;
-        let name = self.run.m.values.leaf_atom(head_of_call);
+        let name = self.run.m.values.leaf_atom(head);
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
-        CallOrigin::Maybe(Maybe { index, head, template })
+        CallOrigin::Maybe(Maybe { index, head: first_of, template })
+    }
+
+    /// Makes the variables of arguments that may come to themselves: only then it can be seen.
+    pub(super) fn make_written(&mut self, arguments: &[Atom]) {
+        if self.run.m.is_exact && arguments.iter().any(|argument| !self.is_same(argument)) {
+            arguments.iter().for_each(|argument| self.make_variables(argument));
+        }
+    }
+
+    /// What data is as it is written, where it may be a call that comes to itself.
+    pub(super) fn written_data(&mut self, head: Ref, arguments: &[Atom]) -> Option<Maybe> {
+        if !self.run.m.is_exact {
+            return None;
+        }
+        let formals = untyped(arguments.len());
+        match self.origin_of_head(head, &formals, arguments, Slot::MAX) {
+            CallOrigin::Maybe(written) => Some(written),
+            CallOrigin::Same | CallOrigin::Other => None,
+        }
+    }
+
+    /// A call in place of the frame whose arguments may be what is written: asked before the frame is gone.
+    pub(super) fn tail_call_if_written(&mut self, function: u32, at: Slot, written: Maybe) {
+        let changed = self.label();
+        self.emit_to(Instruction::CameArguments { at, or: 0 }, changed);
+        let here = self.here();
+        self.run.m.code.maybes.insert(here, written);
+        self.emit(Instruction::TailCall { function, at });
+        self.note_call(CallOrigin::Same, true);
+        self.place(changed);
+        self.emit(Instruction::TailCall { function, at });
     }
 
     /// Whether a variable of the head may hold what is not evaluated.
     fn is_raw(&mut self, variable: &Variable) -> bool {
         if self.raw.is_none() {
-            let arguments = std::mem::take(&mut self.head);
-            self.raw = Some(self.raw_variables(&arguments));
+            let whole = self.whole.clone();
+            let arguments = whole.children().map_or(&[][..], |children| &children[..self.heads]);
+            self.raw = Some(self.raw_variables(arguments));
         }
         self.raw.as_ref().is_some_and(|raw| raw.contains(variable))
     }
@@ -66,8 +103,8 @@ impl Compiler<'_, '_> {
         let head = self.run.m.code.functions[self.function as usize].head;
         let formals = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Typed(signature) => signature.formals,
-            HeadKind::Raw { .. } => vec![Formal::Raw; arguments.len()],
-            _ => Vec::new(),
+            HeadKind::Raw { result } => Signature::raw(arguments.len(), result).formals,
+            _ => return Vec::new(),
         };
         let raw = formals.iter().zip(arguments).filter(|(formal, _)| !matches!(formal, Formal::Typed(_)));
         raw.flat_map(|(_, argument)| variables(argument)).collect()

@@ -8,7 +8,7 @@
 
 use super::{Compiler, Fact};
 use crate::machine::code::{Guard, Instruction};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{HeadKind, Signature};
 use crate::names;
 use crate::types;
 use space::{Atom, Bindings, Grounded};
@@ -44,9 +44,7 @@ impl Compiler<'_, '_> {
         }
         match self.run.kind_of_type(&function, arguments.len()) {
             HeadKind::Typed(signature) => Some((signature, guards)),
-            HeadKind::Raw { result } => {
-                Some((Signature { formals: vec![Formal::Raw; arguments.len()], result: Some(result) }, guards))
-            }
+            HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
             _ => None,
         }
     }

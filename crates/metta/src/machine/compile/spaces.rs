@@ -1,5 +1,6 @@
 //! Native functions of states and spaces that have instructions of their own.
 
+use super::answers::Odd;
 use super::{Compiler, Dest};
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
 use crate::machine::types::{Formal, Signature};
@@ -76,7 +77,7 @@ impl Compiler<'_, '_> {
         }
         self.within_barrier(dest, |compiler, dest| {
             compiler.ask(space, pattern, &asked);
-            compiler.value(template, 0, dest);
+            compiler.answer(template, 0, dest, |_| Odd::Enters(rest));
         });
     }
 

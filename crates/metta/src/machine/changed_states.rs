@@ -1,0 +1,165 @@
+//! States that are changed while a choice among rules is left.
+//!
+//! 1. Two states are equal if their contents are. The interpreter compares the arguments of a call with the heads of all its
+//!    rules when the call is made; here a rule is compared when it is tried.
+//! 2. So what a state held before it was changed is noted while there are choices, and a choice of rules remembers how much was
+//!    noted when it was made.
+//! 3. If more has been noted when it is taken up, and its rules compare values, the next rule is matched as the specification
+//!    has it, the states holding what they held then.
+//! 4. Of what was noted since a choice only the first content of each state matters: the rest is forgotten when there is
+//!    twice as much as the last time.
+
+use super::choices::ChoiceKind;
+use super::run::{NONE, Trying};
+use super::{Halt, Machine, Running};
+use rustc_hash::FxHashSet;
+use space::{Atom, Grounded, StateRef, Variable};
+
+/// So many contents are noted before any is forgotten.
+const NOTED_MIN: usize = 256;
+
+/// What states held before they were changed.
+#[derive(Default)]
+pub(crate) struct ChangedStates {
+    noted: Vec<(StateRef, Atom)>,
+    /// How much may be noted until some of it is forgotten.
+    most: usize,
+    /// Whether a machine is at work that takes it over.
+    is_wanted: bool,
+}
+
+impl ChangedStates {
+    /// How much was noted so far.
+    pub(super) fn len(&self) -> usize {
+        self.noted.len()
+    }
+
+    /// Whether a machine begins or ends to work.
+    pub(super) fn want(&mut self, is_wanted: bool) {
+        self.is_wanted = is_wanted;
+        self.noted.clear();
+    }
+
+    /// Notes what a state holds that a native function is to change, if a machine takes that over.
+    pub(crate) fn note_for_machine(&mut self, state: &StateRef) {
+        if self.is_wanted {
+            self.note(state);
+        }
+    }
+
+    /// Notes what a state holds that is to be changed.
+    fn note(&mut self, state: &StateRef) {
+        self.noted.push((state.clone(), state.value()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.noted.clear();
+        self.most = NOTED_MIN;
+    }
+
+    /// Exchanges the contents of states with what was noted from a place on, and back when it is done again.
+    fn exchange(&mut self, from: usize, newest_first: bool) {
+        let mut exchange = |(state, content): &mut (StateRef, Atom)| {
+            *content = state.replace(std::mem::replace(content, Atom::unit()));
+        };
+        match newest_first {
+            true => self.noted[from..].iter_mut().rev().for_each(&mut exchange),
+            false => self.noted[from..].iter_mut().for_each(&mut exchange),
+        }
+    }
+}
+
+/// Whether matching the heads of rules may compare two values of a call: a variable occurs twice, or a state.
+pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> bool {
+    let mut seen: Vec<&Variable> = Vec::new();
+    for head in heads {
+        seen.clear();
+        let mut work: Vec<&Atom> = head.iter().collect();
+        while let Some(atom) = work.pop() {
+            match atom {
+                Atom::Grounded(Grounded::State(_)) => return true,
+                Atom::Variable(variable) if seen.contains(&variable) => return true,
+                Atom::Variable(variable) => seen.push(variable),
+                Atom::Expression(expression) => work.extend(expression.children()),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+impl Machine {
+    /// Notes what a state holds that is to be changed, if a choice may ask for it.
+    pub(super) fn note_state(&mut self, state: &StateRef) {
+        if self.choices.is_empty() {
+            return self.changed_states.clear();
+        }
+        self.changed_states.note(state);
+        if self.changed_states.len() > self.changed_states.most {
+            self.forget_states();
+        }
+    }
+
+    /// Keeps of what was noted since each choice the first content of each state.
+    #[cold]
+    fn forget_states(&mut self) {
+        let old = std::mem::take(&mut self.changed_states.noted);
+        let mut kept: Vec<(StateRef, Atom)> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let choices = self.choices.iter_mut().filter_map(|choice| match &mut choice.kind {
+            ChoiceKind::Rules { noted, .. } => Some(noted),
+            _ => None,
+        });
+        let mut choices = choices.peekable();
+        let mut is_needed = false;
+        for (place, (state, content)) in old.into_iter().enumerate() {
+            while let Some(noted) = choices.next_if(|noted| **noted as usize <= place) {
+                *noted = kept.len() as u32;
+                seen.clear();
+                is_needed = true;
+            }
+            if is_needed && seen.insert(state.serial()) {
+                kept.push((state, content));
+            }
+        }
+        choices.for_each(|noted| *noted = kept.len() as u32);
+        self.changed_states.most = (2 * kept.len()).max(NOTED_MIN);
+        self.changed_states.noted = kept;
+    }
+
+    /// Whether a rule of a group is to be matched with what states held when so much was noted.
+    #[inline]
+    pub(super) fn is_matched_as_it_was(&self, group: u32, noted: u32) -> bool {
+        self.changed_states.len() > noted as usize && self.code.groups[group as usize].compares_values
+    }
+}
+
+impl Running<'_> {
+    /// Takes over what native functions have changed.
+    pub(super) fn take_changed_states(&mut self) {
+        for (state, content) in self.runner.changed_states.noted.drain(..) {
+            if !self.m.choices.is_empty() {
+                self.m.changed_states.noted.push((state, content));
+            }
+        }
+    }
+
+    /// Tries a rule that is at hand, and those behind it, as states were when so much was noted.
+    pub(super) fn try_rules_as_it_was(&mut self, noted: u32) -> Result<(), Halt> {
+        loop {
+            let trying = self.m.trying;
+            let (call, mut scope) = self.call_tried(&trying)?;
+            self.m.changed_states.exchange(noted as usize, true);
+            let ways = self.ways_of_rule(&trying, &call);
+            self.m.changed_states.exchange(noted as usize, false);
+            if !ways.is_empty() {
+                return self.go_ways(&trying, &call, ways, &mut scope, noted);
+            }
+            let Trying { group, list, next, from, .. } = trying;
+            if next == NONE {
+                return self.fail();
+            }
+            self.m.try_place(group, list, next, (from, true));
+        }
+    }
+}

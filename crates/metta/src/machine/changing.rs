@@ -1,0 +1,90 @@
+//! Programs that may change rules while a form is evaluated.
+//!
+//! 1. What nobody changes, nobody sees: whether a call that came to itself is marked as evaluated, whether a constructor is
+//!    put around results one by one or when all are there, whether a form's rule is looked up before or after its arguments.
+//!    All of it shows only where a rule is added or removed in between.
+//! 2. A rule can be changed only by a native function, and a function that is called is an atom of the form or of the space:
+//!    atoms are looked through once, where they come into the space, and a form before it is evaluated.
+//! 3. Where none is found, code is made that does not look. Else code is exact (`Machine::is_exact`), from then on.
+//!
+//! What adds a fact whose head is written out changes no rule. Nor is anything kept while a form does nothing but to add an
+//! atom.
+
+use super::types::classify_head;
+use crate::bundled::BUNDLES;
+use crate::operation::Operation;
+use crate::stdlib;
+use rustc_hash::FxHashSet;
+use space::Atom;
+use std::sync::LazyLock;
+
+/// The native functions that may change rules, types, imports or tables.
+const CHANGERS: [&str; 13] = [
+    "add-atom",
+    "add-atoms",
+    "add-reduct",
+    "add-reducts",
+    "remove-atom",
+    "import!",
+    "include",
+    "mod-space!",
+    "module-space-no-deps",
+    "register-module!",
+    "git-module!",
+    "pragma!",
+    "commit!",
+];
+
+/// Atoms nested deeper are looked through with a stack of their own.
+const NESTED_MAX: usize = 64;
+
+/// Whether evaluating an atom may change rules, as far as it is written out.
+pub(crate) fn may_change_rules(atom: &Atom) -> bool {
+    let mut deep = Vec::new();
+    let mut found = may_change_within(atom, 0, &mut deep);
+    while let Some(atom) = deep.pop().filter(|_| !found) {
+        found = may_change_within(atom, 0, &mut deep);
+    }
+    found
+}
+
+fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>) -> bool {
+    match atom {
+        Atom::Expression(_) if depth == NESTED_MAX => {
+            deep.push(atom);
+            false
+        }
+        Atom::Expression(expression) => match expression.children() {
+            [head, space, added] if is_changer(head) && is_fact(added) => may_change_within(space, depth + 1, deep),
+            children => children.iter().any(|child| may_change_within(child, depth + 1, deep)),
+        },
+        leaf => is_changer(leaf),
+    }
+}
+
+/// The same for a form, which may do nothing but to add an atom.
+pub(super) fn form_may_change_rules(form: &Atom) -> bool {
+    match form.children() {
+        Some([head, space, _]) if is_changer(head) => may_change_rules(space),
+        _ => may_change_rules(form),
+    }
+}
+
+/// Whether an atom is a native function that may change rules: one that is not the library's may do anything.
+fn is_changer(atom: &Atom) -> bool {
+    let Some(operation) = Operation::of(atom) else { return false };
+    let name = operation.static_name();
+    !HARMLESS.contains(name)
+}
+
+/// The native functions that change no rules.
+static HARMLESS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
+    let names = stdlib::operations().chain(bundled).map(|spec| spec.name);
+    names.filter(|name| !CHANGERS.contains(name)).collect()
+});
+
+/// Whether an atom is a fact that no evaluation looks up, whatever its variables stand for.
+fn is_fact(atom: &Atom) -> bool {
+    matches!(atom.head(), Some(Atom::Symbol(head)) if classify_head(head.as_str()).is_some())
+}

@@ -1,0 +1,84 @@
+//! What a form answers with, where that is a variable.
+//!
+//! 1. A variable may stand for `NotReducible`: then what was reduced last stands for itself, as if the form had no rule.
+//! 2. It may stand for code: where a rule or a native function gives it, the call enters that, and its errors name the call.
+//! 3. Both are looked for where the variable is evaluated; a number or a truth value is neither.
+
+use super::{Compiler, Dest, Later};
+use crate::machine::code::{Guard, Instruction, Slot, TypeId};
+use space::Atom;
+
+/// What becomes of an odd answer.
+#[derive(Clone)]
+pub(super) enum Odd {
+    /// For `NotReducible` there is no result.
+    Fails,
+    /// For `NotReducible` this stands for itself.
+    Stands(Atom),
+    /// The same, and code is entered by it.
+    Enters(Atom),
+    /// There is no result, or this enters the code.
+    FailsOrEnters(Atom),
+}
+
+impl Compiler<'_, '_> {
+    /// Evaluates what a form answers with.
+    pub(super) fn answer(&mut self, body: &Atom, type_id: TypeId, dest: Dest, odd: impl FnOnce(&mut Self) -> Odd) {
+        match self.open_slot(body) {
+            Some(slot) => {
+                let odd = odd(self);
+                self.or_odd(slot, &odd, type_id, dest, |compiler| compiler.reduct(body, type_id, dest));
+            }
+            None => self.reduct(body, type_id, dest),
+        }
+    }
+
+    /// The slot of an atom that is a variable which may stand for anything.
+    pub(super) fn open_slot(&self, atom: &Atom) -> Option<Slot> {
+        let Atom::Variable(variable) = atom else { return None };
+        let slot = self.state.variables.get(variable).copied()?;
+        (!self.state.facts.contains_key(&slot)).then_some(slot)
+    }
+
+    /// Evaluates what a slot holds, unless that is an odd answer.
+    pub(super) fn or_odd(
+        &mut self,
+        slot: Slot,
+        odd: &Odd,
+        type_id: TypeId,
+        dest: Dest,
+        evaluate: impl FnOnce(&mut Self),
+    ) {
+        let join = (dest != Dest::Tail).then(|| self.label());
+        let (guards, call): (&[Guard], _) = match odd {
+            Odd::Fails => (&[Guard::Reducible], None),
+            Odd::Stands(call) => (&[Guard::Reducible], Some(call)),
+            Odd::Enters(call) => (&[Guard::Answer], Some(call)),
+            Odd::FailsOrEnters(call) => (&[Guard::Reducible, Guard::Answer], Some(call)),
+        };
+        for (place, &guard) in guards.iter().enumerate() {
+            let label = self.label();
+            self.emit_to(Instruction::Guard { slot, guard, or: 0 }, label);
+            let call = call.filter(|_| place + 1 == guards.len()).cloned();
+            let (state, errors) = (self.state.clone(), self.errors);
+            self.later.push(Later::Odd { label, slot, call, type_id, dest, state, join, errors });
+        }
+        evaluate(self);
+        if let Some(join) = join {
+            self.place(join);
+        }
+    }
+
+    /// The call stands for itself or enters the code that a slot holds.
+    pub(super) fn odd_answer(&mut self, slot: Slot, call: Option<&Atom>, type_id: TypeId, dest: Dest) {
+        let Some(call) = call else {
+            self.emit(Instruction::Fail);
+            return;
+        };
+        let template = self.template(call);
+        let dst = self.target(dest);
+        let site = self.site(dst, None);
+        self.emit(Instruction::Odd { slot, template, type_id, site });
+        self.finish(dst, dest);
+    }
+}
