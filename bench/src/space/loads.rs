@@ -1,0 +1,70 @@
+//! Loading a text of facts.
+//!
+//! Each side reads a file with the same facts in its own syntax and has them ready for questions: hyperon and SWI-Prolog as they are,
+//! DuckDB as a table with an index of each column. Ours is asked by the second argument at the end, which makes that index.
+
+use super::facts::{Form, atom, write_file};
+use super::{Contest, DUCKDB, HYPERON, Peer, SWIPL};
+use crate::compare::{Clock, Timed};
+use crate::{Plan, Rows};
+use mnemon::{Engine, MemoryWorld};
+use std::error::Error;
+use std::path::Path;
+
+pub(super) fn rows(plan: &Plan) -> Rows {
+    let mut rows = sized(plan, 1_000_000, "1M", 5)?;
+    rows.extend(sized(plan, 10_000_000, "10M", 1)?);
+    Ok(rows)
+}
+
+fn sized(plan: &Plan, full: u64, shown: &str, rounds: usize) -> Rows {
+    let edges = plan.scaled(full);
+    let path = |form: Form| plan.scratch.join("edges").with_extension(form.extension());
+    for form in [Form::Metta, Form::Csv, Form::Prolog] {
+        write_file(&path(form), form, edges)?;
+    }
+    let mut rows = Vec::new();
+    for (mut peer, must) in
+        [(Peer::hyperon(plan)?, Some(10.0)), (Peer::duckdb(plan)?, Some(1.0)), (Peer::swipl(plan)?, None)]
+    {
+        let file = path(peer.form);
+        let contest = Contest {
+            name: &format!("text load of {shown}, a fact"),
+            n: edges,
+            peer: peer.name,
+            must,
+            rounds,
+            note: note(peer.name),
+        };
+        rows.push(contest.run(plan, &mut || load(&path(Form::Metta), edges), &mut || peer.load(&file))?);
+    }
+    Ok(rows)
+}
+
+fn note(peer: &str) -> &'static str {
+    match peer {
+        DUCKDB => "(edge aI bJ), J of 1,000; DuckDB reads the same as CSV and indexes both columns",
+        HYPERON => "(edge aI bJ), J of 1,000; MORK's recorded figure is 463 ns a fact at 1M",
+        SWIPL => "(edge aI bJ), J of 1,000; SWI-Prolog reads terms and asserts each",
+        _ => "",
+    }
+}
+
+/// Ours: a program that states the facts, then a question by the second argument.
+fn load(path: &Path, edges: u64) -> Result<Timed, Box<dyn Error>> {
+    let mut engine = Engine::new(MemoryWorld::default());
+    let mut clock = Clock::default();
+    let pattern = atom("(edge $x b1)").to_string();
+    let before = engine.atom_count() as u64;
+    clock.run(|| {
+        let text = std::fs::read_to_string(path)?;
+        engine.run_text(&text, &mut |_, _| Ok(()));
+        engine.run_text(&format!("!(match &self {pattern} $x)"), &mut |_, _| Ok(()));
+        Ok::<_, std::io::Error>(())
+    })?;
+    let count = engine.atom_count() as u64 - before;
+    if count != edges {
+        return Err(format!("{count} facts were loaded of {edges}").into());
+    }
+    Ok(clock.done(count))
+}
