@@ -178,8 +178,18 @@ fn documents(_: &Context) -> Verdict {
 fn benches(context: &Context) -> Verdict {
     const MANIFEST: &str = "bench/Cargo.toml";
     const CONFIG: &str = "bench/.cargo/config.toml";
-    let lints =
-        ["clippy", "--config", CONFIG, "--locked", "--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"];
+    let lints = [
+        "clippy",
+        "--config",
+        CONFIG,
+        "--locked",
+        "--manifest-path",
+        MANIFEST,
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
     let verdicts = [
         with_component(context, "rustfmt", "fmt", &["fmt", "--manifest-path", MANIFEST, "--", "--check"]),
         with_component(context, "clippy", "clippy", &lints),

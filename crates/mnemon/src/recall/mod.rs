@@ -32,8 +32,8 @@ use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, ModuleId, NO_HISTORY, Occasion,
-    Reason, Runner, SourceId, SourceText, World,
+    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, LimitReached, Memory, MemoryError, ModuleId,
+    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -280,7 +280,10 @@ impl Recall {
             self.begun.push(id);
             return Ok(Begun { id, known: Known::New });
         };
-        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
+        let content = match source.content {
+            SourceContent::Text(text) => *blake3::hash(text.as_bytes()).as_bytes(),
+            SourceContent::Rows(content) => content,
+        };
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
@@ -461,6 +464,19 @@ impl Recall {
     }
 }
 
+/// BLAKE3 of what is read piece by piece.
+struct Hasher(blake3::Hasher);
+
+impl ContentHasher for Hasher {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> [u8; 32] {
+        *self.0.finalize().as_bytes()
+    }
+}
+
 /// What a commit is for those who compare it.
 #[derive(Default)]
 struct Digest {
@@ -630,6 +646,10 @@ impl Memory for Recall {
         self.check()?;
         let begun = self.begin(runner, source);
         self.noting_failure(begun)
+    }
+
+    fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
+        self.base.as_ref().map(|_| Box::new(Hasher(blake3::Hasher::new())) as Box<dyn ContentHasher>)
     }
 
     fn is_source_of(&self, module: ModuleId, file: &str) -> bool {
