@@ -28,6 +28,7 @@ pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
 
+use crate::load::imports as load_formats;
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
@@ -88,7 +89,8 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     /// A run that is forgotten.
-    pub(crate) fn nothing(runner: Runner) -> Self {
+    pub(crate) fn nothing(mut runner: Runner) -> Self {
+        runner.set_formats(load_formats());
         Self { runner, follower: None }
     }
 
@@ -111,6 +113,7 @@ impl Remembered {
             None => (world, Role::None),
         };
         let mut runner = Runner::new(world);
+        runner.set_formats(load_formats());
         let recall = Recall::new(base, role, &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok(Self { runner, follower: None })
@@ -140,6 +143,7 @@ impl Remembered {
         let follower = Follower::new(tape, cancelled, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut runner = Runner::new(Box::new(world));
+        runner.set_formats(load_formats());
         let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok((Self { runner, follower: Some(follower) }, begin.program))
