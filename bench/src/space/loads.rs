@@ -3,11 +3,11 @@
 //! Each side reads a file with the same facts in its own syntax and has them ready for questions: hyperon and SWI-Prolog as they are,
 //! DuckDB as a table with an index of each column. Ours is asked by the second argument at the end, which makes that index.
 
-use super::facts::{Form, atom, write_file};
+use super::facts::{Form, write_file};
 use super::{Contest, DUCKDB, HYPERON, Peer, SWIPL};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
-use mnemon::{Engine, MemoryWorld};
+use mnemon::{Engine, LoadOptions, SystemWorld};
 use std::error::Error;
 use std::path::Path;
 
@@ -50,21 +50,18 @@ fn note(peer: &str) -> &'static str {
     }
 }
 
-/// Ours: a program that states the facts, then a question by the second argument.
+/// Ours: the loader, then a question by the second argument.
 fn load(path: &Path, edges: u64) -> Result<Timed, Box<dyn Error>> {
-    let mut engine = Engine::new(MemoryWorld::default());
+    let mut engine = Engine::new(SystemWorld::default());
     let mut clock = Clock::default();
-    let pattern = atom("(edge $x b1)").to_string();
-    let before = engine.atom_count() as u64;
-    clock.run(|| {
-        let text = std::fs::read_to_string(path)?;
-        engine.run_text(&text, &mut |_, _| Ok(()));
-        engine.run_text(&format!("!(match &self {pattern} $x)"), &mut |_, _| Ok(()));
-        Ok::<_, std::io::Error>(())
+    let file = path.to_str().ok_or("the path is no text")?;
+    let report = clock.run(|| {
+        let report = engine.load(file, &LoadOptions::default(), &mut |_| {});
+        engine.run_text("!(match &self (edge $x b1) $x)", &mut |_, _| Ok(()));
+        report
     })?;
-    let count = engine.atom_count() as u64 - before;
-    if count != edges {
-        return Err(format!("{count} facts were loaded of {edges}").into());
+    if report.added != edges || !report.is_whole() {
+        return Err(format!("{} facts were loaded of {edges}", report.added).into());
     }
-    Ok(clock.done(count))
+    Ok(clock.done(report.added))
 }

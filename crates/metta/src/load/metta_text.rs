@@ -81,8 +81,13 @@ fn class(byte: u8) -> Class {
     CLASSES[usize::from(byte)]
 }
 
+/// Longer words are left to the parser.
+const WORD_BYTES_MAX: usize = 1_000;
+
 const AFTER_BANG: &str = "forms after `!`: a load evaluates nothing; `mnemon run --kb` does";
 const NOT_UTF8: &str = "not UTF-8";
+const LONE_BANG: &str = "`!` without a form behind it";
+const NUL: &str = "a NUL byte in a comment";
 const UNOPENED: &str = "`)` without `(`";
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -95,14 +100,12 @@ impl MettaText {
     /// Hands out a form, and counts its lines.
     fn take(&mut self, form: &[u8], is_plain: bool, out: &mut dyn Out) {
         out.record(self.line);
-        if std::mem::take(&mut self.is_after_bang) {
-            out.skip(AFTER_BANG, false);
-        } else {
-            match std::str::from_utf8(form) {
-                Err(_) => out.skip(NOT_UTF8, true),
-                Ok(form) if is_plain && self.hand_out(form, out) => {}
-                Ok(form) => self.parse(form, out),
-            }
+        let is_after_bang = std::mem::take(&mut self.is_after_bang);
+        match std::str::from_utf8(form) {
+            Err(_) => out.skip(NOT_UTF8, true),
+            Ok(_) if is_after_bang && is_plain => out.skip(AFTER_BANG, false),
+            Ok(form) if !is_after_bang && is_plain && self.hand_out(form, out) => {}
+            Ok(form) => self.parse(form, is_after_bang, out),
         }
         self.line += newlines(form);
     }
@@ -139,11 +142,14 @@ impl MettaText {
         is_row
     }
 
-    /// Parses a form and hands it out.
-    fn parse(&mut self, form: &str, out: &mut dyn Out) {
+    /// Parses a form and hands it out. A form after `!` is parsed as well: a quote that is missing there swallows what follows.
+    fn parse(&mut self, form: &str, is_after_bang: bool, out: &mut dyn Out) {
         let parsed = syntax::parse(form);
         if let Some(error) = parsed.diagnostics.iter().find(|found| found.severity == Severity::Error) {
             return out.skip(&format!("does not parse: {}", error.message), true);
+        }
+        if is_after_bang {
+            return out.skip(AFTER_BANG, false);
         }
         for form in parsed.tree.forms() {
             out.atom(self.words.read_atom(&parsed.tree, form.node));
@@ -161,7 +167,11 @@ impl MettaText {
             };
             match (class(byte), byte) {
                 (Class::Blank | Class::Newline, _) => at += 1,
-                (Class::Semicolon, _) => at += until(&bytes[at..], |byte| byte == b'\n'),
+                (Class::Semicolon, _) => {
+                    let (length, is_sound) = comment(&bytes[at..]);
+                    is_plain &= is_sound;
+                    at += length;
+                }
                 (Class::Open, _) => {
                     depth += 1;
                     at += 1;
@@ -173,19 +183,20 @@ impl MettaText {
                     self.pieces.push(Piece::Close);
                 }
                 (Class::Name, b'"') => {
-                    let (length, is_simple) = string(&bytes[at..])?;
+                    let Some((length, is_simple)) = string(&bytes[at..]) else {
+                        return is_end.then_some(Cut { length: bytes.len(), is_plain: false });
+                    };
                     is_plain &= is_simple && at + length <= u32::MAX as usize;
                     if is_plain {
                         self.pieces.push(Piece::Text(at as u32 + 1, (at + length) as u32 - 1));
                     }
                     at += length;
                 }
-                (Class::Odd, _) => {
+                (Class::Odd, _) if blank_character(&bytes[at..]).is_some() => {
                     is_plain = false;
-                    let length = blank_character(&bytes[at..]).unwrap_or_else(|| name(&bytes[at..], byte == b'$').0);
-                    at += length;
+                    at += blank_character(&bytes[at..]).unwrap_or(1);
                 }
-                (Class::Name, _) => {
+                (Class::Odd | Class::Name, _) => {
                     let (length, is_simple) = name(&bytes[at..], byte == b'$');
                     is_plain &= is_simple && byte != b'$' && at + length <= u32::MAX as usize;
                     if is_plain {
@@ -217,9 +228,13 @@ impl MettaText {
                     at += 1;
                 }
                 Class::Semicolon => {
-                    let length = until(&bytes[at..], |byte| byte == b'\n');
+                    let (length, is_sound) = comment(&bytes[at..]);
                     if at + length == bytes.len() && !is_end {
                         return (at, false);
+                    }
+                    if !is_sound {
+                        out.record(self.line);
+                        out.skip(NUL, true);
                     }
                     at += length;
                 }
@@ -254,6 +269,10 @@ impl Format for MettaText {
             let (length, is_form) = self.skip_between(&bytes[at..], is_end, out);
             at += length;
             if !is_form {
+                if is_end && std::mem::take(&mut self.is_after_bang) {
+                    out.record(self.line);
+                    out.skip(LONE_BANG, true);
+                }
                 return at;
             }
             let Some(Cut { length, is_plain }) = self.cut(&bytes[at..], is_end) else { return at };
@@ -272,8 +291,10 @@ impl Format for MettaText {
     }
 }
 
-fn until(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().position(|&byte| is_wanted(byte)).unwrap_or(bytes.len())
+/// The length of the comment that these bytes begin with, and whether it is without NUL bytes.
+fn comment(bytes: &[u8]) -> (usize, bool) {
+    let length = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
+    (length, !bytes[..length].contains(&0))
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
@@ -317,7 +338,8 @@ fn name(bytes: &[u8], is_variable: bool) -> (usize, bool) {
         }
         at += 1;
     }
-    (at, is_simple)
+    // The parser says which numbers are too long.
+    (at, is_simple && at <= WORD_BYTES_MAX)
 }
 
 /// The length of the white space beyond ASCII that these bytes begin with.

@@ -68,7 +68,7 @@ impl Words {
     }
 
     /// The atom of a node of a tree.
-    pub(super) fn read_atom(&self, tree: &SyntaxTree, node: NodeId) -> Atom {
+    pub fn read_atom(&self, tree: &SyntaxTree, node: NodeId) -> Atom {
         read_atom(tree, node, &self.tokenizer)
     }
 
