@@ -24,8 +24,6 @@ pub(super) struct Separated {
     ends: Vec<usize>,
     /// How much of both is filled.
     filled: (usize, usize),
-    /// The line on which the line at hand begins; values may hold line breaks.
-    line: u64,
     /// How many values the first line has.
     width: Option<usize>,
 }
@@ -43,14 +41,15 @@ impl Separated {
 
     fn new(reader: Reader, kind: &'static str, head: String, has_headings: bool, words: Words) -> Self {
         let (values, ends) = (vec![0; 4096], vec![0; 32]);
-        Self { reader, kind, head, has_headings, words, values, ends, filled: (0, 0), line: 1, width: None }
+        Self { reader, kind, head, has_headings, words, values, ends, filled: (0, 0), width: None }
     }
 
-    /// Hands out the line at hand.
-    fn take(&mut self, out: &mut dyn Out) {
+    /// Hands out the line at hand, which ended with this byte.
+    fn take(&mut self, last: Option<&u8>, out: &mut dyn Out) {
         let (length, count) = std::mem::take(&mut self.filled);
-        out.record(self.line);
-        self.line = self.reader.line();
+        // The reader stands behind it, and values may hold line breaks.
+        let newlines = memchr::memchr_iter(b'\n', &self.values[..length]).count() + usize::from(last == Some(&b'\n'));
+        out.record(self.reader.line().saturating_sub(newlines as u64));
         let is_first = self.width.is_none();
         let width = *self.width.get_or_insert(count);
         if is_first && self.has_headings {
@@ -97,7 +96,7 @@ impl Format for Separated {
                 ReadRecordResult::OutputFull if self.values.len() > LINE_BYTES_MAX => self.filled.0 = 0,
                 ReadRecordResult::OutputFull => self.values.resize(self.values.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-                ReadRecordResult::Record => self.take(out),
+                ReadRecordResult::Record => self.take(bytes[..at].last().filter(|_| read > 0), out),
                 ReadRecordResult::End => return at,
             }
         }
