@@ -3,6 +3,7 @@
 //! Queries answer from the space itself and then from each imported space, whose own imports are not followed (the
 //! importer lists them all). A query holds a lock while it collects matches and never while another space is asked.
 
+use crate::append::Appender;
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
@@ -153,6 +154,57 @@ impl SpaceRef {
         true
     }
 
+    /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].
+    ///
+    /// It counts as one change of each class, since the classes of rows are not asked for.
+    pub fn append<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let done = self.write(|space| {
+            let mut appender = space.appender();
+            appender.noted = self.0.log.is_on().then_some(self);
+            work(&mut appender)
+        });
+        (0..CLASSES).for_each(|class| self.count_class(class));
+        done
+    }
+
+    /// Adds atoms, as [`SpaceRef::add`] does each; gives how many there were.
+    pub fn add_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let mut counts = [0_u64; CLASSES];
+        self.write(|space| {
+            let mut appender = space.appender();
+            appender.noted = self.0.log.is_on().then_some(self);
+            for atom in atoms {
+                appender.atom(atom);
+                counts[(self.0.content.classify)(atom)] += 1;
+            }
+        });
+        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        changed.for_each(|(class, &count)| self.count_classes(class, count));
+        counts.iter().sum::<u64>() as usize
+    }
+
+    /// Removes one copy of each of these atoms, as [`SpaceRef::remove`] does; gives how many there were.
+    pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let taken: Vec<(Atom, u64)> =
+            self.write(|space| atoms.into_iter().filter_map(|atom| space.take(atom)).collect());
+        let removed = taken.len();
+        for (atom, number) in taken {
+            self.count_change(&atom);
+            if self.0.log.is_on() {
+                self.0.log.note_removed(self, atom, number);
+            }
+        }
+        removed
+    }
+
+    /// Notes in the log that an atom was added, while the space is locked.
+    pub(crate) fn note_appended(&self, atom: impl FnOnce() -> Atom) {
+        self.0.log.note_added_with(self, atom);
+    }
+
     /// Notes in the log that a row was added.
     pub(crate) fn note_added_row(&self, row: &[Term]) {
         if self.0.log.is_on() {
@@ -181,7 +233,12 @@ impl SpaceRef {
     }
 
     pub(crate) fn count_class(&self, class: usize) {
-        self.0.content.changes[class].fetch_add(1, Ordering::Relaxed);
+        self.count_classes(class, 1);
+    }
+
+    /// Counts so many changes of a class.
+    fn count_classes(&self, class: usize, count: u64) {
+        self.0.content.changes[class].fetch_add(count, Ordering::Relaxed);
         self.0.log.count();
     }
 

@@ -12,6 +12,7 @@
 //! hashed, stored and dropped without touching the limits of the native stack.
 #![forbid(unsafe_code)]
 
+mod append;
 mod atom;
 mod bindings;
 pub mod canonical;
@@ -30,6 +31,7 @@ mod space;
 mod term;
 mod unify;
 
+pub use append::Appender;
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use bindings::{Bindings, Solution};
 pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};

@@ -59,6 +59,12 @@ pub struct Found<'a> {
 }
 
 impl Relation {
+    /// Makes room for so many more rows of this length.
+    pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
+        self.rows.reserve(rows);
+        self.cells.reserve(rows.saturating_mul(length));
+    }
+
     /// Adds a copy of a row; `number` is used if the row is new. Returns whether it was.
     pub fn add(&mut self, terms: &[Term], number: u64, dictionary: &Terms) -> bool {
         let hash = hash_keys(terms, dictionary);

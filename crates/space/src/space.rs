@@ -4,6 +4,7 @@
 //! length, anything else a row of the relation of leaves. All other atoms live in a discrimination tree. Every atom
 //! carries the insertion number it had when its first copy was added, and answers come in that order.
 
+use crate::append::Appender;
 use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::canonical;
@@ -183,6 +184,29 @@ impl Space {
         let relation = relations.get_mut(row.len()).unwrap_or(wide);
         *next_number += u64::from(relation.add(row, *next_number, &terms));
         true
+    }
+
+    /// What adds many atoms with the dictionary locked once; see [`Appender`].
+    pub fn appender(&mut self) -> Appender<'_> {
+        let Self { terms, leaves, relations, wide, patterns, next_number, length, hash } = self;
+        let terms = terms.write().expect("no panic while terms are locked");
+        Appender { terms, leaves, relations, wide, patterns, next_number, length, hash, row: Vec::new(), noted: None }
+    }
+
+    /// Adds atoms: what [`Space::add`] does for each, in less time. Gives how many there were.
+    pub fn add_many<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        let mut appender = self.appender();
+        let mut added = 0;
+        for atom in atoms {
+            appender.atom(atom);
+            added += 1;
+        }
+        added
+    }
+
+    /// Removes one copy of each of these atoms, as [`Space::remove`] does; gives how many there were.
+    pub fn remove_many<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        atoms.into_iter().filter(|atom| self.remove(atom)).count()
     }
 
     /// The dictionary.
@@ -383,7 +407,12 @@ fn intern_row(atom: &Atom, terms: &mut Terms) -> Vec<Term> {
     columns(atom).iter().map(|column| terms.intern(column)).collect()
 }
 
-fn expression_of(row: &[Term], terms: &Terms) -> Atom {
+/// Adds the terms in the columns of a rigid atom's row.
+pub(crate) fn intern_columns(atom: &Atom, terms: &mut Terms, row: &mut Vec<Term>) {
+    row.extend(columns(atom).iter().map(|column| terms.intern(column)));
+}
+
+pub(crate) fn expression_of(row: &[Term], terms: &Terms) -> Atom {
     let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
     Atom::expression(children)
 }

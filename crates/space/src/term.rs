@@ -162,6 +162,11 @@ impl Terms {
         })
     }
 
+    /// The term of the symbol of this name, made if need be.
+    pub fn intern_symbol(&mut self, name: &str) -> Term {
+        self.intern_one(Visit::Symbol(name))
+    }
+
     /// The term of the expression of these children, made if need be.
     pub fn intern_row(&mut self, children: &[Term]) -> Term {
         self.intern_one(Visit::Row(children))
@@ -182,6 +187,7 @@ impl Terms {
     fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
         match visit {
             Visit::Leaf(leaf) => is_same_leaf(&self.entries[index as usize].atom, leaf),
+            Visit::Symbol(name) => self.entries[index as usize].atom.is_symbol(name),
             Visit::Node(_, children) | Visit::Row(children) => self.children(Term(index)) == Some(children),
             Visit::Known(term) => term.0 == index,
         }
@@ -201,6 +207,7 @@ impl Terms {
         let first_child = self.children.len();
         let (atom, length) = match visit {
             Visit::Leaf(leaf) => ((*leaf).clone(), LEAF),
+            Visit::Symbol(name) => (Atom::symbol(name), LEAF),
             Visit::Node(_, children) | Visit::Row(children) => {
                 self.children.extend_from_slice(children);
                 let own = self.share_children(children);
@@ -226,6 +233,7 @@ impl Terms {
                 let normal = normalized(leaf);
                 (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
             }
+            Visit::Symbol(_) => None,
             Visit::Node(_, children) | Visit::Row(children) => {
                 let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
                 if keys == *children {
@@ -241,6 +249,8 @@ impl Terms {
 /// What a walk over an atom meets, children before their parents.
 enum Visit<'a> {
     Leaf(&'a Atom),
+    /// A symbol of which only the name is there.
+    Symbol(&'a str),
     Node(&'a Expression, &'a [Term]),
     /// An expression of which only the children's terms are there.
     Row(&'a [Term]),
@@ -304,9 +314,17 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
 fn hash_visit(visit: &Visit<'_>) -> u64 {
     match visit {
         Visit::Leaf(leaf) => hash_leaf(leaf),
+        Visit::Symbol(name) => hash_symbol(name),
         Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
         Visit::Known(_) => unreachable!("a known expression is not looked up"),
     }
+}
+
+/// What [`hash_leaf`] gives for the symbol.
+fn hash_symbol(name: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn hash_leaf(leaf: &Atom) -> u64 {

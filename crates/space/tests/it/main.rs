@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod atoms;
+mod bulk;
 mod canonical;
 mod changes;
 mod defects;
