@@ -7,9 +7,11 @@ use crate::append::Appender;
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
+use crate::contents::Match;
 use crate::rewrite::variables;
+use crate::snapshot::Snapshot;
 use crate::solve::solve;
-use crate::space::{Match, Space};
+use crate::space::Space;
 use crate::term::{SharedTerms, Term};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -62,18 +64,15 @@ impl SpaceRef {
         log: ChangeLog,
         classify: Classify,
     ) -> Self {
-        let space = RwLock::new(Space::new(terms));
-        let content = Arc::new(Content { space, changes: Default::default(), classify });
+        Self::holding(serial, name, Space::new(terms), log, classify)
+    }
+
+    /// A space that holds what another one does, changes noted in this log and counted by class.
+    pub fn holding(serial: u64, name: impl Into<String>, space: Space, log: ChangeLog, classify: Classify) -> Self {
+        let content = Arc::new(Content { space: RwLock::new(space), changes: Default::default(), classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self(Arc::new(Cell {
-            serial,
-            name: name.into(),
-            content,
-            imports: RwLock::default(),
-            log,
-            is_noted,
-            is_frozen,
-        }))
+        let (name, imports) = (name.into(), RwLock::default());
+        Self(Arc::new(Cell { serial, name, content, imports, log, is_noted, is_frozen }))
     }
 
     /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
@@ -152,6 +151,18 @@ impl SpaceRef {
             self.0.log.note_removed(self, atom, number);
         }
         true
+    }
+
+    /// What it holds now, its imports apart, for reading on any thread while it goes on changing. Constant time; it waits
+    /// for who changes the space or interns terms at the moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.write(Space::snapshot)
+    }
+
+    /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
+    /// changes alone, noted in the same log. Constant time.
+    pub fn fork(&self, serial: u64, name: impl Into<String>) -> Self {
+        Self::holding(serial, name, self.write(Space::fork), self.0.log.clone(), self.0.content.classify)
     }
 
     /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].
@@ -305,32 +316,7 @@ impl SpaceRef {
     ///
     /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        let wanted = variables(query);
-        let found = match conjunction(query) {
-            Some(patterns) => self.query_all(patterns, source),
-            None => self.query_one(query, source),
-        };
-        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
-    }
-
-    fn query_all(&self, patterns: &[Atom], source: &mut VariableSource) -> Vec<Bindings> {
-        let mut found = vec![Bindings::default()];
-        for pattern in patterns {
-            let mut next = Vec::new();
-            for bindings in found {
-                let pattern = bindings.resolve(pattern);
-                let wanted = variables(&pattern);
-                for more in self.query_one(&pattern, source) {
-                    let mut extended = bindings.clone();
-                    for (variable, value) in more.solution_for(&wanted) {
-                        extended.bind(variable, value);
-                    }
-                    next.push(extended);
-                }
-            }
-            found = next;
-        }
-        found
+        answer(query, source, |pattern, source| self.query_one(pattern, source))
     }
 
     fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
@@ -384,6 +370,44 @@ impl Drop for Cell {
         self.drain_into(&mut work);
         free(work);
     }
+}
+
+/// The solutions of a query, given what answers one pattern.
+pub(crate) fn answer(
+    query: &Atom,
+    source: &mut VariableSource,
+    mut answer_one: impl FnMut(&Atom, &mut VariableSource) -> Vec<Bindings>,
+) -> Vec<Solution> {
+    let wanted = variables(query);
+    let found = match conjunction(query) {
+        Some(patterns) => answer_all(patterns, source, answer_one),
+        None => answer_one(query, source),
+    };
+    found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+}
+
+fn answer_all(
+    patterns: &[Atom],
+    source: &mut VariableSource,
+    mut answer_one: impl FnMut(&Atom, &mut VariableSource) -> Vec<Bindings>,
+) -> Vec<Bindings> {
+    let mut found = vec![Bindings::default()];
+    for pattern in patterns {
+        let mut next = Vec::new();
+        for bindings in found {
+            let pattern = bindings.resolve(pattern);
+            let wanted = variables(&pattern);
+            for more in answer_one(&pattern, source) {
+                let mut extended = bindings.clone();
+                for (variable, value) in more.solution_for(&wanted) {
+                    extended.bind(variable, value);
+                }
+                next.push(extended);
+            }
+        }
+        found = next;
+    }
+    found
 }
 
 /// The patterns of a conjunction `(, p1 p2 …)`.

@@ -22,6 +22,7 @@ mod numbers;
 mod regressions;
 mod results;
 mod rows;
+mod segments;
 mod sizes;
 mod spaces;
 mod states;

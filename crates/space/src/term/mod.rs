@@ -8,11 +8,13 @@
 //!
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
+mod part;
+
 use crate::atom::{Atom, Expression, Known};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use crate::numbers::Numbers;
+use part::{Entry, Part};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -38,33 +40,28 @@ impl Term {
 pub type SharedTerms = Arc<RwLock<Terms>>;
 
 /// The dictionary of terms.
+///
+/// Its terms lie in *parts*, as the rows of a relation lie in segments: the last one, the *head*, takes new terms, the
+/// others are sealed and shared with snapshots.
 pub struct Terms {
     /// What tells this dictionary from every other of the process.
     serial: u32,
-    entries: Vec<Entry>,
-    /// The children of all compound terms, one after the other.
-    children: Vec<Term>,
-    table: Numbers,
+    sealed: Vec<Arc<Part>>,
+    head: Part,
+    /// Whether a term has another match key than itself.
+    has_keys: bool,
     /// The content hashes of the first entries, as far as they were asked for, each in two halves.
     hashes: Vec<[u64; 2]>,
 }
 
-struct Entry {
-    atom: Atom,
-    key: Term,
-    /// The number of children; [`LEAF`] for what is no compound.
-    length: u32,
-    first_child: usize,
-}
-
-/// In place of a number of children.
-const LEAF: u32 = u32::MAX;
+/// Among so many terms, what comes as an atom has its atom at once; later ones are made when they are asked for.
+const GIVEN_KEPT_MAX: usize = 1 << 16;
 
 impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, entries: Vec::new(), children: Vec::new(), table: Numbers::default(), hashes: Vec::new() }
+        Self { serial, sealed: Vec::new(), head: Part::default(), has_keys: false, hashes: Vec::new() }
     }
 }
 
@@ -76,42 +73,117 @@ impl Terms {
 
     /// How many terms it holds.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.head.base as usize + self.head.len()
     }
 
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
-    /// The atom of a term.
+    /// The terms there are now, for good. Constant time; nothing may be interned in what it gives.
+    pub(crate) fn share(&mut self) -> Self {
+        if self.head.len() > 0 {
+            let next = Part::from(self.len() as u32);
+            self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
+        }
+        let (sealed, head) = (self.sealed.clone(), Part::from(self.head.base));
+        Self { serial: self.serial, sealed, head, has_keys: self.has_keys, hashes: Vec::new() }
+    }
+
+    /// Sees to it that a head which is still empty is the last of few parts; see [`Relation`](crate::Relation).
+    fn begin_head(&mut self) {
+        while let [.., older, younger] = self.sealed.as_slice()
+            && older.len() <= younger.len() * 2
+        {
+            let younger = self.sealed.pop().expect("there are two");
+            let older = self.sealed.pop().expect("there are two");
+            let mut joined = Arc::try_unwrap(older).unwrap_or_else(|older| {
+                let mut copy = Part::from(older.base);
+                copy.take(&older);
+                copy
+            });
+            joined.take(&younger);
+            self.sealed.push(Arc::new(joined));
+        }
+        match self.sealed.pop().map(Arc::try_unwrap) {
+            Some(Ok(part)) => self.head = part,
+            Some(Err(part)) => self.sealed.push(part),
+            None => {}
+        }
+    }
+
+    /// The part of a term.
+    #[inline]
+    fn part(&self, term: Term) -> &Part {
+        if term.0 >= self.head.base {
+            return &self.head;
+        }
+        let after = self.sealed.partition_point(|part| part.base <= term.0);
+        &self.sealed[after - 1]
+    }
+
+    /// The atom of a term. It is made when it is first asked for, and kept.
+    #[inline]
     pub fn atom(&self, term: Term) -> &Atom {
-        &self.entry(term).atom
+        self.part(term).kept(term).unwrap_or_else(|| self.make(term))
+    }
+
+    /// Makes the atom of a term, after those of the compounds inside, which costs heap and not native stack.
+    #[cold]
+    fn make(&self, term: Term) -> &Atom {
+        if self.children(term).is_none() {
+            return self.part(term).keep(term, || self.made(term));
+        }
+        let mut work = vec![term];
+        while let Some(&next) = work.last() {
+            let open = work.len();
+            if let (Some(children), None) = (self.children(next), self.part(next).kept(next)) {
+                let is_missing =
+                    |child: &Term| self.children(*child).is_some() && self.part(*child).kept(*child).is_none();
+                work.extend(children.iter().copied().filter(is_missing));
+            }
+            if work.len() == open {
+                self.part(next).keep(next, || self.made(next));
+                work.pop();
+            }
+        }
+        self.part(term).kept(term).expect("it was made")
+    }
+
+    /// The atom of a term, for which those of the compounds inside are there.
+    fn made(&self, term: Term) -> Atom {
+        match self.part(term).entry(term) {
+            Entry::Symbol(name) => Atom::symbol(name),
+            Entry::Integer(value) => Atom::from(value),
+            Entry::Other(atom) => atom.clone(),
+            Entry::Compound(children) => {
+                let children = children.iter().map(|&child| self.atom(child).clone()).collect();
+                part::expression(children, Known { dictionary: self.serial, term: term.0 })
+            }
+        }
     }
 
     /// The match key of a term.
+    #[inline]
     pub fn key(&self, term: Term) -> Term {
-        self.entry(term).key
+        if self.has_keys { self.part(term).key(term) } else { term }
     }
 
     /// The children of a compound term; `None` for a leaf.
+    #[inline]
     pub fn children(&self, term: Term) -> Option<&[Term]> {
-        let entry = self.entry(term);
-        (entry.length != LEAF).then(|| self.children_of(entry))
-    }
-
-    fn children_of(&self, entry: &Entry) -> &[Term] {
-        &self.children[entry.first_child..entry.first_child + entry.length as usize]
+        self.part(term).children(term)
     }
 
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
     pub fn hash(&mut self, term: Term) -> u128 {
         // Children have smaller numbers than their parents, so their hashes are there.
         while self.hashes.len() <= term.0 as usize {
-            let entry = &self.entries[self.hashes.len()];
-            let hash = match entry.length {
-                LEAF => hash_of_leaf(&entry.atom),
-                _ => hash_of_expression(self.children_of(entry).iter().map(|&child| self.known_hash(child))),
+            let next = Term(self.hashes.len() as u32);
+            let hash = match self.children(next) {
+                Some(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
+                None => hash_of_leaf(&self.made(next)),
             };
             self.hashes.push([hash as u64, (hash >> 64) as u64]);
         }
@@ -128,17 +200,14 @@ impl Terms {
         hash_of_expression(row.iter().map(|&child| self.hash(child)))
     }
 
-    fn entry(&self, term: Term) -> &Entry {
-        &self.entries[term.0 as usize]
-    }
-
     /// The term of a rigid atom, made if need be.
     ///
     /// # Panics
     /// If the atom is not rigid, or at 2^32 terms.
     pub fn intern(&mut self, atom: &Atom) -> Term {
         assert!(atom.is_rigid(), "only rigid atoms are interned");
-        let term = fold(atom, self.serial, &mut |visit| Some(self.intern_one(visit)));
+        // What is known of this dictionary was made by it, parts of this very atom included.
+        let term = fold(atom, self.serial, usize::MAX, &mut |visit| Some(self.intern_one(visit)));
         term.expect("interning always succeeds")
     }
 
@@ -150,12 +219,12 @@ impl Terms {
 
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
     pub fn find(&self, atom: &Atom) -> Option<Term> {
-        fold(atom, self.serial, &mut |visit| self.find_one(&visit))
+        fold(atom, self.serial, self.len(), &mut |visit| self.find_one(&visit))
     }
 
     /// The match key of a rigid atom; `None` when nothing interned matches it.
     pub fn find_key(&self, atom: &Atom) -> Option<Term> {
-        fold(atom, self.serial, &mut |visit| match visit {
+        fold(atom, self.serial, self.len(), &mut |visit| match visit {
             Visit::Leaf(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
             Visit::Known(term) => Some(self.key(term)),
             node => self.find_one(&node),
@@ -164,7 +233,9 @@ impl Terms {
 
     /// The term of the symbol of this name, made if need be.
     pub fn intern_symbol(&mut self, name: &str) -> Term {
-        self.intern_one(Visit::Symbol(name))
+        let entry = Entry::Symbol(name);
+        let hash = entry.hash();
+        self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
     }
 
     /// The term of the expression of these children, made if need be.
@@ -178,52 +249,53 @@ impl Terms {
     }
 
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
-        if let Visit::Known(term) = visit {
-            return Some(*term);
+        match visit {
+            Visit::Known(term) => Some(*term),
+            visit => {
+                let entry = visit.entry();
+                self.find_entry(entry.hash(), entry)
+            }
         }
-        self.table.find(hash_visit(visit), |index| self.is_entry(index, visit)).map(Term)
     }
 
-    fn is_entry(&self, index: u32, visit: &Visit<'_>) -> bool {
-        match visit {
-            Visit::Leaf(leaf) => is_same_leaf(&self.entries[index as usize].atom, leaf),
-            Visit::Symbol(name) => self.entries[index as usize].atom.is_symbol(name),
-            Visit::Node(_, children) | Visit::Row(children) => self.children(Term(index)) == Some(children),
-            Visit::Known(term) => term.0 == index,
-        }
+    fn find_entry(&self, hash: u64, entry: Entry<'_>) -> Option<Term> {
+        let is_it = |other: Entry<'_>| is_same(other, entry);
+        let sealed = self.sealed.iter().find_map(|part| part.find(hash, is_it));
+        sealed.or_else(|| self.head.find(hash, is_it))
     }
 
     fn intern_one(&mut self, visit: Visit<'_>) -> Term {
-        let term = self.find_one(&visit).unwrap_or_else(|| self.intern_new(&visit));
+        if let Visit::Known(term) = visit {
+            return term;
+        }
+        let entry = visit.entry();
+        let hash = entry.hash();
+        let term = self.find_entry(hash, entry).unwrap_or_else(|| self.intern_new(hash, &visit));
         if let Visit::Node(expression, _) = visit {
             expression.set_known(Known { dictionary: self.serial, term: term.0 });
         }
         term
     }
 
-    fn intern_new(&mut self, visit: &Visit<'_>) -> Term {
+    fn intern_new(&mut self, hash: u64, visit: &Visit<'_>) -> Term {
         let key = self.key_of_new(visit);
-        let index = u32::try_from(self.entries.len()).expect("a dictionary holds at most 2^32 terms");
-        let first_child = self.children.len();
-        let (atom, length) = match visit {
-            Visit::Leaf(leaf) => ((*leaf).clone(), LEAF),
-            Visit::Symbol(name) => (Atom::symbol(name), LEAF),
-            Visit::Node(_, children) | Visit::Row(children) => {
-                self.children.extend_from_slice(children);
-                let own = self.share_children(children);
-                own.set_known(Known { dictionary: self.serial, term: index });
-                (Atom::Expression(own), children.len() as u32)
-            }
-            Visit::Known(_) => unreachable!("a known expression is found"),
-        };
-        self.entries.push(Entry { atom, key: key.unwrap_or(Term(index)), length, first_child });
-        self.table.insert(hash_visit(visit), index);
-        Term(index)
+        let term = self.add(hash, visit.entry(), key);
+        match visit {
+            _ if self.len() > GIVEN_KEPT_MAX => {}
+            Visit::Leaf(leaf @ Atom::Symbol(_)) => self.head.keep_given(term, leaf),
+            Visit::Node(..) => _ = self.atom(term),
+            _ => {}
+        }
+        term
     }
 
-    /// The expression built from the dictionary's own atoms, so that equal parts are stored once.
-    fn share_children(&self, children: &[Term]) -> Expression {
-        Expression::new(children.iter().map(|&child| self.atom(child).clone()).collect())
+    fn add(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
+        assert!(self.len() < u32::MAX as usize, "a dictionary holds fewer than 2^32 terms");
+        if self.head.len() == 0 && !self.sealed.is_empty() {
+            self.begin_head();
+        }
+        self.has_keys |= key.is_some();
+        self.head.push(hash, entry, key)
     }
 
     /// The match key of an atom about to be added, when that is another term.
@@ -233,12 +305,11 @@ impl Terms {
                 let normal = normalized(leaf);
                 (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
             }
-            Visit::Symbol(_) => None,
             Visit::Node(_, children) | Visit::Row(children) => {
-                let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
-                if keys == *children {
+                if children.iter().all(|&child| self.key(child) == child) {
                     return None;
                 }
+                let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
                 Some(self.intern_one(Visit::Row(&keys)))
             }
             Visit::Known(_) => unreachable!("a known expression is found"),
@@ -249,8 +320,6 @@ impl Terms {
 /// What a walk over an atom meets, children before their parents.
 enum Visit<'a> {
     Leaf(&'a Atom),
-    /// A symbol of which only the name is there.
-    Symbol(&'a str),
     Node(&'a Expression, &'a [Term]),
     /// An expression of which only the children's terms are there.
     Row(&'a [Term]),
@@ -258,18 +327,48 @@ enum Visit<'a> {
     Known(Term),
 }
 
+impl Visit<'_> {
+    /// What it is in a dictionary.
+    fn entry(&self) -> Entry<'_> {
+        match self {
+            Visit::Leaf(leaf) => Entry::of(leaf),
+            Visit::Node(_, children) | Visit::Row(children) => Entry::Compound(children),
+            Visit::Known(_) => unreachable!("a known expression is not looked up"),
+        }
+    }
+}
+
+/// Whether both are the same atom, kinds kept apart.
+fn is_same(left: Entry<'_>, right: Entry<'_>) -> bool {
+    match (left, right) {
+        (Entry::Symbol(left), Entry::Symbol(right)) => left == right,
+        (Entry::Integer(left), Entry::Integer(right)) => left == right,
+        (Entry::Compound(left), Entry::Compound(right)) => left == right,
+        (Entry::Other(left), Entry::Other(right)) => is_same_leaf(left, right),
+        (Entry::Other(Atom::Symbol(other)), Entry::Symbol(name))
+        | (Entry::Symbol(name), Entry::Other(Atom::Symbol(other))) => other.as_str() == name,
+        (Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other)))), Entry::Integer(value))
+        | (Entry::Integer(value), Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other))))) => {
+            *other == value
+        }
+        _ => false,
+    }
+}
+
 /// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk. Expressions known to the
-/// dictionary of this serial number are not walked again: each part that atoms share is walked once.
-fn fold(atom: &Atom, serial: u32, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
+/// dictionary of this serial number and length are not walked again: each part that atoms share is walked once.
+fn fold(atom: &Atom, serial: u32, length: usize, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
     if !matches!(atom, Atom::Expression(_)) {
         return step(Visit::Leaf(atom));
     }
+    // A snapshot of the dictionary knows fewer.
+    let is_there = |known: &Known| known.dictionary == serial && (known.term as usize) < length;
     let mut open: Vec<(&Expression, usize)> = Vec::new();
     let mut terms: Vec<Term> = Vec::new();
     let mut current = atom;
     loop {
         match current {
-            Atom::Expression(expression) => match expression.known().filter(|known| known.dictionary == serial) {
+            Atom::Expression(expression) => match expression.known().filter(is_there) {
                 Some(known) => terms.push(step(Visit::Known(Term(known.term)))?),
                 None => open.push((expression, 0)),
             },
@@ -308,15 +407,6 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
         },
         (Atom::Expression(_), _) | (_, Atom::Expression(_)) => false,
         _ => left == right,
-    }
-}
-
-fn hash_visit(visit: &Visit<'_>) -> u64 {
-    match visit {
-        Visit::Leaf(leaf) => hash_leaf(leaf),
-        Visit::Symbol(name) => hash_symbol(name),
-        Visit::Node(_, children) | Visit::Row(children) => hash_children(children),
-        Visit::Known(_) => unreachable!("a known expression is not looked up"),
     }
 }
 
