@@ -11,7 +11,7 @@ use crate::{Plan, Rows};
 use mnemon::{Engine, MemoryWorld};
 use pathmap::PathMap;
 use pathmap::zipper::{ZipperIteration, ZipperMoving};
-use space::{Atom, Solution, SpaceRef, Terms, VariableSource};
+use space::{Atom, NO_TERM, RowPart, RowQuery, Snapshot, Solution, SpaceRef, Term, Terms, VariableSource};
 use std::hint::black_box;
 
 const EDGES: u64 = 1_000_000;
@@ -29,9 +29,16 @@ pub(super) fn rows(plan: &Plan) -> Rows {
         write_file(&path, peer.form, edges)?;
         peer.load(&path)?;
     }
+    let snapshot = space.snapshot();
+    let lengths = Lengths::of(&snapshot);
     for kind in KINDS {
         for peer in &mut peers {
-            rows.push(kind.row(plan, &space, edges, peer)?);
+            rows.push(kind.row(plan, edges, peer, &mut |questions| asked(&space, questions))?);
+        }
+    }
+    for kind in KINDS_AS_TERMS {
+        for peer in &mut peers {
+            rows.push(kind.row(plan, edges, peer, &mut |questions| asked_for_terms(&snapshot, questions, &lengths))?);
         }
     }
     let [mut hyperon, ..] = peers;
@@ -80,7 +87,7 @@ fn counted(atoms: &[Atom], mut is_there: impl FnMut(&Atom) -> bool) -> Timed {
 }
 
 /// `(edge a7 $x)`.
-fn pattern(number: u64) -> Atom {
+pub(super) fn pattern(number: u64) -> Atom {
     Atom::expression([Atom::symbol("edge"), Atom::symbol(&format!("a{number}")), Atom::variable("x")])
 }
 
@@ -143,13 +150,35 @@ const KINDS: &[Kind] = &[
         note: "(edge aI $x) through the API, patterns made before; MORK's recorded figure is 6.9 µs",
     },
     Kind {
+        name: "second argument bound, 1M, a result as atoms",
+        command: "second",
+        ask: |position, _| facts::atom(&format!("(edge $x b{position})")),
+        answers: |edges| edges / TARGETS,
+        questions: [100, 2],
+        musts: &[],
+        note: "(edge $x bJ), 1,000 results a question; MORK's recorded figure is 176 µs a result",
+    },
+    Kind {
+        name: "full scan, 1M, a result as atoms",
+        command: "scan",
+        ask: |_, _| facts::atom("(edge $x $y)"),
+        answers: |edges| edges,
+        questions: [1, 1],
+        musts: &[],
+        note: "(edge $x $y); MORK's recorded figure is 552 ns a result",
+    },
+];
+
+/// The same kinds, ours answered as the engine answers itself: by rows of terms.
+const KINDS_AS_TERMS: &[Kind] = &[
+    Kind {
         name: "second argument bound, 1M, a result",
         command: "second",
         ask: |position, _| facts::atom(&format!("(edge $x b{position})")),
         answers: |edges| edges / TARGETS,
         questions: [100, 2],
         musts: &[(HYPERON, 1000.0), (DUCKDB, 1.0)],
-        note: "(edge $x bJ), 1,000 results a question; MORK's recorded figure is 176 µs a result",
+        note: "(edge $x bJ), 1,000 results a question, ours as terms; MORK's recorded figure is 176 µs a result",
     },
     Kind {
         name: "full scan, 1M, a result",
@@ -158,12 +187,68 @@ const KINDS: &[Kind] = &[
         answers: |edges| edges,
         questions: [1, 1],
         musts: &[(HYPERON, 1000.0)],
-        note: "(edge $x $y); MORK's recorded figure is 552 ns a result",
+        note: "(edge $x $y), ours as terms; MORK's recorded figure is 552 ns a result",
     },
 ];
 
+/// The lengths of names by the numbers of their terms, for the checksum.
+struct Lengths(Vec<u8>);
+
+impl Lengths {
+    fn of(snapshot: &Snapshot) -> Self {
+        let terms = snapshot.terms();
+        let length = |number| terms.atom(Term::new(number)).as_symbol().map_or(0, str::len) as u8;
+        Self((0..terms.len() as u32).map(length).collect())
+    }
+
+    fn sum(&self, terms: &[Term]) -> u64 {
+        terms.iter().map(|term| u64::from(self.0[term.number() as usize])).sum()
+    }
+}
+
+/// Ours: the lengths of all names that answer, which are given as terms.
+fn asked_for_terms(snapshot: &Snapshot, questions: &[Atom], lengths: &Lengths) -> Timed {
+    let (mut clock, mut query) = (Clock::default(), RowQuery::default());
+    let sum = clock.run(|| {
+        let questions = black_box(questions).iter();
+        questions
+            .map(|question| {
+                put(&mut query, question, snapshot);
+                let count = snapshot.rows(&mut query);
+                assert!(count.is_some(), "facts are rows");
+                lengths.sum(query.answers())
+            })
+            .sum()
+    });
+    clock.done(sum)
+}
+
+/// Writes a pattern as a query for rows.
+fn put(query: &mut RowQuery, pattern: &Atom, snapshot: &Snapshot) {
+    query.clear();
+    let parts = pattern.children().unwrap_or_default();
+    query.push(RowPart::Open(parts.len() as u32));
+    let mut variables = 0;
+    for part in parts {
+        query.push(match part {
+            Atom::Variable(_) => {
+                variables += 1;
+                RowPart::Variable(variables - 1)
+            }
+            part => RowPart::Key(snapshot.terms().find_key(part).unwrap_or(NO_TERM)),
+        });
+    }
+    query.end_pattern();
+}
+
 impl Kind {
-    fn row(&self, plan: &Plan, space: &SpaceRef, edges: u64, peer: &mut Peer) -> Result<Row, Failure> {
+    fn row(
+        &self,
+        plan: &Plan,
+        edges: u64,
+        peer: &mut Peer,
+        ours: &mut dyn FnMut(&[Atom]) -> Timed,
+    ) -> Result<Row, Failure> {
         let is_slow = peer.name == HYPERON;
         let count = self.questions[usize::from(is_slow)];
         let questions: Vec<Atom> = (0..count).map(|position| (self.ask)(position, edges)).collect();
@@ -175,7 +260,7 @@ impl Kind {
             rounds: if is_slow { 3 } else { ROUNDS },
             note: self.note,
         };
-        contest.run(plan, &mut || Ok(asked(space, &questions)), &mut || peer.query(self.command, edges, count))
+        contest.run(plan, &mut || Ok(ours(&questions)), &mut || peer.query(self.command, edges, count))
     }
 }
 

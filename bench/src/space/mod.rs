@@ -1,7 +1,7 @@
 //! The space: what loading, finding and keeping facts costs, beside tries, databases and other implementations of MeTTa.
 //!
 //! 1. [`facts`] says what is stored, in the form that each side takes.
-//! 2. [`report`], [`loads`], [`lookups`], [`stages`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
+//! 2. [`report`], [`loads`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
 //! 3. A peer that is no crate is a [`worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
@@ -12,6 +12,7 @@ mod facts;
 mod loads;
 mod lookups;
 mod memory;
+mod readers;
 mod report;
 mod stages;
 mod worker;
@@ -45,6 +46,7 @@ const PARTS: &[Part] = &[
     ("stages", stages::rows),
     ("load", loads::rows),
     ("lookups", lookups::rows),
+    ("readers", readers::rows),
     ("memory", memory::rows),
 ];
 
