@@ -76,6 +76,35 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Resu
     Ok((began.elapsed(), done))
 }
 
+/// The note, with the must and whether it is met.
+pub(crate) fn judged(note: &str, must: Option<(f64, &str)>, ratio: Option<f64>) -> String {
+    let Some((least, case)) = must else { return note.to_owned() };
+    let verdict = if ratio.is_some_and(|ratio| ratio >= least) { "met" } else { "missed" };
+    let separator = if note.is_empty() { "" } else { "; " };
+    format!("{note}{separator}must be {least} or more ({case}): {verdict}")
+}
+
+/// What a side took, without what it does beside the work.
+#[derive(Default)]
+pub(crate) struct Clock {
+    pub(crate) elapsed: Duration,
+}
+
+impl Clock {
+    /// Work that is part of the comparison.
+    #[inline]
+    pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        self.elapsed += began.elapsed();
+        done
+    }
+
+    pub(crate) fn done(self, checksum: u64) -> Timed {
+        Timed { elapsed: self.elapsed, checksum }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +123,12 @@ mod tests {
         let case = Case { suite: "s", name: "c".to_owned(), n: 1, peer: "p", rounds: 1, note: String::new() };
         let side = |checksum| move || Ok(Timed { elapsed: Duration::from_nanos(1), checksum });
         assert!(compare(case, &mut side(1), &mut side(2)).is_err());
+    }
+
+    #[test]
+    fn a_must_is_met_or_missed() {
+        assert_eq!(judged("16 B", None, Some(1.0)), "16 B");
+        assert_eq!(judged("16 B", Some((2.0, "copy")), Some(2.0)), "16 B; must be 2 or more (copy): met");
+        assert_eq!(judged("", Some((2.0, "copy")), Some(1.99)), "must be 2 or more (copy): missed");
     }
 }

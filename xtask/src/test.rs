@@ -177,11 +177,23 @@ fn documents(_: &Context) -> Verdict {
 /// The workspace of comparisons, which is not run here but must stay in order.
 fn benches(context: &Context) -> Verdict {
     const MANIFEST: &str = "bench/Cargo.toml";
-    let lints = ["clippy", "--locked", "--manifest-path", MANIFEST, "--all-targets", "--", "-D", "warnings"];
+    const CONFIG: &str = "bench/.cargo/config.toml";
+    let lints = [
+        "clippy",
+        "--config",
+        CONFIG,
+        "--locked",
+        "--manifest-path",
+        MANIFEST,
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
     let verdicts = [
         with_component(context, "rustfmt", "fmt", &["fmt", "--manifest-path", MANIFEST, "--", "--check"]),
         with_component(context, "clippy", "clippy", &lints),
-        of_cargo(&["test", "--locked", "--manifest-path", MANIFEST]),
+        of_cargo(&["test", "--config", CONFIG, "--locked", "--manifest-path", MANIFEST]),
     ];
     verdicts.into_iter().find(|verdict| *verdict != Verdict::Passed).unwrap_or(Verdict::Passed)
 }

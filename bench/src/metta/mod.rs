@@ -9,14 +9,13 @@
 
 mod counts;
 mod edges;
-mod peers;
 mod programs;
 mod slope;
 
 use crate::compare::{self, Case};
+use crate::peers::{self, Swipl};
 use crate::row::Row;
 use crate::{Plan, Rows, command};
-use peers::Peers;
 use programs::{PROGRAMS, Program, Sizes, joined};
 use slope::{Side, SizedRun};
 use std::error::Error;
@@ -34,14 +33,15 @@ const LIMIT_QUICK: Duration = Duration::from_secs(20);
 /// What runs the programs.
 struct Runners<'a> {
     mnemon: PathBuf,
-    peers: Peers,
+    swipl: Swipl,
+    hyperon: PathBuf,
     scratch: &'a Path,
 }
 
 pub(crate) fn run(plan: &Plan) -> Rows {
     let programs = chosen(plan.only.as_deref())?;
-    let peers = peers::find(plan.may_install)?;
-    let runners = Runners { mnemon: command::build("dist")?, peers, scratch: &plan.scratch };
+    let (swipl, hyperon) = (peers::swipl(plan.may_install)?, peers::hyperon(plan.may_install)?);
+    let runners = Runners { mnemon: command::build("dist")?, swipl, hyperon, scratch: &plan.scratch };
     let mut rows = Vec::new();
     for program in programs {
         rows.extend(measure(program, &runners, plan.is_quick)?);
@@ -84,7 +84,7 @@ fn sides(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Result<Vec
         command
     };
     let hyperon = |path: &Path| {
-        let mut command = Command::new(&runners.peers.hyperon);
+        let mut command = Command::new(&runners.hyperon);
         command.arg(path);
         command
     };
@@ -121,7 +121,7 @@ fn in_prolog(
     let path = runners.scratch.join(program.name).with_extension("pl");
     std::fs::write(&path, program.prolog()?)?;
     Ok(sizes.map(|arguments| {
-        let mut command = runners.peers.swipl.command();
+        let mut command = runners.swipl.command();
         // Without the user's own settings; the goal fails or throws, or the process halts with status 0.
         command.args(flags).args(["-f", "none", "-g", &program.goal(arguments), "-t", "halt"]).arg(&path);
         SizedRun::new(program, arguments, command)

@@ -14,6 +14,7 @@ use super::Failure;
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows, Suite};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 
 /// The program with another allocator, and the suite of it.
@@ -72,8 +73,8 @@ pub(super) fn system_rows(plan: &Plan) -> Rows {
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let words = ["build", "--profile", "bench", "--quiet", "--manifest-path", "bench/Cargo.toml", "--bin", NAME];
-    succeed(Command::new(cargo).args(words))?;
+    let words = ["build", "--config", "bench/.cargo/config.toml", "--profile", "bench", "--quiet"];
+    succeed(Command::new(cargo).args(words).args(["--manifest-path", "bench/Cargo.toml", "--bin", NAME]))?;
     rows_of(Command::new(std::env::current_exe()?.with_file_name(NAME)), NAME, plan)
 }
 
@@ -84,9 +85,13 @@ fn rows_of(mut command: Command, suite: &str, plan: &Plan) -> Rows {
         command.arg("--quick");
     }
     succeed(&mut command)?;
-    let text = std::fs::read_to_string(plan.scratch.join(suite).with_extension("json"))?;
-    let value: Value = serde_json::from_str(&text)?;
-    value.as_array().ok_or("the rows are not a list")?.iter().map(read).collect()
+    read_rows(super::SUITE, &plan.scratch.join(suite).with_extension("json"))
+}
+
+/// Reads the rows that another process has written to a file.
+pub(crate) fn read_rows(suite: &'static str, path: &Path) -> Rows {
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+    value.as_array().ok_or("the rows are not a list")?.iter().map(|value| read(suite, value)).collect()
 }
 
 fn succeed(command: &mut Command) -> Result<(), Failure> {
@@ -95,13 +100,13 @@ fn succeed(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// Reads a row that [`Row::json`](crate::row::json) has written.
-fn read(value: &Value) -> Result<Row, Failure> {
+fn read(suite: &'static str, value: &Value) -> Result<Row, Failure> {
     let number =
         |key: &str| value[key].as_f64().ok_or_else(|| Failure::from(format!("a row without the number {key}")));
     let text =
         |key: &str| value[key].as_str().map(str::to_owned).ok_or_else(|| format!("a row without the text {key}"));
     Ok(Row {
-        suite: super::SUITE,
+        suite,
         case: text("case")?,
         n: number("n")? as u64,
         ours: Some(number("ours_ns")?),
@@ -109,7 +114,7 @@ fn read(value: &Value) -> Result<Row, Failure> {
         peer_figure: Some(number("peer_ns")?),
         ratio: Some(Ratio { median: number("ratio")?, min: number("ratio_min")?, max: number("ratio_max")? }),
         rounds: number("rounds")? as usize,
-        unit: None,
+        unit: value["unit"].as_str().map(|unit| &*unit.to_owned().leak()),
         note: text("note")?,
     })
 }
@@ -134,6 +139,6 @@ mod tests {
         };
         let text = crate::row::json(&[row]);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(crate::row::json(&[read(&value[0]).unwrap()]), text);
+        assert_eq!(crate::row::json(&[read(row.suite, &value[0]).unwrap()]), text);
     }
 }

@@ -22,14 +22,15 @@ mod modelled;
 mod objects;
 mod tethers;
 
-use crate::compare::{Case, Side, Timed, compare};
+use crate::compare::{Case, Clock, Side, compare, judged};
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows, Suite};
 use std::error::Error;
-use std::time::{Duration, Instant};
 
 const SUITE: &str = "region";
 const ROUNDS: usize = 9;
+
+pub(crate) use child::read_rows;
 
 /// Anything that ends the suite.
 type Failure = Box<dyn Error>;
@@ -95,14 +96,6 @@ impl Contest<'_> {
     }
 }
 
-/// The note, with the must and whether it is met.
-fn judged(note: &str, must: Option<(f64, &str)>, ratio: Option<f64>) -> String {
-    let Some((least, case)) = must else { return note.to_owned() };
-    let verdict = if ratio.is_some_and(|ratio| ratio >= least) { "met" } else { "missed" };
-    let separator = if note.is_empty() { "" } else { "; " };
-    format!("{note}{separator}must be {least} or more ({case}): {verdict}")
-}
-
 /// A row of counts, which do not depend on the machine. Ours must be what is expected.
 fn exact(
     name: &str,
@@ -130,27 +123,6 @@ fn exact(
     })
 }
 
-/// What a side took, without what it does beside the work.
-#[derive(Default)]
-struct Clock {
-    elapsed: Duration,
-}
-
-impl Clock {
-    /// Work that is part of the comparison.
-    #[inline]
-    fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
-        let done = work();
-        self.elapsed += began.elapsed();
-        done
-    }
-
-    fn done(self, checksum: u64) -> Timed {
-        Timed { elapsed: self.elapsed, checksum }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,12 +142,5 @@ mod tests {
         }
         assert!(rows.len() > 30);
         assert!(rows.iter().all(|row| row.suite == SUITE && (row.ratio.is_some() || row.unit.is_some())));
-    }
-
-    #[test]
-    fn a_must_is_met_or_missed() {
-        assert_eq!(judged("16 B", None, Some(1.0)), "16 B");
-        assert_eq!(judged("16 B", Some((2.0, "copy")), Some(2.0)), "16 B; must be 2 or more (copy): met");
-        assert_eq!(judged("", Some((2.0, "copy")), Some(1.99)), "must be 2 or more (copy): missed");
     }
 }

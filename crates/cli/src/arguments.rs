@@ -19,7 +19,7 @@ pub(crate) enum Command {
     /// Run again what a tape holds, and check that it comes to the same
     #[command(after_help = ABOUT_REPLAYS)]
     Replay(ReplayArguments),
-    /// Look at a knowledge base: its history, its past, its atoms; check it
+    /// Load files into a knowledge base; look at its history, its past, its atoms; check it
     Kb(crate::kb::KbArguments),
     /// Say which commit and which form put an atom into a knowledge base
     Why(crate::kb::WhyArguments),

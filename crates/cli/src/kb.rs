@@ -1,6 +1,7 @@
-//! `mnemon kb` and `mnemon why`: looking at a knowledge base.
+//! `mnemon kb` and `mnemon why`: looking at a knowledge base, and loading files into one.
 //!
-//! No verb here writes to the base, and all work while another process does: they show the commits there are when they begin.
+//! No verb but `load` writes to the base, and all others work while another process does: they show the commits there are when they
+//! begin.
 
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
@@ -17,8 +18,8 @@ const HASH_DIGITS: usize = 12;
 const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `mnemon run --kb DIR` makes it. None of these commands changes it, and all work while another
-process writes to it.
+DIR is a knowledge base, as `mnemon run --kb DIR` makes it. None of these commands but `load` changes it, and all others
+work while another process writes to it.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
 knowledge base is damaged.";
@@ -32,6 +33,8 @@ pub(crate) struct KbArguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Add the facts of files: MeTTa text, CSV, TSV, N-Triples, JSON lines
+    Load(crate::load::LoadArguments),
     /// Print a line for each commit: number, state hash, the form that made it, how many atoms came and went
     #[command(after_help = ABOUT)]
     Log(LogArguments),
@@ -127,6 +130,7 @@ pub(crate) struct WhyArguments {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: &KbArguments) -> End {
     let done = match &arguments.verb {
+        Verb::Load(arguments) => crate::load::load(arguments),
         Verb::Log(arguments) => log(arguments),
         Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
         Verb::Stats(arguments) => stats(arguments),

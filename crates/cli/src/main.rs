@@ -7,6 +7,7 @@
 mod arguments;
 mod journal;
 mod kb;
+mod load;
 mod output;
 mod render;
 mod replay;

@@ -11,6 +11,7 @@
 mod bundled;
 pub mod interpreter;
 mod limits;
+mod load;
 mod machine;
 mod memory;
 mod memory_world;
@@ -31,10 +32,14 @@ mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
+pub use load::{
+    COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
+    RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
+};
 pub use machine::FrozenResults;
 pub use memory::{
-    Begun, Cause, CauseKind, Commit, Event, Known, Memory, MemoryError, NO_HISTORY, Occasion, Reason, SourceId,
-    SourceText,
+    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY, Occasion, Reason,
+    SourceContent, SourceId, SourceText,
 };
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};

@@ -29,10 +29,28 @@ pub struct SourceText<'a> {
     pub origin: &'a str,
     /// Its absolute path, if it is a file. Texts without one are not known again.
     pub file: Option<&'a str>,
-    /// The text.
-    pub text: &'a Arc<str>,
+    /// What is in it.
+    pub content: SourceContent<'a>,
     /// The module it runs in.
     pub module: ModuleId,
+}
+
+/// The content of a source.
+#[derive(Clone, Copy, Debug)]
+pub enum SourceContent<'a> {
+    /// A text; places in it are offsets.
+    Text(&'a Arc<str>),
+    /// Records that are read piece by piece, by the hash that a [`ContentHasher`] has made of them; places are lines.
+    Rows([u8; 32]),
+}
+
+/// Makes the hash by which a memory knows a content that is read piece by piece.
+pub trait ContentHasher {
+    /// Takes the next bytes.
+    fn update(&mut self, bytes: &[u8]);
+
+    /// The hash of all bytes so far.
+    fn finish(&self) -> [u8; 32];
 }
 
 /// A source that has begun.
@@ -62,7 +80,7 @@ pub struct Cause {
     pub source: SourceId,
     /// What kind of form.
     pub kind: CauseKind,
-    /// Where the form begins, in bytes from the beginning of the text.
+    /// Where the form begins, in bytes from the beginning of the text; its line, where a content is read as rows.
     pub offset: u32,
 }
 
@@ -192,7 +210,7 @@ impl Commit {
 pub enum Occasion {
     /// The answer of a `!` form.
     Answer,
-    /// `(commit!)`, in the middle of a form.
+    /// `(commit!)`, in the middle of a form; or a load has read so much that it commits.
     Asked,
     /// An effect on the world outside, in the middle of a form.
     OutwardEffect,
@@ -222,6 +240,11 @@ pub trait Memory {
     /// # Errors
     /// What is known of it cannot be read, or the run is not the one that is remembered.
     fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError>;
+
+    /// What makes hashes of contents, if sources are known again by them.
+    fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
+        None
+    }
 
     /// Whether a file, by its absolute path, is one that a module was read from before. Where nothing is kept, any is.
     fn is_source_of(&self, module: ModuleId, file: &str) -> bool;

@@ -152,6 +152,12 @@ pub(crate) fn candidates(relative: &str, directory: &str) -> [String; 2] {
     [join(directory, &format!("{file}.metta")), join(directory, &format!("{file}/module.metta"))]
 }
 
+/// The file of other data that a module's path names, such as `a:cities.csv` the file `a/cities.csv`.
+pub(crate) fn data_candidate(relative: &str, directory: &str, endings: &[&str]) -> Option<String> {
+    let (_, ending) = relative.rsplit_once('.')?;
+    endings.contains(&ending).then(|| join(directory, &relative.replace(':', "/")))
+}
+
 /// A path inside a directory; the empty directory is the current one.
 pub(crate) fn join(directory: &str, file: &str) -> String {
     if directory.is_empty() || file.starts_with('/') { file.to_owned() } else { format!("{directory}/{file}") }

@@ -97,6 +97,11 @@ pub fn is_error(atom: &Atom) -> bool {
     atom.head().is_some_and(|head| head.is_symbol(ERROR))
 }
 
+/// What an error atom says.
+pub(crate) fn error_message(error: &Atom) -> Option<String> {
+    error.children()?.get(2).map(Atom::to_string)
+}
+
 /// Whether an atom is an error of two parts, as its constructor asks for.
 pub(crate) fn is_whole_error(atom: &Atom) -> bool {
     is_error(atom) && atom.children().is_some_and(|children| children.len() == 3)

@@ -7,8 +7,11 @@
 use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
+use crate::load::{Format, Formats, LoadError, Skipped};
 use crate::machine::{self, FrozenResults, Machine};
-use crate::memory::{Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceId, SourceText};
+use crate::memory::{
+    Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceContent, SourceId, SourceText,
+};
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
 use crate::names;
 use crate::operation::{Operation, Stop};
@@ -24,6 +27,7 @@ use region::FreezeError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What came of one form after `!`.
@@ -173,7 +177,9 @@ pub struct Runner {
     pub(crate) tables: Tables,
     depth_set: Option<usize>,
     /// The modules whose sources are being run, the innermost last.
-    running: Vec<ModuleId>,
+    pub(crate) running: Vec<ModuleId>,
+    /// What reads files that are no MeTTa text, for imports.
+    formats: Option<Rc<dyn Formats>>,
     /// How many states were made.
     pub(crate) states: u64,
     /// All states by serial number from 1, if the run is durable: atoms of a knowledge base name them.
@@ -204,7 +210,46 @@ struct Begin<'a> {
 }
 
 /// What is left of the statements that an edited source had before, by canonical bytes.
-type Stated = FxHashMap<Vec<u8>, (u32, Atom)>;
+#[derive(Default)]
+pub(crate) struct Stated(FxHashMap<Vec<u8>, (u32, Atom)>);
+
+impl Stated {
+    /// All of them.
+    pub(crate) fn of(atoms: Vec<Atom>) -> Self {
+        let mut stated = Self::default();
+        atoms.into_iter().for_each(|atom| stated.put(canonical::encode(&atom), atom));
+        stated
+    }
+
+    fn put(&mut self, bytes: Vec<u8>, atom: Atom) {
+        self.0.entry(bytes).or_insert((0, atom)).0 += 1;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes out one copy of an atom; whether there was one.
+    pub(crate) fn take(&mut self, atom: &Atom) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        let bytes = canonical::encode(atom);
+        let Some((count, _)) = self.0.get_mut(&bytes) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(&bytes);
+        }
+        true
+    }
+
+    /// What was not taken, in the order of the bytes, and how many copies of each.
+    pub(crate) fn into_left(self) -> Vec<(u32, Atom)> {
+        let mut left: Vec<(Vec<u8>, (u32, Atom))> = self.0.into_iter().collect();
+        left.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        left.into_iter().map(|(_, counted)| counted).collect()
+    }
+}
 
 impl Runner {
     /// A runner with the standard library and an empty program.
@@ -240,6 +285,7 @@ impl Runner {
             tables: Tables::default(),
             depth_set: None,
             running: Vec::new(),
+            formats: None,
             states: 0,
             kept_states: Vec::new(),
             spaces: Vec::new(),
@@ -291,6 +337,11 @@ impl Runner {
         &mut self.limits
     }
 
+    /// Lets `import!` read files in these formats.
+    pub fn set_formats(&mut self, formats: Rc<dyn Formats>) {
+        self.formats = Some(formats);
+    }
+
     /// Says what evaluates from now on.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
         self.evaluator = evaluator;
@@ -331,6 +382,11 @@ impl Runner {
     /// Counts of what was done so far, for the machine to add to.
     pub(crate) fn statistics_mut(&mut self) -> &mut Statistics {
         &mut self.statistics
+    }
+
+    /// Counts atoms that a load has added.
+    pub(crate) fn count_added(&mut self, atoms: u64) {
+        self.statistics.atoms_added += atoms;
     }
 
     /// The world the runner acts in.
@@ -406,8 +462,8 @@ impl Runner {
         self.running.push(module);
         let cause = self.set_cause(None);
         let is_module = file.is_some() && self.module(module).file.as_deref() == file;
-        let end =
-            self.begin_source(module, origin, file, &parsed.tree.shared_text()).and_then(|Begun { id, known }| {
+        let end = self.begin_source(module, origin, file, SourceContent::Text(&parsed.tree.shared_text())).and_then(
+            |Begun { id, known }| {
                 // What an unchanged module did when it was loaded is there already.
                 if is_module && matches!(known, Known::Unchanged) {
                     return Ok(RunEnd::Finished);
@@ -423,26 +479,27 @@ impl Runner {
                     self.commit(Occasion::EndOfSource)?;
                 }
                 Ok(end)
-            });
+            },
+        );
         self.set_cause(cause);
         self.running.pop();
         let end = end.unwrap_or_else(|error| RunEnd::Memory(error.into()));
         Run { end, diagnostics: parsed.diagnostics.clone() }
     }
 
-    fn begin_source(
+    pub(crate) fn begin_source(
         &mut self,
         module: ModuleId,
         origin: &str,
         file: Option<&str>,
-        text: &Arc<str>,
+        content: SourceContent<'_>,
     ) -> Result<Begun, MemoryError> {
         let Some(mut memory) = self.memory.take() else {
             return Ok(Begun { id: SourceId::default(), known: Known::New });
         };
         let file = file.map(|file| self.world.absolute_path(file)).transpose();
         let begun = match file {
-            Ok(file) => memory.begin_source(self, &SourceText { origin, file: file.as_deref(), text, module }),
+            Ok(file) => memory.begin_source(self, &SourceText { origin, file: file.as_deref(), content, module }),
             Err(error) => Err(error.into()),
         };
         self.memory = Some(memory);
@@ -474,7 +531,7 @@ impl Runner {
                 Answer { results: vec![Atom::unit()], ..Answer::default() }
             } else if form.bang {
                 self.evaluate_form(module, &atom)
-            } else if !kept.is_empty() && is_kept(&mut kept, &atom) {
+            } else if kept.take(&atom) {
                 continue;
             } else {
                 match self.add_form(module, &atom) {
@@ -507,7 +564,7 @@ impl Runner {
             return Ok(RunEnd::NotParsed);
         }
         // What was still expected to be stated and was not: a word of it has got another meaning.
-        for (count, atom) in kept.into_values() {
+        for (count, atom) in kept.into_left() {
             (0..count).for_each(|_| self.retract(module, id, &atom));
         }
         Ok(RunEnd::Finished)
@@ -551,7 +608,7 @@ impl Runner {
             let bytes = canonical::encode(&atom);
             let is_wanted = wanted.get_mut(&bytes).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
             if is_wanted || !is_whole {
-                kept.entry(bytes).or_insert((0, atom)).0 += 1;
+                kept.put(bytes, atom);
             } else {
                 self.retract(module, id, &atom);
             }
@@ -560,7 +617,7 @@ impl Runner {
     }
 
     /// Removes an atom that a source stated, unless a program has done so.
-    fn retract(&mut self, module: ModuleId, source: SourceId, atom: &Atom) {
+    pub(crate) fn retract(&mut self, module: ModuleId, source: SourceId, atom: &Atom) {
         self.set_cause(Some(Cause { source, kind: CauseKind::Retraction, offset: 0 }));
         let space = self.module(module).space.clone();
         // An equal atom, a number of the other kind say, is another's.
@@ -571,7 +628,7 @@ impl Runner {
     }
 
     /// Adds a plain form to a module's space; gives its errors instead if types are checked and it has none.
-    fn add_form(&mut self, module: ModuleId, atom: &Atom) -> Option<Vec<Atom>> {
+    pub(crate) fn add_form(&mut self, module: ModuleId, atom: &Atom) -> Option<Vec<Atom>> {
         let space = self.modules[module.0 as usize].space.clone();
         if self.checks_types()
             && let Some(errors) = types::type_errors(&space, atom, &mut self.variables)
@@ -625,7 +682,7 @@ impl Runner {
         answer
     }
 
-    fn checks_types(&self) -> bool {
+    pub(crate) fn checks_types(&self) -> bool {
         self.setting("type-check").is_some_and(|value| value.is_symbol("auto"))
     }
 
@@ -799,9 +856,10 @@ impl Runner {
         if self.running.len() > IMPORT_DEPTH_MAX {
             return Err(ModuleError::TooDeep);
         }
-        let text = self.read_source(&file)?;
+        // A file that cannot be read makes no module.
+        let bytes = self.world.read_source(&file).map_err(world_error)?;
         let id = self.add_module(path, modules::directory_of(&file), Some(file.clone()));
-        let loaded = self.run_module(id, &file, &text);
+        let loaded = self.fill_module(id, &file, bytes);
         if loaded.is_err() {
             self.forget_module(id);
         }
@@ -838,11 +896,50 @@ impl Runner {
         if self.memory.as_ref().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
             return Ok(());
         }
-        let text = self.read_source(&file)?;
+        let bytes = self.world.read_source(&file).map_err(world_error)?;
         let module = &mut self.modules[id.0 as usize];
         module.directory = modules::directory_of(&file);
         module.file = Some(file.clone());
-        self.run_module(id, &file, &text)
+        self.fill_module(id, &file, bytes)
+    }
+
+    /// Fills a module with what its file holds: a program is run, other data is loaded.
+    fn fill_module(&mut self, id: ModuleId, file: &str, bytes: Arc<Vec<u8>>) -> Result<(), ModuleError> {
+        let format = match &self.formats {
+            Some(formats) => formats.of(file, self.words_of(id)).map_err(|message| ModuleError::Source { message })?,
+            None => None,
+        };
+        match format {
+            Some(mut format) => self.fill_with_data(id, file, bytes, &mut *format),
+            None => {
+                let text = text_of(file, &bytes)?;
+                self.run_module(id, file, text)
+            }
+        }
+    }
+
+    /// Loads the data of a file into a module, and tells the person who watches what was left out.
+    fn fill_with_data(
+        &mut self,
+        id: ModuleId,
+        file: &str,
+        bytes: Arc<Vec<u8>>,
+        format: &mut dyn Format,
+    ) -> Result<(), ModuleError> {
+        let report = match self.load_module_data(id, file, bytes, format) {
+            Ok(report) => report,
+            Err(LoadError::World(error)) => return Err(world_error(error)),
+            Err(LoadError::Limit(limit)) => {
+                self.note_end_inside(&RunEnd::Limit(limit));
+                return Err(ModuleError::Source { message: format!("{file}: {}", LoadError::Limit(limit)) });
+            }
+            Err(error) => return Err(ModuleError::Source { message: format!("{file}: {error}") }),
+        };
+        for skipped in report.skipped.iter().filter(|skipped| skipped.is_error) {
+            let Skipped { reason, count, line, .. } = skipped;
+            self.world.trace(&format!("warning: {file}:{line}: {reason}; not loaded: {count} such"));
+        }
+        Ok(())
     }
 
     fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {
@@ -907,12 +1004,12 @@ impl Runner {
         let relative = path.strip_prefix(&format!("{}:", importer.path));
         let mut tried: Vec<String> = Vec::new();
         if let Some(relative) = relative {
-            tried.extend(modules::candidates(relative, &importer.directory));
-            tried.extend(modules::candidates(relative, &top_directory));
+            tried.extend(self.candidates(relative, &importer.directory));
+            tried.extend(self.candidates(relative, &top_directory));
         }
         if let Some(relative) = path.strip_prefix("top:") {
-            tried.extend(modules::candidates(relative, &top_directory));
-            tried.extend(modules::candidates(relative, ""));
+            tried.extend(self.candidates(relative, &top_directory));
+            tried.extend(self.candidates(relative, ""));
         }
         tried.dedup();
         let mut seen = Vec::new();
@@ -928,12 +1025,17 @@ impl Runner {
         }
     }
 
+    /// The files that a name may mean, looked for from a directory.
+    fn candidates(&self, relative: &str, directory: &str) -> Vec<String> {
+        let endings = self.formats.as_ref().map_or(&[][..], |formats| formats.endings());
+        let data = modules::data_candidate(relative, directory, endings);
+        data.into_iter().chain(modules::candidates(relative, directory)).collect()
+    }
+
     /// The text of a source file.
     pub(crate) fn read_source(&mut self, file: &str) -> Result<String, ModuleError> {
-        let source = |message: String| ModuleError::Source { message };
         let bytes = self.world.read_source(file).map_err(world_error)?;
-        let text = syntax::decode(&bytes).map_err(|error| source(format!("{file}: {}", error.message)))?;
-        Ok(text.to_owned())
+        text_of(file, &bytes).map(str::to_owned)
     }
 
     /// Makes everything in a module answer queries of another.
@@ -996,17 +1098,6 @@ fn defines(form: &Atom) -> bool {
     form.head().and_then(name).is_some_and(|name| definers.contains(&name))
 }
 
-/// Takes one copy of an atom out of what a source is known to state; whether there was one.
-fn is_kept(kept: &mut Stated, atom: &Atom) -> bool {
-    let bytes = canonical::encode(atom);
-    let Some((count, _)) = kept.get_mut(&bytes) else { return false };
-    *count -= 1;
-    if *count == 0 {
-        kept.remove(&bytes);
-    }
-    true
-}
-
 /// Why a value cannot be part of a knowledge base.
 pub(crate) fn not_durable(value: &Atom) -> String {
     format!("{value} means something to this process only and cannot be kept in a knowledge base")
@@ -1016,6 +1107,11 @@ pub(crate) fn not_durable(value: &Atom) -> String {
 fn with_limit_error(atom: &Atom, answer: &Answer) -> Vec<Atom> {
     let error = answer.limit.map(|limit| limit.error(atom));
     answer.results.iter().cloned().chain(error).collect()
+}
+
+/// The bytes of a source file as a text.
+fn text_of<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, ModuleError> {
+    syntax::decode(bytes).map_err(|error| ModuleError::Source { message: format!("{file}: {}", error.message) })
 }
 
 /// A failure of the world while a source is loaded: the end of the run, or the error of the import.

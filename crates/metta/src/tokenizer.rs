@@ -95,6 +95,29 @@ impl Tokenizer {
         self.names.remove(name);
     }
 
+    /// All plain names, those of the tokenizer that it begins with included.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.layers().flat_map(|tokens| tokens.names.keys().map(String::as_str))
+    }
+
+    /// What the words that each pattern covers begin with, if that is known.
+    pub(crate) fn beginnings(&self) -> impl Iterator<Item = Option<&'static str>> {
+        self.layers().flat_map(|tokens| tokens.patterns.iter().map(|pattern| pattern.beginnings))
+    }
+
+    /// Whether a word of digits is an integer, whatever digits they are.
+    pub(crate) fn has_plain_numbers(&self) -> bool {
+        let is_literal = |pattern: &Pattern| matches!(pattern.meaning, Meaning::Constructor(_));
+        let is_number = |name: &str| name.ends_with(|last: char| last.is_ascii_digit());
+        self.layers().any(|tokens| !tokens.patterns.is_empty())
+            && self.layers().all(|tokens| tokens.patterns.iter().all(is_literal))
+            && !self.names().any(is_number)
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &Tokenizer> {
+        std::iter::successors(Some(self), |tokens| tokens.base.as_deref())
+    }
+
     /// The atom that a word of a source stands for.
     pub fn atom(&self, word: &str) -> Atom {
         let mut tokenizer = Some(self);

@@ -105,6 +105,10 @@ impl Engine {
         self.run.finish()
     }
 
+    pub(crate) fn runner(&mut self) -> &mut Runner {
+        &mut self.run.runner
+    }
+
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
         self.run.runner.limits_mut()

@@ -20,14 +20,17 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod load;
 mod program;
 mod recall;
 mod system_world;
 
 pub use engine::{Engine, SourceError};
+pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};

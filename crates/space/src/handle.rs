@@ -3,12 +3,15 @@
 //! Queries answer from the space itself and then from each imported space, whose own imports are not followed (the
 //! importer lists them all). A query holds a lock while it collects matches and never while another space is asked.
 
+use crate::append::Appender;
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
+use crate::contents::Match;
 use crate::rewrite::variables;
+use crate::snapshot::Snapshot;
 use crate::solve::solve;
-use crate::space::{Match, Space};
+use crate::space::Space;
 use crate::term::{SharedTerms, Term};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -61,18 +64,15 @@ impl SpaceRef {
         log: ChangeLog,
         classify: Classify,
     ) -> Self {
-        let space = RwLock::new(Space::new(terms));
-        let content = Arc::new(Content { space, changes: Default::default(), classify });
+        Self::holding(serial, name, Space::new(terms), log, classify)
+    }
+
+    /// A space that holds what another one does, changes noted in this log and counted by class.
+    pub fn holding(serial: u64, name: impl Into<String>, space: Space, log: ChangeLog, classify: Classify) -> Self {
+        let content = Arc::new(Content { space: RwLock::new(space), changes: Default::default(), classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self(Arc::new(Cell {
-            serial,
-            name: name.into(),
-            content,
-            imports: RwLock::default(),
-            log,
-            is_noted,
-            is_frozen,
-        }))
+        let (name, imports) = (name.into(), RwLock::default());
+        Self(Arc::new(Cell { serial, name, content, imports, log, is_noted, is_frozen }))
     }
 
     /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
@@ -153,6 +153,69 @@ impl SpaceRef {
         true
     }
 
+    /// What it holds now, its imports apart, for reading on any thread while it goes on changing. Constant time; it waits
+    /// for who changes the space or interns terms at the moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.write(Space::snapshot)
+    }
+
+    /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
+    /// changes alone, noted in the same log. Constant time.
+    pub fn fork(&self, serial: u64, name: impl Into<String>) -> Self {
+        Self::holding(serial, name, self.write(Space::fork), self.0.log.clone(), self.0.content.classify)
+    }
+
+    /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].
+    ///
+    /// It counts as one change of each class, since the classes of rows are not asked for.
+    pub fn append<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let done = self.write(|space| {
+            let mut appender = space.appender();
+            appender.noted = self.0.log.is_on().then_some(self);
+            work(&mut appender)
+        });
+        (0..CLASSES).for_each(|class| self.count_class(class));
+        done
+    }
+
+    /// Adds atoms, as [`SpaceRef::add`] does each; gives how many there were.
+    pub fn add_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let mut counts = [0_u64; CLASSES];
+        self.write(|space| {
+            let mut appender = space.appender();
+            appender.noted = self.0.log.is_on().then_some(self);
+            for atom in atoms {
+                appender.atom(atom);
+                counts[(self.0.content.classify)(atom)] += 1;
+            }
+        });
+        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        changed.for_each(|(class, &count)| self.count_classes(class, count));
+        counts.iter().sum::<u64>() as usize
+    }
+
+    /// Removes one copy of each of these atoms, as [`SpaceRef::remove`] does; gives how many there were.
+    pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let taken: Vec<(Atom, u64)> =
+            self.write(|space| atoms.into_iter().filter_map(|atom| space.take(atom)).collect());
+        let removed = taken.len();
+        for (atom, number) in taken {
+            self.count_change(&atom);
+            if self.0.log.is_on() {
+                self.0.log.note_removed(self, atom, number);
+            }
+        }
+        removed
+    }
+
+    /// Notes in the log that an atom was added, while the space is locked.
+    pub(crate) fn note_appended(&self, atom: impl FnOnce() -> Atom) {
+        self.0.log.note_added_with(self, atom);
+    }
+
     /// Notes in the log that a row was added.
     pub(crate) fn note_added_row(&self, row: &[Term]) {
         if self.0.log.is_on() {
@@ -181,7 +244,12 @@ impl SpaceRef {
     }
 
     pub(crate) fn count_class(&self, class: usize) {
-        self.0.content.changes[class].fetch_add(1, Ordering::Relaxed);
+        self.count_classes(class, 1);
+    }
+
+    /// Counts so many changes of a class.
+    fn count_classes(&self, class: usize, count: u64) {
+        self.0.content.changes[class].fetch_add(count, Ordering::Relaxed);
         self.0.log.count();
     }
 
@@ -248,32 +316,7 @@ impl SpaceRef {
     ///
     /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        let wanted = variables(query);
-        let found = match conjunction(query) {
-            Some(patterns) => self.query_all(patterns, source),
-            None => self.query_one(query, source),
-        };
-        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
-    }
-
-    fn query_all(&self, patterns: &[Atom], source: &mut VariableSource) -> Vec<Bindings> {
-        let mut found = vec![Bindings::default()];
-        for pattern in patterns {
-            let mut next = Vec::new();
-            for bindings in found {
-                let pattern = bindings.resolve(pattern);
-                let wanted = variables(&pattern);
-                for more in self.query_one(&pattern, source) {
-                    let mut extended = bindings.clone();
-                    for (variable, value) in more.solution_for(&wanted) {
-                        extended.bind(variable, value);
-                    }
-                    next.push(extended);
-                }
-            }
-            found = next;
-        }
-        found
+        answer(query, source, |pattern, source| self.query_one(pattern, source))
     }
 
     fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
@@ -327,6 +370,44 @@ impl Drop for Cell {
         self.drain_into(&mut work);
         free(work);
     }
+}
+
+/// The solutions of a query, given what answers one pattern.
+pub(crate) fn answer(
+    query: &Atom,
+    source: &mut VariableSource,
+    mut answer_one: impl FnMut(&Atom, &mut VariableSource) -> Vec<Bindings>,
+) -> Vec<Solution> {
+    let wanted = variables(query);
+    let found = match conjunction(query) {
+        Some(patterns) => answer_all(patterns, source, answer_one),
+        None => answer_one(query, source),
+    };
+    found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+}
+
+fn answer_all(
+    patterns: &[Atom],
+    source: &mut VariableSource,
+    mut answer_one: impl FnMut(&Atom, &mut VariableSource) -> Vec<Bindings>,
+) -> Vec<Bindings> {
+    let mut found = vec![Bindings::default()];
+    for pattern in patterns {
+        let mut next = Vec::new();
+        for bindings in found {
+            let pattern = bindings.resolve(pattern);
+            let wanted = variables(&pattern);
+            for more in answer_one(&pattern, source) {
+                let mut extended = bindings.clone();
+                for (variable, value) in more.solution_for(&wanted) {
+                    extended.bind(variable, value);
+                }
+                next.push(extended);
+            }
+        }
+        found = next;
+    }
+    found
 }
 
 /// The patterns of a conjunction `(, p1 p2 …)`.

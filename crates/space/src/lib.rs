@@ -12,27 +12,32 @@
 //! hashed, stored and dropped without touching the limits of the native stack.
 #![forbid(unsafe_code)]
 
+mod append;
 mod atom;
 mod bindings;
 pub mod canonical;
 mod change;
+mod contents;
 mod grounded;
 mod handle;
 mod number;
-mod numbers;
 mod pattern_tree;
 mod print;
 mod relation;
 mod rewrite;
+mod room;
 mod rows;
+mod snapshot;
 mod solve;
 mod space;
 mod term;
 mod unify;
 
+pub use append::Appender;
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use bindings::{Bindings, Solution};
 pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};
+pub use contents::{Match, Multiplicity, Stored};
 pub use grounded::{Grounded, HostValue, StateRef};
 pub use handle::{CLASSES, Classify, SpaceRef, conjunction};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
@@ -40,6 +45,7 @@ pub use pattern_tree::PatternTree;
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
 pub use rows::{NO_TERM, RowPart, RowQuery};
-pub use space::{Match, Space, Stored};
+pub use snapshot::Snapshot;
+pub use space::Space;
 pub use term::{SharedTerms, Term, Terms};
 pub use unify::Unifier;

@@ -10,16 +10,16 @@
 
 use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
+use crate::contents::Stored;
 use crate::grounded::Grounded;
 use crate::rows::{NO_TERM, RowPart};
-use crate::space::Stored;
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
 /// The atoms of a space that are not rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct PatternTree {
     nodes: Vec<Node>,
     free_nodes: Vec<u32>,
@@ -29,13 +29,14 @@ pub struct PatternTree {
     table: HashTable<u32>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Node {
     steps: FxHashMap<Step, u32>,
     anything: Option<u32>,
     entries: Vec<u32>,
 }
 
+#[derive(Clone)]
 struct Entry {
     stored: Stored,
     copies: u32,
@@ -83,16 +84,17 @@ impl PatternTree {
         self.table.is_empty()
     }
 
-    /// Adds a copy of an atom; `number` is used if it is new. Returns whether it was.
-    pub fn add(&mut self, stored: Stored, number: u64) -> bool {
+    /// Adds copies of an atom; `number` is used if it is new. Returns whether it was.
+    pub fn add(&mut self, stored: Stored, copies: u32, number: u64) -> bool {
         let hash = hash_form(&stored);
         if let Some(index) = self.find(hash, &stored) {
-            self.entry_mut(index).copies += 1;
+            let entry = self.entry_mut(index);
+            entry.copies = entry.copies.checked_add(copies).expect("a space holds fewer than 2^32 copies of an atom");
             return false;
         }
         let node = self.path_to(&stored);
         let position = self.nodes[node as usize].entries.len() as u32;
-        let entry = Some(Entry { stored, copies: 1, number, hash, node, position });
+        let entry = Some(Entry { stored, copies, number, hash, node, position });
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -124,9 +126,9 @@ impl PatternTree {
         Some(removed)
     }
 
-    /// Whether it holds exactly this atom.
-    pub fn contains(&self, stored: &Stored) -> bool {
-        self.find(hash_form(stored), stored).is_some()
+    /// How many copies of exactly this atom it holds.
+    pub(crate) fn copies(&self, stored: &Stored) -> u32 {
+        self.find(hash_form(stored), stored).map_or(0, |index| live(&self.entries, index).copies)
     }
 
     /// How many copies there are of atoms equal to this one up to the names of variables.
@@ -204,6 +206,13 @@ impl PatternTree {
     /// All atoms, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = FoundPattern<'_>> {
         self.entries.iter().flatten().map(Entry::found)
+    }
+
+    /// All atoms, in insertion order.
+    pub(crate) fn in_order(&self) -> Vec<FoundPattern<'_>> {
+        let mut found: Vec<FoundPattern<'_>> = self.all().collect();
+        found.sort_unstable_by_key(|found| found.number);
+        found
     }
 
     /// The atoms that may match a query, in no particular order. Only as much of the query is read as the tree has

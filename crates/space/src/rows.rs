@@ -9,9 +9,10 @@
 //!
 //! All spaces and the dictionary are locked to the end. If one cannot be locked at once the query is not answered here.
 
+use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
 use crate::handle::SpaceRef;
 use crate::relation::{Path, Relation};
-use crate::space::{COLUMNS_INDEXED_MAX, Space};
+use crate::space::Space;
 use crate::term::{Term, Terms};
 use std::sync::RwLockReadGuard;
 
@@ -215,9 +216,6 @@ impl SpaceRef {
     /// Finds the solutions of a query in the order in which [`SpaceRef::query`] finds them; gives how many there are, and
     /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SpaceRef::query`] is to be asked.
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
-        if !query.plan() {
-            return None;
-        }
         let imports = self.imports_guard();
         if imports.len() >= SPACES_MAX {
             return None;
@@ -228,14 +226,7 @@ impl SpaceRef {
             spaces.push(space.try_guard()?);
         }
         let terms = spaces[0].terms().try_read().ok()?;
-        let is_open = |space: &RwLockReadGuard<'_, Space>| {
-            let mut patterns = query.plans.iter().map(|plan| &query.parts[plan.parts[0] - 1..plan.parts[1]]);
-            patterns.any(|parts| space.patterns().may_match(parts, &terms))
-        };
-        if spaces.iter().any(is_open) {
-            return None;
-        }
-        Some(answer(query, &spaces, &terms))
+        answer_rows(query, &spaces, |space| space.contents(), &terms)
     }
 
     /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
@@ -256,7 +247,27 @@ impl SpaceRef {
     }
 }
 
-fn answer(query: &mut RowQuery, spaces: &[RwLockReadGuard<'_, Space>], terms: &Terms) -> usize {
+/// Finds the solutions of a query in spaces one after the other; `None` if they are not all rows.
+pub(crate) fn answer_rows<S>(
+    query: &mut RowQuery,
+    spaces: &[S],
+    contents: impl Fn(&S) -> &Contents,
+    terms: &Terms,
+) -> Option<usize> {
+    if !query.plan() {
+        return None;
+    }
+    let is_open = |space: &S| {
+        let mut patterns = query.plans.iter().map(|plan| &query.parts[plan.parts[0] - 1..plan.parts[1]]);
+        patterns.any(|parts| contents(space).patterns().may_match(parts, terms))
+    };
+    if spaces.iter().any(is_open) {
+        return None;
+    }
+    Some(answer(query, spaces, contents, terms))
+}
+
+fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> usize {
     let RowQuery { parts, plans, known: all_known, answers, variables: width, .. } = query;
     answers.begin(*width);
     let mut count = 1;
@@ -265,14 +276,14 @@ fn answer(query: &mut RowQuery, spaces: &[RwLockReadGuard<'_, Space>], terms: &T
         let mut made = 0;
         answers.next.clear();
         // A space without such rows is passed over, whatever was found so far.
-        let relations = spaces.iter().map(|space| space.relation_of_length(plan.length)).enumerate();
+        let relations = spaces.iter().map(|space| contents(space).relation_of_length(plan.length)).enumerate();
         let asked = relations.filter(|(_, relation)| plan.may_answer(all_known, relation, terms));
         let asked = asked.fold(0_u64, |asked, (place, _)| asked | 1 << place);
         for place in 0..count {
             answers.take_up(place, *width);
             let asked = spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1);
             for (_, space) in asked {
-                made += answers.extend(plan, parts, known, space.relation_of_length(plan.length), terms);
+                made += answers.extend(plan, parts, known, contents(space).relation_of_length(plan.length), terms);
             }
         }
         std::mem::swap(&mut answers.found, &mut answers.next);

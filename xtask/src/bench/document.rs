@@ -33,6 +33,13 @@ const SUITES: &[(&str, &str)] = &[
          which rows here do in another name; region splitting, hierarchies and calls across regions, which are splices and \
          references here.",
     ),
+    (
+        "space",
+        "Facts: what adding, loading, finding and keeping them costs. The report's loops make a space, add facts or rules and drop it; \
+         the peer of these is `pathmap`, the trie that MORK stands on, which turns the same atoms into its bytes. hyperon, DuckDB and \
+         SWI-Prolog are processes that measure themselves. A note says what the ratio must be, and whether it is; figures recorded of \
+         MORK, which is no crate, are beside in notes. Where the time of a load goes are the rows of its stages.",
+    ),
 ];
 
 /// The whole document.

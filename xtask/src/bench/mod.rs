@@ -26,15 +26,15 @@ const QUICK: Flag = Flag {
 const ONLY: Flag = Flag {
     name: "--only",
     value: Some("PROGRAM"),
-    about: "one program of the suite metta or one part of region, at its full size, kept below the target folder",
+    about: "one program of the suite metta or one part of region or space, at its full size, kept below the target folder",
 };
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
     about: "Compare Mnemon with peers.",
     details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
-              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, SWI-Prolog and the \
-              Python wheel hyperon, must be there, or come with --install.",
+              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta and \
+              space, SWI-Prolog and the Python wheels hyperon and duckdb, must be there, or come with --install.",
     word: Some("SUITE"),
     flags: &[QUICK, ONLY, INSTALL],
     run,
@@ -69,9 +69,10 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
 }
 
 fn suite_command(suite: &str) -> Command {
-    let manifest = repository::root().join("bench").join("Cargo.toml");
-    let mut command = process::cargo(&["run", "--profile", "bench", "--manifest-path"]);
-    command.arg(manifest).arg("--").arg(suite).current_dir(repository::root());
+    let folder = repository::root().join("bench");
+    let mut command = process::cargo(&["run", "--config"]);
+    command.arg(folder.join(".cargo").join("config.toml")).args(["--profile", "bench", "--manifest-path"]);
+    command.arg(folder.join("Cargo.toml")).arg("--").arg(suite).current_dir(repository::root());
     command
 }
 

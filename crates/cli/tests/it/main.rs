@@ -8,6 +8,7 @@ mod input;
 mod journal_verbs;
 mod kb;
 mod limits;
+mod load;
 mod messages;
 mod output;
 mod recall;

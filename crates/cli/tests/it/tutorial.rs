@@ -1,6 +1,6 @@
 //! The tutorial is true, and so is what the README shows: files are saved and commands run, in order, in an empty directory.
 //!
-//! A block marked `metta NAME` is a file. In a block marked `console`, a line that begins with `$ ` is a command, and what
+//! A block marked `metta NAME`, or with another kind and a name, is a file. In a block marked `console`, a line that begins with `$ ` is a command, and what
 //! follows is all that it prints, on both outputs. It ends with exit code 0 unless `echo $?` comes next.
 
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ fn blocks(document: &str) -> Vec<Block> {
 fn block(text: &str) -> Block {
     let (kind, content) = text.split_once('\n').expect("a block has a first line");
     match kind.split_once(' ') {
-        Some(("metta", name)) => Block::File { name: name.to_owned(), content: content.to_owned() },
+        Some((_, name)) => Block::File { name: name.to_owned(), content: content.to_owned() },
         None if kind == "console" => Block::Console(steps(content)),
-        _ => panic!("a block of the tutorial is `metta NAME` or `console`, not {kind:?}"),
+        _ => panic!("a block of a page is `KIND NAME` or `console`, not {kind:?}"),
     }
 }
 
@@ -118,6 +118,12 @@ fn follow(name: &str, blocks: impl IntoIterator<Item = Block>) -> usize {
 fn the_tutorial_shows_what_happens() {
     let commands = follow("tutorial", blocks(&document("docs/tutorial.md")));
     assert!(commands >= COMMANDS_MIN, "{commands} commands");
+}
+
+#[test]
+fn the_page_on_loading_shows_what_happens() {
+    let commands = follow("loading", blocks(&document("docs/loading.md")));
+    assert!(commands >= 10, "{commands} commands");
 }
 
 /// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.

@@ -54,7 +54,10 @@ fn add_to(call: &Call<'_>, space: &SpaceRef, atoms: &[Atom]) -> Outcome {
     if let Some(refused) = refuse_frozen(space).or_else(|| atoms.iter().find_map(|atom| refuse_opaque(call, atom))) {
         return refused;
     }
-    atoms.iter().for_each(|atom| space.add(atom));
+    match atoms {
+        [atom] => space.add(atom),
+        atoms => drop(space.add_many(atoms)),
+    }
     Outcome::unit()
 }
 

@@ -14,6 +14,7 @@ mod generated;
 mod harness;
 mod instructions;
 mod limits;
+mod loading;
 mod loops;
 mod measure;
 mod modules;

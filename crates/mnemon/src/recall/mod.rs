@@ -28,12 +28,13 @@ pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
 
+use crate::load::imports as load_formats;
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, Event, Known, LimitReached, Memory, MemoryError, ModuleId, NO_HISTORY, Occasion,
-    Reason, Runner, SourceId, SourceText, World,
+    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, LimitReached, Memory, MemoryError, ModuleId,
+    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -88,7 +89,8 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     /// A run that is forgotten.
-    pub(crate) fn nothing(runner: Runner) -> Self {
+    pub(crate) fn nothing(mut runner: Runner) -> Self {
+        runner.set_formats(load_formats());
         Self { runner, follower: None }
     }
 
@@ -111,6 +113,7 @@ impl Remembered {
             None => (world, Role::None),
         };
         let mut runner = Runner::new(world);
+        runner.set_formats(load_formats());
         let recall = Recall::new(base, role, &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok(Self { runner, follower: None })
@@ -140,6 +143,7 @@ impl Remembered {
         let follower = Follower::new(tape, cancelled, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut runner = Runner::new(Box::new(world));
+        runner.set_formats(load_formats());
         let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok((Self { runner, follower: Some(follower) }, begin.program))
@@ -280,7 +284,10 @@ impl Recall {
             self.begun.push(id);
             return Ok(Begun { id, known: Known::New });
         };
-        let content = *blake3::hash(source.text.as_bytes()).as_bytes();
+        let content = match source.content {
+            SourceContent::Text(text) => *blake3::hash(text.as_bytes()).as_bytes(),
+            SourceContent::Rows(content) => content,
+        };
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
@@ -461,6 +468,19 @@ impl Recall {
     }
 }
 
+/// BLAKE3 of what is read piece by piece.
+struct Hasher(blake3::Hasher);
+
+impl ContentHasher for Hasher {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> [u8; 32] {
+        *self.0.finalize().as_bytes()
+    }
+}
+
 /// What a commit is for those who compare it.
 #[derive(Default)]
 struct Digest {
@@ -630,6 +650,10 @@ impl Memory for Recall {
         self.check()?;
         let begun = self.begin(runner, source);
         self.noting_failure(begun)
+    }
+
+    fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
+        self.base.as_ref().map(|_| Box::new(Hasher(blake3::Hasher::new())) as Box<dyn ContentHasher>)
     }
 
     fn is_source_of(&self, module: ModuleId, file: &str) -> bool {

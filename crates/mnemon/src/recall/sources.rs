@@ -1,7 +1,7 @@
 //! The sources of a run: which are known, and where their forms stand.
 
 use metta::syntax::LineIndex;
-use metta::{ModuleId, SourceId, SourceText};
+use metta::{ModuleId, SourceContent, SourceId, SourceText};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -93,7 +93,10 @@ impl Sources {
         content: [u8; 32],
         found: Found,
     ) -> SourceId {
-        let lines = Some(Lines::new(source.text));
+        let lines = Some(match source.content {
+            SourceContent::Text(text) => Lines::new(text),
+            SourceContent::Rows(_) => Lines::Counted,
+        });
         match found {
             Found::New => self.add(KnownSource {
                 module: source.module,
@@ -171,27 +174,30 @@ impl KnownSource {
     }
 }
 
-/// A text with the beginnings of its lines, which are looked for when they are first needed.
+/// Where the lines of a source begin.
 #[derive(Debug)]
-struct Lines {
-    text: Arc<str>,
-    starts: OnceCell<Vec<u32>>,
+enum Lines {
+    /// A text with the beginnings of its lines, which are looked for when they are first needed.
+    Text { text: Arc<str>, starts: OnceCell<Vec<u32>> },
+    /// A place is a line.
+    Counted,
 }
 
 impl Lines {
     fn new(text: &Arc<str>) -> Self {
-        Self { text: Arc::clone(text), starts: OnceCell::new() }
+        Self::Text { text: Arc::clone(text), starts: OnceCell::new() }
     }
 
     fn position(&self, offset: u32) -> (u32, u32) {
-        let starts = self.starts.get_or_init(|| {
-            let newlines = memchr::memchr_iter(b'\n', self.text.as_bytes());
+        let Self::Text { text, starts } = self else { return (offset, 1) };
+        let starts = starts.get_or_init(|| {
+            let newlines = memchr::memchr_iter(b'\n', text.as_bytes());
             std::iter::once(0).chain(newlines.map(|newline| newline as u32 + 1)).collect()
         });
         let line = starts.partition_point(|&start| start <= offset).max(1);
         let start = starts[line - 1] as usize;
         // The column is counted as in diagnostics.
-        let line_text = &self.text[start..starts.get(line).map_or(self.text.len(), |&next| next as usize)];
+        let line_text = &text[start..starts.get(line).map_or(text.len(), |&next| next as usize)];
         let column = LineIndex::new(line_text).position(offset - start as u32).column;
         (line as u32, column)
     }

@@ -11,6 +11,7 @@ mod formats;
 mod harm;
 mod harness;
 mod history;
+mod loading;
 mod modes;
 mod power;
 mod regressions;

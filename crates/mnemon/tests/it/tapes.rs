@@ -35,7 +35,7 @@ const PROGRAM: &str = r#"
 const PROGRAMS: u64 = 30;
 
 /// Hears nothing.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}

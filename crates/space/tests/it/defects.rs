@@ -436,10 +436,10 @@ fn he_706_grounded_without_hash() {
     for number in 0..1_000_u64 {
         let key = Atom::symbol(&format!("k{number}"));
         let head = Atom::symbol;
-        tree.add(Stored::new(&expression([head("cell"), state(number), key.clone()])), number * 4);
-        tree.add(Stored::new(&expression([head("cell"), key.clone(), state(number)])), number * 4 + 1);
-        tree.add(Stored::new(&expression([head("base"), space(number), key.clone()])), number * 4 + 2);
-        tree.add(Stored::new(&expression([head("kept"), key, space(number)])), number * 4 + 3);
+        tree.add(Stored::new(&expression([head("cell"), state(number), key.clone()])), 1, number * 4);
+        tree.add(Stored::new(&expression([head("cell"), key.clone(), state(number)])), 1, number * 4 + 1);
+        tree.add(Stored::new(&expression([head("base"), space(number), key.clone()])), 1, number * 4 + 2);
+        tree.add(Stored::new(&expression([head("kept"), key, space(number)])), 1, number * 4 + 3);
     }
     assert_eq!(tree.len(), 4_000);
     for query in ["(cell $s k500)", "(cell k500 $s)", "(base $s k500)", "(kept k500 $s)"] {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod atoms;
+mod bulk;
 mod canonical;
 mod changes;
 mod defects;
@@ -21,6 +22,7 @@ mod numbers;
 mod regressions;
 mod results;
 mod rows;
+mod segments;
 mod sizes;
 mod spaces;
 mod states;

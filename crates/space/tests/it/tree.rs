@@ -204,6 +204,17 @@ impl Model {
         self.entries.iter().filter(|(known, _)| known.is_equal(tree)).map(|(_, copies)| copies).sum()
     }
 
+    /// How many copies of exactly this tree there are.
+    pub(crate) fn copies(&self, tree: &Tree) -> usize {
+        self.entries.iter().find(|(known, _)| known.is_identical(tree)).map_or(0, |(_, copies)| *copies)
+    }
+
+    /// As many copies of each tree as `keep` says.
+    pub(crate) fn filtered(&self, keep: impl Fn(&Tree, usize) -> usize) -> Self {
+        let entries = self.entries.iter().map(|(tree, copies)| (tree.clone(), keep(tree, *copies)));
+        Self { entries: entries.filter(|(_, copies)| *copies > 0).collect() }
+    }
+
     /// All trees, copies one after the other.
     pub(crate) fn all(&self) -> Vec<Tree> {
         let copies = self.entries.iter().map(|(tree, copies)| std::iter::repeat_n(tree.clone(), *copies));

@@ -1,8 +1,8 @@
-//! Where SWI-Prolog and `hyperon` are, and how they come into the target folder.
+//! Where SWI-Prolog, `hyperon` and DuckDB are, and how they come into the target folder.
 //!
 //! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
-//! which needs no rights and installs nothing. `hyperon` is a wheel of PyPI, in a virtual environment below the target folder.
-//! Nothing is fetched unless asked for.
+//! which needs no rights and installs nothing. `hyperon` and `duckdb` are wheels of PyPI, each in a virtual environment below the
+//! target folder. Nothing is fetched unless asked for.
 
 use crate::command::target;
 use std::error::Error;
@@ -10,7 +10,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const HYPERON: &str = "hyperon==0.2.6";
+/// A wheel of PyPI, with the folder that its environment lies in.
+struct Wheel {
+    folder: &'static str,
+    requirement: &'static str,
+    missing: &'static str,
+}
+
+const HYPERON: Wheel = Wheel { folder: "hyperon", requirement: "hyperon==0.2.6", missing: WITHOUT_HYPERON };
+const DUCKDB: Wheel = Wheel { folder: "duckdb", requirement: "duckdb==1.4.1", missing: WITHOUT_DUCKDB };
 /// All that `swipl` needs and a small Debian does not have.
 const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
 
@@ -19,24 +27,61 @@ const WITHOUT_SWIPL: &str = "SWI-Prolog is missing. To get it: `cargo xtask benc
     package that has `swipl`";
 const WITHOUT_HYPERON: &str = "the Python wheel hyperon 0.2.6 is missing. To get it: `cargo xtask bench metta --install` \
     puts it into a virtual environment below the target folder (needs python3 with venv, up to Python 3.12 or so)";
+const WITHOUT_DUCKDB: &str = "the Python wheel duckdb 1.4.1 is missing. To get it: `cargo xtask bench space --install` \
+    puts it into a virtual environment below the target folder (needs python3 with venv)";
 
-pub(super) struct Peers {
-    pub(super) swipl: Swipl,
-    /// The program that runs a file.
-    pub(super) hyperon: PathBuf,
-}
-
-/// Finds the peers, or gets them.
+/// SWI-Prolog.
 ///
 /// # Errors
-/// What is missing and how to get it.
-pub(super) fn find(may_install: bool) -> Result<Peers, Box<dyn Error>> {
-    let folder = std::path::absolute(target())?.join("peers");
-    let swipl = found(WITHOUT_SWIPL, may_install, || Swipl::find(&folder), || unpack_swipl(&folder))?;
-    let hyperon = folder.join("hyperon").join("bin").join("metta-py");
-    let find_hyperon = || hyperon.is_file().then(|| hyperon.clone());
-    let hyperon = found(WITHOUT_HYPERON, may_install, find_hyperon, || install_hyperon(&folder.join("hyperon")))?;
-    Ok(Peers { swipl, hyperon })
+/// It is missing; how to get it.
+pub(crate) fn swipl(may_install: bool) -> Result<Swipl, Box<dyn Error>> {
+    let folder = folder()?;
+    found(WITHOUT_SWIPL, may_install, || Swipl::find(&folder), || unpack_swipl(&folder))
+}
+
+/// The program of the wheel `hyperon` that runs a file.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn hyperon(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    HYPERON.find(may_install, "metta-py")
+}
+
+/// The Python that has `hyperon`.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_hyperon(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    HYPERON.find(may_install, "metta-py")?;
+    HYPERON.find(may_install, "python")
+}
+
+/// The Python that has `duckdb`.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_duckdb(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    DUCKDB.find(may_install, "python")
+}
+
+fn folder() -> Result<PathBuf, Box<dyn Error>> {
+    Ok(std::path::absolute(target())?.join("peers"))
+}
+
+impl Wheel {
+    fn find(&self, may_install: bool, program: &str) -> Result<PathBuf, Box<dyn Error>> {
+        let environment = folder()?.join(self.folder);
+        let program = environment.join("bin").join(program);
+        let find = || program.is_file().then(|| program.clone());
+        found(self.missing, may_install, find, || self.install(&environment))
+    }
+
+    fn install(&self, environment: &Path) -> Result<(), Box<dyn Error>> {
+        checked(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
+        let pip = environment.join("bin").join("pip");
+        let words = ["install", "--quiet", "--disable-pip-version-check", self.requirement];
+        checked(Command::new(pip).args(words))
+    }
 }
 
 fn found<T>(
@@ -55,7 +100,7 @@ fn found<T>(
 }
 
 /// SWI-Prolog, the system's or unpacked.
-pub(super) struct Swipl {
+pub(crate) struct Swipl {
     program: PathBuf,
     /// Where packages were unpacked, if the system has none.
     root: Option<PathBuf>,
@@ -75,7 +120,7 @@ impl Swipl {
     }
 
     /// It, with what it needs to find itself.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(root) = &self.root {
             let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
@@ -103,12 +148,6 @@ fn unpack_swipl(folder: &Path) -> Result<(), Box<dyn Error>> {
     checked(swipl.command().args(["-q", "-g", "make_library_index(swi(library))", "-t", "halt"]))
 }
 
-fn install_hyperon(environment: &Path) -> Result<(), Box<dyn Error>> {
-    checked(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
-    let pip = environment.join("bin").join("pip");
-    checked(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", HYPERON]))
-}
-
 fn checked(command: &mut Command) -> Result<(), Box<dyn Error>> {
     let shown = format!("{command:?}");
     let status = command.stdin(Stdio::null()).status().map_err(|error| format!("cannot start {shown}: {error}"))?;
@@ -124,8 +163,8 @@ mod tests {
         let missing = |may_install| found(WITHOUT_SWIPL, may_install, || None::<()>, || Err("no network".into()));
         assert_eq!(missing(false).unwrap_err().to_string(), WITHOUT_SWIPL);
         assert!(missing(true).unwrap_err().to_string().ends_with("(no network)"));
-        for text in [WITHOUT_SWIPL, WITHOUT_HYPERON] {
-            assert!(text.contains("`cargo xtask bench metta --install`"));
+        for (text, suite) in [(WITHOUT_SWIPL, "metta"), (WITHOUT_HYPERON, "metta"), (WITHOUT_DUCKDB, "space")] {
+            assert!(text.contains(&format!("`cargo xtask bench {suite} --install`")));
         }
     }
 }

@@ -1,0 +1,296 @@
+//! Finding facts among a million: one that is known, by the first argument, by the second, and all of them.
+//!
+//! Patterns are made outside of the clock, except where a row is of programs. A peer that is slow answers the first of the questions,
+//! and is compared by the question.
+
+use super::facts::{self, TARGETS, edge, number_at, trie_bytes, write_file};
+use super::{Contest, DUCKDB, Failure, HYPERON, PATHMAP, Peer, ROUNDS};
+use crate::compare::{Clock, Timed};
+use crate::row::Row;
+use crate::{Plan, Rows};
+use mnemon::{Engine, MemoryWorld};
+use pathmap::PathMap;
+use pathmap::zipper::{ZipperIteration, ZipperMoving};
+use space::{Atom, NO_TERM, RowPart, RowQuery, Snapshot, Solution, SpaceRef, Term, Terms, VariableSource};
+use std::hint::black_box;
+
+const EDGES: u64 = 1_000_000;
+/// How many questions of the fast kinds a round has.
+const QUESTIONS: u64 = 200_000;
+
+pub(super) fn rows(plan: &Plan) -> Rows {
+    let edges = plan.scaled(EDGES);
+    let space = SpaceRef::new(1, "space", Terms::shared());
+    (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
+    let mut rows = in_process(plan, &space, edges)?;
+    let mut peers = [Peer::hyperon(plan)?, Peer::duckdb(plan)?, Peer::swipl(plan)?];
+    for peer in &mut peers {
+        let path = plan.scratch.join("lookups").with_extension(peer.form.extension());
+        write_file(&path, peer.form, edges)?;
+        peer.load(&path)?;
+    }
+    let snapshot = space.snapshot();
+    let lengths = Lengths::of(&snapshot);
+    for kind in KINDS {
+        for peer in &mut peers {
+            rows.push(kind.row(plan, edges, peer, &mut |questions| asked(&space, questions))?);
+        }
+    }
+    for kind in KINDS_AS_TERMS {
+        for peer in &mut peers {
+            rows.push(kind.row(plan, edges, peer, &mut |questions| asked_for_terms(&snapshot, questions, &lengths))?);
+        }
+    }
+    let [mut hyperon, ..] = peers;
+    rows.push(programs(plan, edges, &mut hyperon)?);
+    Ok(rows)
+}
+
+/// Ours and a trie, in this process.
+fn in_process(plan: &Plan, space: &SpaceRef, edges: u64) -> Rows {
+    let mut trie = PathMap::<()>::new();
+    let mut bytes = Vec::new();
+    for position in 0..edges {
+        bytes.clear();
+        trie_bytes(&edge(number_at(position, edges)), &mut bytes);
+        trie.insert(&bytes, ());
+    }
+    let questions = plan.scaled(QUESTIONS);
+    let known: Vec<Atom> = (0..questions).map(|position| edge(number_at(position, edges))).collect();
+    let open: Vec<Atom> = (0..questions).map(|position| pattern(number_at(position, edges))).collect();
+    let contest = |name, must, note| Contest { name, n: questions, peer: PATHMAP, must, rounds: ROUNDS, note };
+    const KNOWN: &str =
+        "whether a fact is there, given as an atom; both sides turn it into their own form inside the clock";
+    const OPEN: &str = "(edge aI $x), the answer read; the trie descends to the prefix and reads what lies below";
+    let has = contest("has fact, 1M", Some(3.0), KNOWN).run(
+        plan,
+        &mut || Ok(counted(&known, |atom| space.read(|space| space.contains(atom)))),
+        &mut || {
+            Ok(counted(&known, |atom| {
+                bytes.clear();
+                trie_bytes(atom, &mut bytes);
+                trie.get(&bytes).is_some()
+            }))
+        },
+    )?;
+    let point =
+        contest("first argument bound, 1M", None, OPEN)
+            .run(plan, &mut || Ok(asked(space, &open)), &mut || Ok(in_trie(&trie, &open)))?;
+    Ok(vec![has, point])
+}
+
+/// How many of the atoms are there.
+fn counted(atoms: &[Atom], mut is_there: impl FnMut(&Atom) -> bool) -> Timed {
+    let mut clock = Clock::default();
+    let count = clock.run(|| black_box(atoms).iter().filter(|atom| is_there(atom)).count());
+    clock.done(count as u64)
+}
+
+/// `(edge a7 $x)`.
+pub(super) fn pattern(number: u64) -> Atom {
+    Atom::expression([Atom::symbol("edge"), Atom::symbol(&format!("a{number}")), Atom::variable("x")])
+}
+
+/// Ours: the lengths of all names that answer the questions.
+fn asked(space: &SpaceRef, questions: &[Atom]) -> Timed {
+    let (mut clock, mut source) = (Clock::default(), VariableSource::default());
+    let sum = clock.run(|| {
+        let questions = black_box(questions).iter();
+        questions.map(|question| space.query(question, &mut source).iter().map(lengths).sum::<u64>()).sum()
+    });
+    clock.done(sum)
+}
+
+fn lengths(solution: &Solution) -> u64 {
+    solution.iter().map(|(_, value)| value.as_symbol().map_or(0, str::len) as u64).sum()
+}
+
+fn in_trie(trie: &PathMap<()>, questions: &[Atom]) -> Timed {
+    let (mut clock, mut bytes) = (Clock::default(), Vec::new());
+    let sum = clock.run(|| {
+        let mut sum = 0;
+        for question in black_box(questions) {
+            let known = &question.children().unwrap_or_default()[..2];
+            bytes.clear();
+            bytes.push(3);
+            known.iter().for_each(|child| trie_bytes(child, &mut bytes));
+            let mut zipper = trie.read_zipper_at_borrowed_path(&bytes);
+            while zipper.to_next_val() {
+                // The first byte says how many bytes of the name follow.
+                sum += zipper.path().len() as u64 - 1;
+            }
+        }
+        sum
+    });
+    clock.done(sum)
+}
+
+/// A kind of question that the peers are asked as well.
+struct Kind {
+    name: &'static str,
+    /// The command of the peers.
+    command: &'static str,
+    ask: fn(u64, u64) -> Atom,
+    /// How many answers each question has, among so many edges.
+    answers: fn(u64) -> u64,
+    /// Questions in a round: ours and those that DuckDB and SWI-Prolog do, and those that hyperon does.
+    questions: [u64; 2],
+    musts: &'static [(&'static str, f64)],
+    note: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "first argument bound, 1M",
+        command: "point",
+        ask: |position, edges| pattern(number_at(position, edges)),
+        answers: |_| 1,
+        questions: [2_000, 1_000],
+        musts: &[],
+        note: "(edge aI $x) through the API, patterns made before; MORK's recorded figure is 6.9 µs",
+    },
+    Kind {
+        name: "second argument bound, 1M, a result as atoms",
+        command: "second",
+        ask: |position, _| facts::atom(&format!("(edge $x b{position})")),
+        answers: |edges| edges / TARGETS,
+        questions: [100, 2],
+        musts: &[],
+        note: "(edge $x bJ), 1,000 results a question; MORK's recorded figure is 176 µs a result",
+    },
+    Kind {
+        name: "full scan, 1M, a result as atoms",
+        command: "scan",
+        ask: |_, _| facts::atom("(edge $x $y)"),
+        answers: |edges| edges,
+        questions: [1, 1],
+        musts: &[],
+        note: "(edge $x $y); MORK's recorded figure is 552 ns a result",
+    },
+];
+
+/// The same kinds, ours answered as the engine answers itself: by rows of terms.
+const KINDS_AS_TERMS: &[Kind] = &[
+    Kind {
+        name: "second argument bound, 1M, a result",
+        command: "second",
+        ask: |position, _| facts::atom(&format!("(edge $x b{position})")),
+        answers: |edges| edges / TARGETS,
+        questions: [100, 2],
+        musts: &[(HYPERON, 1000.0), (DUCKDB, 1.0)],
+        note: "(edge $x bJ), 1,000 results a question, ours as terms; MORK's recorded figure is 176 µs a result",
+    },
+    Kind {
+        name: "full scan, 1M, a result",
+        command: "scan",
+        ask: |_, _| facts::atom("(edge $x $y)"),
+        answers: |edges| edges,
+        questions: [1, 1],
+        musts: &[(HYPERON, 1000.0)],
+        note: "(edge $x $y), ours as terms; MORK's recorded figure is 552 ns a result",
+    },
+];
+
+/// The lengths of names by the numbers of their terms, for the checksum.
+struct Lengths(Vec<u8>);
+
+impl Lengths {
+    fn of(snapshot: &Snapshot) -> Self {
+        let terms = snapshot.terms();
+        let length = |number| terms.atom(Term::new(number)).as_symbol().map_or(0, str::len) as u8;
+        Self((0..terms.len() as u32).map(length).collect())
+    }
+
+    fn sum(&self, terms: &[Term]) -> u64 {
+        terms.iter().map(|term| u64::from(self.0[term.number() as usize])).sum()
+    }
+}
+
+/// Ours: the lengths of all names that answer, which are given as terms.
+fn asked_for_terms(snapshot: &Snapshot, questions: &[Atom], lengths: &Lengths) -> Timed {
+    let (mut clock, mut query) = (Clock::default(), RowQuery::default());
+    let sum = clock.run(|| {
+        let questions = black_box(questions).iter();
+        questions
+            .map(|question| {
+                put(&mut query, question, snapshot);
+                let count = snapshot.rows(&mut query);
+                assert!(count.is_some(), "facts are rows");
+                lengths.sum(query.answers())
+            })
+            .sum()
+    });
+    clock.done(sum)
+}
+
+/// Writes a pattern as a query for rows.
+fn put(query: &mut RowQuery, pattern: &Atom, snapshot: &Snapshot) {
+    query.clear();
+    let parts = pattern.children().unwrap_or_default();
+    query.push(RowPart::Open(parts.len() as u32));
+    let mut variables = 0;
+    for part in parts {
+        query.push(match part {
+            Atom::Variable(_) => {
+                variables += 1;
+                RowPart::Variable(variables - 1)
+            }
+            part => RowPart::Key(snapshot.terms().find_key(part).unwrap_or(NO_TERM)),
+        });
+    }
+    query.end_pattern();
+}
+
+impl Kind {
+    fn row(
+        &self,
+        plan: &Plan,
+        edges: u64,
+        peer: &mut Peer,
+        ours: &mut dyn FnMut(&[Atom]) -> Timed,
+    ) -> Result<Row, Failure> {
+        let is_slow = peer.name == HYPERON;
+        let count = self.questions[usize::from(is_slow)];
+        let questions: Vec<Atom> = (0..count).map(|position| (self.ask)(position, edges)).collect();
+        let contest = Contest {
+            name: self.name,
+            n: count * (self.answers)(edges),
+            peer: peer.name,
+            must: self.musts.iter().find(|(name, _)| *name == peer.name).map(|(_, least)| *least),
+            rounds: if is_slow { 3 } else { ROUNDS },
+            note: self.note,
+        };
+        contest.run(plan, &mut || Ok(ours(&questions)), &mut || peer.query(self.command, edges, count))
+    }
+}
+
+/// Questions as texts of programs, read and evaluated.
+fn programs(plan: &Plan, edges: u64, peer: &mut Peer) -> Result<Row, Failure> {
+    const COUNT: u64 = 1_000;
+    let mut engine = Engine::new(MemoryWorld::default());
+    engine.run_text(&facts::text(facts::Form::Metta, edges)?, &mut |_, _| Ok(()));
+    let number = |position| number_at(position, edges);
+    let text = |position| format!("!(match &self (edge a{} $x) $x)", number(position));
+    let texts: Vec<String> = (0..COUNT).map(text).collect();
+    let mut ours = || {
+        let (mut clock, mut sum) = (Clock::default(), 0);
+        clock.run(|| {
+            for text in &texts {
+                engine.run_text(text, &mut |_, answer| {
+                    sum += answer.results.iter().map(|atom| atom.as_symbol().map_or(0, str::len) as u64).sum::<u64>();
+                    Ok(())
+                });
+            }
+        });
+        Ok(clock.done(sum))
+    };
+    let contest = Contest {
+        name: "first argument bound, 1M, as a program",
+        n: COUNT,
+        peer: peer.name,
+        must: None,
+        rounds: 3,
+        note: "!(match &self (edge aI $x) $x), a text that is read and evaluated on both sides",
+    };
+    contest.run(plan, &mut ours, &mut || peer.query("program", edges, COUNT))
+}

@@ -1,0 +1,155 @@
+//! The space: what loading, finding and keeping facts costs, beside tries, databases and other implementations of MeTTa.
+//!
+//! 1. [`facts`] says what is stored, in the form that each side takes.
+//! 2. [`report`], [`loads`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
+//!    it must be stands in its note.
+//! 3. A peer that is no crate is a [`worker`]: a process that measures itself, so that no side pays for the way to the other.
+//! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
+//!
+//! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
+
+mod facts;
+mod loads;
+mod lookups;
+mod memory;
+mod readers;
+mod report;
+mod stages;
+mod worker;
+
+use crate::compare::{Case, Side, Timed, compare, judged};
+use crate::row::Row;
+use crate::{Plan, Rows, peers};
+use facts::Form;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+use worker::Worker;
+
+const SUITE: &str = "space";
+const ROUNDS: usize = 7;
+const SCRIPTS: &str = "bench/programs/space";
+
+const HYPERON: &str = "hyperon 0.2.6";
+const DUCKDB: &str = "DuckDB 1.4.1";
+const SWIPL: &str = "swipl";
+const PATHMAP: &str = "pathmap 0.3.5";
+
+/// Anything that ends the suite.
+type Failure = Box<dyn Error>;
+
+/// A part of the suite: its name for `--only`, and what makes its rows.
+type Part = (&'static str, fn(&Plan) -> Rows);
+
+const PARTS: &[Part] = &[
+    ("report", report::rows),
+    ("stages", stages::rows),
+    ("load", loads::rows),
+    ("lookups", lookups::rows),
+    ("readers", readers::rows),
+    ("memory", memory::rows),
+];
+
+/// The part that is a process of its own.
+pub(crate) const MEMORY: &str = memory::NAME;
+
+/// What that process does.
+pub(crate) fn alone(plan: &Plan) -> Rows {
+    memory::alone(plan)
+}
+
+pub(crate) fn run(plan: &Plan) -> Rows {
+    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
+    let parts: Vec<&Part> = PARTS.iter().filter(is_wanted).collect();
+    if parts.is_empty() {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
+        return Err(format!("there is no such part; the parts of space are {}", names.join(", ")).into());
+    }
+    let rows: Result<Vec<_>, _> = parts.into_iter().map(|(_, rows)| rows(plan)).collect();
+    Ok(rows?.into_iter().flatten().collect())
+}
+
+/// A row to be.
+struct Contest<'a> {
+    name: &'a str,
+    /// Operations in a round.
+    n: u64,
+    peer: &'static str,
+    /// What the ratio must be at least.
+    must: Option<f64>,
+    rounds: usize,
+    note: &'a str,
+}
+
+impl Contest<'_> {
+    /// Runs both sides in turn and notes whether the ratio is what it must be.
+    fn run(self, plan: &Plan, ours: Side<'_>, peer: Side<'_>) -> Result<Row, Failure> {
+        let Contest { name, n, peer: named, must, rounds, note } = self;
+        let rounds = plan.rounds(rounds);
+        let case = Case { suite: SUITE, name: name.to_owned(), n, peer: named, rounds, note: String::new() };
+        let mut row = compare(case, ours, peer)?;
+        row.note = judged(note, must.map(|least| (least, "the issue")), row.ratio.map(|ratio| ratio.median));
+        Ok(row)
+    }
+}
+
+/// A peer in a process of its own.
+struct Peer {
+    name: &'static str,
+    form: Form,
+    worker: Worker,
+}
+
+impl Peer {
+    fn hyperon(plan: &Plan) -> Result<Self, Failure> {
+        let mut command = Command::new(peers::python_with_hyperon(plan.may_install)?);
+        let worker = Worker::start(command.arg(format!("{SCRIPTS}/with_hyperon.py")))?;
+        Ok(Self { name: HYPERON, form: Form::Metta, worker })
+    }
+
+    fn duckdb(plan: &Plan) -> Result<Self, Failure> {
+        let mut command = Command::new(peers::python_with_duckdb(plan.may_install)?);
+        let worker = Worker::start(command.arg(format!("{SCRIPTS}/with_duckdb.py")))?;
+        Ok(Self { name: DUCKDB, form: Form::Csv, worker })
+    }
+
+    fn swipl(plan: &Plan) -> Result<Self, Failure> {
+        let mut command = peers::swipl(plan.may_install)?.command();
+        // Without the user's own settings, and with room for what the large sizes take.
+        let words = ["-q", "-f", "none", "-O", "--stack-limit=8g", "-g", "main", "-t", "halt"];
+        let worker = Worker::start(command.args(words).arg(format!("{SCRIPTS}/with_swipl.pl")))?;
+        Ok(Self { name: SWIPL, form: Form::Prolog, worker })
+    }
+
+    /// Loads the edges, from the file that is written for it.
+    fn load(&mut self, path: &Path) -> Result<Timed, Failure> {
+        let path = path.display();
+        match self.form {
+            Form::Prolog => self.worker.ask(&format!("load('{path}').")),
+            Form::Metta | Form::Csv => self.worker.ask(&format!("load {path}")),
+        }
+    }
+
+    /// Asks so many queries of a kind.
+    fn query(&mut self, kind: &str, edges: u64, count: u64) -> Result<Timed, Failure> {
+        match self.form {
+            Form::Prolog => self.worker.ask(&format!("{kind}({edges}, {count}).")),
+            Form::Metta | Form::Csv => self.worker.ask(&format!("{kind} {edges} {count}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn every_part_without_other_processes_runs_small() {
+        let plan = Plan { is_quick: true, divisor: 1000, only: None, may_install: false, scratch: PathBuf::new() };
+        let mut rows = report::rows(&plan).unwrap();
+        rows.extend(stages::rows(&plan).unwrap());
+        assert!(rows.len() > 15);
+        assert!(rows.iter().all(|row| row.suite == SUITE && row.ours.is_some()));
+    }
+}

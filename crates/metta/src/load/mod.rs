@@ -1,0 +1,444 @@
+//! Loading: atoms that files state, read piece by piece and never evaluated.
+//!
+//! 1. A [`Format`] turns the bytes of a file into records and hands each to an [`Out`]. It is given pieces, so a file may be larger than
+//!    memory; that of MeTTa text is [`MettaText`], others are the engine's.
+//! 2. A runner that remembers nothing takes the parts of a record straight into the space's dictionary ([`Rows`]). Otherwise, and where
+//!    types are checked, each record becomes an atom that is added as a plain form of a source is ([`Forms`]).
+//! 3. Where commits are kept there is one after every [`COMMIT_RECORDS`] records or so, and one at the end: a process that is killed
+//!    loses no more than what came after the last.
+//! 4. A base knows a file by path and content. An unchanged one adds nothing; of an edited one, or one that was not loaded to its end,
+//!    only the difference is applied. If a record could not be read nobody knows what it states, so nothing is given up then.
+
+mod metta_text;
+mod out;
+mod words;
+
+pub use metta_text::MettaText;
+pub use out::Out;
+pub use words::{Meaning as WordMeaning, Words};
+
+use crate::limits::LimitReached;
+use crate::memory::{Begun, Cause, CauseKind, Known, MemoryError, Occasion, SourceContent, SourceId};
+use crate::modules::ModuleId;
+use crate::runner::{Runner, Stated};
+use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
+use out::{Forms, Rows};
+use std::fmt;
+use std::sync::Arc;
+
+/// The longest record that is read, in bytes.
+pub const RECORD_BYTES_MAX: usize = 256 << 20;
+
+/// How many records a commit has, give or take those of one piece.
+pub const COMMIT_RECORDS: u64 = 100_000;
+
+/// How many reasons for skipping are told apart; what is skipped for others is counted together.
+const REASONS_MAX: usize = 16;
+
+/// What reads the files of one format.
+pub trait Format {
+    /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
+    /// again, with more behind it. At the end of the file nothing follows, and all is read.
+    fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize;
+
+    /// What the atoms depend on beside the bytes: a file that is loaded in another way is another one. Empty for MeTTa text, so that
+    /// running and loading a file are the same to a base.
+    fn manner(&self) -> String;
+}
+
+/// What knows which formats files are in, for `import!`.
+pub trait Formats {
+    /// The endings of the names of such files, without the dot.
+    fn endings(&self) -> &[&'static str];
+
+    /// What reads a file of that name, if it is in one of these formats; words mean what they mean to the module that imports it.
+    ///
+    /// # Errors
+    /// Why its rows would mean nothing.
+    fn of(&self, file: &str, words: Words) -> Result<Option<Box<dyn Format>>, String>;
+}
+
+/// Records that were not loaded, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Why.
+    pub reason: String,
+    /// Whether something is wrong with them. What is left out on purpose, such as a line of headings, is no error.
+    pub is_error: bool,
+    /// How many.
+    pub count: u64,
+    /// The line of the first, from 1.
+    pub line: u64,
+}
+
+/// What came of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// Whether this very content was loaded before, so that nothing was done.
+    pub is_unchanged: bool,
+    /// How many atoms were added.
+    pub added: u64,
+    /// How many atoms were there, because an earlier content of the file stated them.
+    pub kept: u64,
+    /// How many atoms were removed, because the file states them no longer.
+    pub removed: u64,
+    /// What was not loaded.
+    pub skipped: Vec<Skipped>,
+}
+
+impl LoadReport {
+    /// Whether every record was read, but for what is left out on purpose.
+    pub fn is_whole(&self) -> bool {
+        !self.skipped.iter().any(|skipped| skipped.is_error)
+    }
+
+    /// Counts a record that is not loaded.
+    pub fn skip(&mut self, line: u64, reason: &str, is_error: bool) {
+        const OTHERS: &str = "other reasons";
+        let is_room = self.skipped.len() < REASONS_MAX;
+        let has =
+            |wanted: &str| self.skipped.iter().position(|known| known.reason == wanted && known.is_error == is_error);
+        let reason = if has(reason).is_some() || is_room { reason } else { OTHERS };
+        match has(reason) {
+            Some(place) => self.skipped[place].count += 1,
+            None => self.skipped.push(Skipped { reason: reason.to_owned(), is_error, count: 1, line }),
+        }
+    }
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Bytes that the file has; `None` for a stream.
+    pub bytes_in_all: Option<u64>,
+    /// Atoms that were added.
+    pub added: u64,
+}
+
+/// Why a load ended before the end of its file. What was committed before stands.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file cannot be read.
+    World(WorldError),
+    /// A record is longer than [`RECORD_BYTES_MAX`].
+    RecordTooLong {
+        /// Where it begins, in bytes from the beginning of the file.
+        offset: u64,
+    },
+    /// The file became another one while it was read.
+    Changed,
+    /// The load was told to end.
+    Limit(LimitReached),
+    /// It cannot be kept.
+    Memory(MemoryError),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::World(error) => error.fmt(formatter),
+            Self::RecordTooLong { offset } => write!(
+                formatter,
+                "the record that begins after byte {offset} is longer than {RECORD_BYTES_MAX} bytes; is a bracket or a quote missing?"
+            ),
+            Self::Changed => formatter.write_str("the file was changed while it was loaded; load it again"),
+            Self::Limit(_) => formatter.write_str("the load was told to end; load the file again to go on"),
+            Self::Memory(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl From<WorldError> for LoadError {
+    fn from(error: WorldError) -> Self {
+        Self::World(error)
+    }
+}
+
+impl From<MemoryError> for LoadError {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+/// What is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadSource<'a> {
+    /// What it is called in messages.
+    pub origin: &'a str,
+    /// Its path; `None` for the standard input, which is read to its end first.
+    pub file: Option<&'a str>,
+}
+
+/// Where the bytes come from.
+enum Bytes {
+    File(FileId),
+    /// All of them, and how many were handed out.
+    Whole(Arc<Vec<u8>>, usize),
+}
+
+impl Bytes {
+    fn open(world: &mut dyn World, file: Option<&str>) -> Result<Self, WorldError> {
+        match file {
+            Some(file) => world.open_file(file, OpenMode { read: true, ..OpenMode::default() }).map(Self::File),
+            None => world.read_standard_input().map(|bytes| Self::Whole(Arc::new(bytes), 0)),
+        }
+    }
+
+    fn size(&self, world: &mut dyn World) -> Result<u64, WorldError> {
+        match self {
+            Self::File(file) => world.file_size(*file),
+            Self::Whole(bytes, _) => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// Adds the next bytes, at least one unless there are no more; gives how many.
+    fn next(&mut self, world: &mut dyn World, buffer: &mut Vec<u8>) -> Result<usize, WorldError> {
+        let before = buffer.len();
+        // A record that goes on and on is read in pieces that grow with it.
+        while buffer.len() < before * 2 || buffer.len() == before {
+            let more = match self {
+                Self::File(file) => {
+                    let bytes = world.read_file(*file, READ_BYTES_MAX)?;
+                    buffer.extend_from_slice(&bytes);
+                    bytes.len()
+                }
+                Self::Whole(bytes, at) => {
+                    let piece = &bytes[*at..bytes.len().min(*at + READ_BYTES_MAX as usize)];
+                    buffer.extend_from_slice(piece);
+                    *at += piece.len();
+                    piece.len()
+                }
+            };
+            if more == 0 {
+                break;
+            }
+        }
+        Ok(buffer.len() - before)
+    }
+
+    fn close(self, world: &mut dyn World) -> Result<(), WorldError> {
+        match self {
+            Self::File(file) => world.close_file(file),
+            Self::Whole(..) => Ok(()),
+        }
+    }
+}
+
+/// A load that goes on.
+struct Load<'a> {
+    module: ModuleId,
+    id: SourceId,
+    format: &'a mut dyn Format,
+    report: LoadReport,
+    /// What an earlier content of the file stated, as far as it was not met yet.
+    stated: Stated,
+    /// Records since the last commit.
+    uncommitted: u64,
+    /// Whether commits may be made while it goes on: it is no part of a form.
+    commits: bool,
+}
+
+/// Who hears how far a load is.
+pub type OnProgress<'a> = dyn FnMut(LoadProgress) + 'a;
+
+impl Runner {
+    /// Adds what a file states to the program's own space. Nothing is evaluated.
+    ///
+    /// # Errors
+    /// The load ended before the end of the file; what was committed before stands.
+    pub fn load(
+        &mut self,
+        source: &LoadSource<'_>,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        let content = self.content_of(source, format)?;
+        let bytes = Bytes::open(self.world(), source.file)?;
+        self.load_in(ModuleId(1), source, content, bytes, format, progress)
+    }
+
+    /// What words mean to the program's own module.
+    pub fn words(&self) -> Words {
+        self.words_of(ModuleId(1))
+    }
+
+    pub(crate) fn words_of(&self, module: ModuleId) -> Words {
+        Words::of(&self.module(module).tokenizer)
+    }
+
+    /// Adds what a file that was read whole states to a module's space, as part of the form that imports it.
+    pub(crate) fn load_module_data(
+        &mut self,
+        module: ModuleId,
+        file: &str,
+        bytes: Arc<Vec<u8>>,
+        format: &mut dyn Format,
+    ) -> Result<LoadReport, LoadError> {
+        let source = LoadSource { origin: file, file: Some(file) };
+        let content = self.memory.as_ref().and_then(|memory| memory.content_hasher()).map(|mut hasher| {
+            hasher.update(&bytes);
+            hasher.update(format.manner().as_bytes());
+            hasher.finish()
+        });
+        self.load_in(module, &source, content, Bytes::Whole(bytes, 0), format, &mut |_| {})
+    }
+
+    /// The hash of a file's content, if somebody keeps it.
+    fn content_of(&mut self, source: &LoadSource<'_>, format: &dyn Format) -> Result<Option<[u8; 32]>, LoadError> {
+        let hasher = self.memory.as_ref().and_then(|memory| memory.content_hasher());
+        let (Some(mut hasher), Some(file)) = (hasher, source.file) else { return Ok(None) };
+        let mut bytes = Bytes::open(self.world(), Some(file))?;
+        let mut buffer = Vec::new();
+        while bytes.next(self.world(), &mut buffer)? > 0 {
+            hasher.update(&buffer);
+            buffer.clear();
+            self.check_interrupt()?;
+        }
+        bytes.close(self.world())?;
+        hasher.update(format.manner().as_bytes());
+        Ok(Some(hasher.finish()))
+    }
+
+    fn load_in(
+        &mut self,
+        module: ModuleId,
+        source: &LoadSource<'_>,
+        content: Option<[u8; 32]>,
+        bytes: Bytes,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        self.running.push(module);
+        let cause = self.set_cause(None);
+        let loaded = self.load_known(module, source, content, bytes, format, progress);
+        self.set_cause(cause);
+        self.running.pop();
+        loaded
+    }
+
+    fn load_known(
+        &mut self,
+        module: ModuleId,
+        source: &LoadSource<'_>,
+        content: Option<[u8; 32]>,
+        mut bytes: Bytes,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        let rows = SourceContent::Rows(content.unwrap_or_default());
+        let Begun { id, known } = self.begin_source(module, source.origin, source.file, rows)?;
+        let stated = match known {
+            Known::Unchanged => {
+                bytes.close(self.world())?;
+                return Ok(LoadReport { is_unchanged: true, ..LoadReport::default() });
+            }
+            Known::Changed(before) => Stated::of(before),
+            Known::New => Stated::default(),
+        };
+        let commits = self.running.len() == 1 && self.open_transactions() == 0;
+        let report = LoadReport::default();
+        let mut load = Load { module, id, format, report, stated, uncommitted: 0, commits };
+        let read = self.read_records(&mut load, &mut bytes, content, progress);
+        let closed = bytes.close(self.world());
+        self.end_load(load, read.and(closed.map_err(LoadError::from)))
+    }
+
+    /// Reads a file to its end.
+    fn read_records(
+        &mut self,
+        load: &mut Load<'_>,
+        bytes: &mut Bytes,
+        content: Option<[u8; 32]>,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<(), LoadError> {
+        let bytes_in_all = bytes.size(self.world()).ok().filter(|&size| size > 0);
+        let mut hasher = content.and_then(|_| self.memory.as_ref()?.content_hasher());
+        let (mut buffer, mut bytes_read) = (Vec::new(), 0);
+        loop {
+            let before = buffer.len();
+            let more = bytes.next(self.world(), &mut buffer)?;
+            if let Some(hasher) = &mut hasher {
+                hasher.update(&buffer[before..]);
+            }
+            bytes_read += more as u64;
+            let used = self.take_records(load, &buffer, more == 0);
+            if more == 0 {
+                break;
+            }
+            buffer.drain(..used);
+            if buffer.len() > RECORD_BYTES_MAX {
+                return Err(LoadError::RecordTooLong { offset: bytes_read - buffer.len() as u64 });
+            }
+            if load.commits && load.uncommitted >= COMMIT_RECORDS {
+                self.commit_load(load)?;
+            }
+            progress(LoadProgress { bytes: bytes_read, bytes_in_all, added: load.report.added });
+            self.check_interrupt()?;
+        }
+        if let (Some(mut hasher), Some(content)) = (hasher, content) {
+            hasher.update(load.format.manner().as_bytes());
+            if hasher.finish() != content {
+                return Err(LoadError::Changed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the records among some bytes; gives how many bytes they took.
+    fn take_records(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> usize {
+        if self.is_noting() || self.checks_types() || !load.stated.is_empty() {
+            let Load { module, id, format, report, stated, uncommitted, .. } = load;
+            let before = report.added;
+            let mut forms = Forms::new(self, *module, *id, report, stated);
+            let used = format.read(bytes, is_end, &mut forms);
+            *uncommitted += report.added - before;
+            return used;
+        }
+        let Load { module, format, report, .. } = load;
+        let (space, before) = (self.module(*module).space.clone(), report.added);
+        let used = space.append(|appender| format.read(bytes, is_end, &mut Rows::new(appender, report)));
+        self.count_added(report.added - before);
+        used
+    }
+
+    fn commit_load(&mut self, load: &mut Load<'_>) -> Result<(), LoadError> {
+        load.uncommitted = 0;
+        Ok(self.commit(Occasion::Asked)?)
+    }
+
+    /// Gives up what a file states no longer, and commits.
+    fn end_load(&mut self, mut load: Load<'_>, read: Result<(), LoadError>) -> Result<LoadReport, LoadError> {
+        if read.is_ok() && load.report.is_whole() {
+            for (count, atom) in std::mem::take(&mut load.stated).into_left() {
+                (0..count).for_each(|_| self.retract(load.module, load.id, &atom));
+                load.report.removed += u64::from(count);
+                load.uncommitted += u64::from(count);
+                if load.commits && load.uncommitted >= COMMIT_RECORDS {
+                    self.commit_load(&mut load)?;
+                }
+            }
+            if let Some(memory) = &mut self.memory {
+                memory.end_source(load.id);
+            }
+        }
+        // What was read before an error stands, as the plain forms before one do.
+        let (module, id) = (load.module, load.id);
+        self.set_cause(Some(Cause { source: id, kind: CauseKind::Statement, offset: 0 }));
+        if load.commits && !matches!(read, Err(LoadError::Memory(_))) {
+            self.commit(Occasion::EndOfSource)?;
+        }
+        debug_assert_eq!(self.current_module(), module);
+        read.map(|()| load.report)
+    }
+
+    /// Whether somebody wants the load to end.
+    fn check_interrupt(&self) -> Result<(), LoadError> {
+        self.limits.interrupt.reason().map_or(Ok(()), |limit| Err(LoadError::Limit(limit)))
+    }
+}

@@ -1,0 +1,36 @@
+//! What texts become: symbols, numbers, truth values and strings.
+
+use metta::{Out, WordMeaning, Words};
+use space::Atom;
+
+/// Hands out a text that says a name: a symbol if it can be one, else a string.
+pub(super) fn name(text: &str, words: &Words, out: &mut dyn Out) {
+    if words.is_symbol(text) {
+        out.symbol(text);
+    } else {
+        out.leaf(Atom::from(text));
+    }
+}
+
+/// Hands out a text that says anything: a number or truth value if a source would read it as one, else as [`name`] does.
+///
+/// A number that begins with `+`, or with a `0` before other digits, is a code such as a telephone number and stays a text.
+pub(super) fn value(text: &str, words: &Words, out: &mut dyn Out) {
+    if (may_be_number(text) || matches!(text, "True" | "False"))
+        && let WordMeaning::Atom(atom) = words.meaning(text)
+        && atom.is_rigid()
+    {
+        return out.leaf(atom);
+    }
+    name(text, words, out);
+}
+
+fn may_be_number(text: &str) -> bool {
+    const DIGITS_MAX: usize = 1_000;
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    match digits {
+        [b'0', second, ..] => matches!(second, b'.' | b'e' | b'E'),
+        [first, ..] => first.is_ascii_digit() && digits.len() <= DIGITS_MAX,
+        [] => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Adding much at once: the dictionary and the space are locked once, and what is read elsewhere needs no atoms.
+//!
+//! A loader makes the terms of what it reads ([`Appender::symbol`], [`Appender::leaf`], [`Appender::expression`]) and adds
+//! rows of them. An atom with variables, states or spaces is added as an atom.
+
+use crate::atom::Atom;
+use crate::contents::{Contents, expression_of};
+use crate::handle::SpaceRef;
+use crate::term::{Term, Terms};
+use std::sync::RwLockWriteGuard;
+
+/// Adds atoms to a space, in the order in which they are given.
+///
+/// While it lives nobody else reads the space or its dictionary but through a snapshot that was taken before.
+pub struct Appender<'a> {
+    pub(crate) terms: RwLockWriteGuard<'a, Terms>,
+    pub(crate) contents: &'a mut Contents,
+    /// Room for the row at hand.
+    pub(crate) row: &'a mut Vec<Term>,
+    /// Whose log notes what is added, if one does.
+    pub(crate) noted: Option<&'a SpaceRef>,
+}
+
+impl Appender<'_> {
+    /// The term of a symbol.
+    pub fn symbol(&mut self, name: &str) -> Term {
+        self.terms.intern_symbol(name)
+    }
+
+    /// The term of a number, a text or another rigid atom that is no expression.
+    pub fn leaf(&mut self, atom: &Atom) -> Term {
+        self.terms.intern_leaf(atom)
+    }
+
+    /// The term of an expression inside a row.
+    pub fn expression(&mut self, children: &[Term]) -> Term {
+        self.terms.intern_row(children)
+    }
+
+    /// Makes room for so many more rows of this length.
+    pub fn reserve(&mut self, rows: usize, length: usize) {
+        self.contents.reserve(rows, length);
+    }
+
+    /// Adds the expression of these children.
+    pub fn row(&mut self, row: &[Term]) {
+        self.contents.add_row(row, None, &mut self.terms);
+        if let Some(space) = self.noted {
+            space.note_appended(|| expression_of(row, &self.terms));
+        }
+    }
+
+    /// Adds an atom.
+    pub fn atom(&mut self, atom: &Atom) {
+        self.contents.add(atom, None, &mut self.terms, self.row);
+        if let Some(space) = self.noted {
+            space.note_appended(|| atom.clone());
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! What a space or a snapshot of it holds, the dictionary apart: a multiset of atoms with matching.
+//!
+//! Rigid atoms (no variable, state or space inside) are interned: an expression is a row of the relation of its
+//! length, anything else a row of the relation of leaves. All other atoms live in a discrimination tree. Every atom
+//! carries the insertion number it had when its first copy was added, and answers come in that order.
+
+mod algebra;
+
+pub use algebra::Multiplicity;
+
+use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
+use crate::bindings::Bindings;
+use crate::canonical;
+use crate::grounded::Grounded;
+use crate::pattern_tree::PatternTree;
+use crate::relation::{Found, Path, Relation};
+use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
+use crate::term::{Term, Terms};
+use crate::unify::{Deferred, Unifier};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
+const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
+
+/// How deep into a query's columns indexes look: this many columns, and as many children of each.
+pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
+
+/// An atom with its variables numbered in the order of their first occurrence.
+#[derive(Clone)]
+pub struct Stored {
+    pub(crate) atom: Atom,
+    pub(crate) names: Vec<Symbol>,
+}
+
+impl Stored {
+    /// Numbers the variables of an atom, and takes away the evaluator's marks: what is looked up later is evaluated then.
+    pub fn new(atom: &Atom) -> Self {
+        let atom = &unmarked(atom);
+        let mut slots: FxHashMap<Variable, u64> = FxHashMap::default();
+        let mut names = Vec::new();
+        let numbered = rewrite(atom, |variable| {
+            let slot = *slots.entry(variable.clone()).or_insert_with(|| {
+                names.push(variable.name().clone());
+                names.len() as u64 - 1
+            });
+            Rewrite::Replace(Atom::Variable(Variable::with_id(variable.name().clone(), slot)))
+        });
+        Self { atom: numbered.unwrap_or_else(|| atom.clone()), names }
+    }
+
+    /// Whether both are one atom up to the names of variables, kinds of numbers kept apart.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.names.len() == other.names.len() && canonical::same_form(&self.atom, &other.atom)
+    }
+
+    /// The atom with fresh variables.
+    fn fresh(&self, source: &mut VariableSource) -> Atom {
+        instantiate(&self.atom, &mut vec![None; self.names.len()], source)
+    }
+}
+
+/// One atom of a space that matched a query.
+pub struct Match {
+    /// What the match bound.
+    pub bindings: Bindings,
+    /// How many copies of the atom there are: as many solutions.
+    pub copies: u32,
+    /// Queries of other spaces that must have an answer too.
+    pub(crate) deferred: Deferred,
+    number: u64,
+}
+
+/// A multiset of atoms. Every method is given the dictionary in which the terms of its rows were made.
+pub(crate) struct Contents {
+    leaves: Relation,
+    relations: Vec<Relation>,
+    wide: Relation,
+    patterns: Arc<PatternTree>,
+    next_number: u64,
+    length: usize,
+    /// The sum of the content hashes of all atoms, modulo 2^128, if it is kept.
+    hash: Option<u128>,
+}
+
+impl Default for Contents {
+    fn default() -> Self {
+        Self {
+            leaves: Relation::default(),
+            relations: (0..=LENGTH_OF_OWN_RELATION_MAX).map(|_| Relation::default()).collect(),
+            wide: Relation::default(),
+            patterns: Arc::default(),
+            next_number: 0,
+            length: 0,
+            hash: None,
+        }
+    }
+}
+
+impl Contents {
+    /// Nothing, with the hash kept if it is kept here.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { hash: self.hash.map(|_| 0), ..Self::default() }
+    }
+
+    /// The same atoms, which no change of the one changes in the other. Constant time.
+    pub(crate) fn share(&mut self) -> Self {
+        Self {
+            leaves: self.leaves.share(),
+            relations: self.relations.iter_mut().map(Relation::share).collect(),
+            wide: self.wide.share(),
+            patterns: Arc::clone(&self.patterns),
+            ..*self
+        }
+    }
+
+    /// Sets the sum of the content hashes, if it is not kept yet.
+    pub(crate) fn keep_hash(&mut self, sum: impl FnOnce(&Self) -> u128) {
+        if self.hash.is_none() {
+            self.hash = Some(sum(self));
+        }
+    }
+
+    pub(crate) fn hash(&self) -> Option<u128> {
+        self.hash
+    }
+
+    /// Takes out the atoms that may hold states and spaces, as far as no snapshot holds them too.
+    pub(crate) fn drain_open(&mut self) -> impl Iterator<Item = Atom> {
+        let patterns = Arc::into_inner(std::mem::take(&mut self.patterns));
+        patterns.into_iter().flat_map(PatternTree::into_atoms)
+    }
+
+    /// How many atoms it holds, copies counted.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Makes room for so many more rows of this length.
+    pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
+        self.relation_of_length_mut(length).reserve(rows, length);
+    }
+
+    /// Adds an atom, with this insertion number, or the next one, if it is new.
+    pub(crate) fn add(&mut self, atom: &Atom, number: Option<u64>, terms: &mut Terms, row: &mut Vec<Term>) {
+        if !atom.is_rigid() {
+            return self.add_open(Stored::new(atom), 1, number);
+        }
+        row.clear();
+        row.extend(columns(atom).iter().map(|column| terms.intern(column)));
+        match atom {
+            Atom::Expression(_) => self.add_row(row, number, terms),
+            _ => self.add_leaf(row[0], number, terms),
+        }
+    }
+
+    /// Adds the expression of these children.
+    pub(crate) fn add_row(&mut self, row: &[Term], number: Option<u64>, terms: &mut Terms) {
+        if let Some(sum) = &mut self.hash {
+            *sum = sum.wrapping_add(terms.hash_of_row(row));
+        }
+        let next = number.unwrap_or(self.next_number);
+        let is_new = self.relation_of_length_mut(row.len()).add(row, 1, next, terms);
+        self.count_added(1, is_new && number.is_none());
+    }
+
+    fn add_leaf(&mut self, leaf: Term, number: Option<u64>, terms: &mut Terms) {
+        if let Some(sum) = &mut self.hash {
+            *sum = sum.wrapping_add(terms.hash(leaf));
+        }
+        let next = number.unwrap_or(self.next_number);
+        let is_new = self.leaves.add(&[leaf], 1, next, terms);
+        self.count_added(1, is_new && number.is_none());
+    }
+
+    /// Adds copies of an atom that is no row.
+    pub(crate) fn add_open(&mut self, stored: Stored, copies: u32, number: Option<u64>) {
+        if let Some(sum) = &mut self.hash {
+            let hash = canonical::hash(&stored.atom).wrapping_mul(u128::from(copies));
+            *sum = sum.wrapping_add(hash);
+        }
+        let next = number.unwrap_or(self.next_number);
+        let is_new = Arc::make_mut(&mut self.patterns).add(stored, copies, next);
+        self.count_added(copies, is_new && number.is_none());
+    }
+
+    fn count_added(&mut self, copies: u32, takes_number: bool) {
+        self.length += copies as usize;
+        self.next_number += u64::from(takes_number);
+    }
+
+    /// The atoms that are no rows.
+    pub(crate) fn patterns(&self) -> &PatternTree {
+        &self.patterns
+    }
+
+    /// Removes an atom; see [`Space::take`](crate::Space::take).
+    pub(crate) fn take(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
+        let taken = match atom.is_rigid() {
+            true => self.take_row(atom, terms)?,
+            // Nothing is copied that a snapshot shares when there is nothing to remove.
+            false if self.patterns.is_empty() => return None,
+            false => Arc::make_mut(&mut self.patterns).remove(&Stored::new(atom))?,
+        };
+        self.length -= 1;
+        if let Some(sum) = &mut self.hash {
+            *sum = sum.wrapping_sub(canonical::hash(&taken.0));
+        }
+        Some(taken)
+    }
+
+    fn take_row(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
+        let exact: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
+        let keys: Option<Vec<Term>> = match &exact {
+            Some(row) => Some(row.iter().map(|&term| terms.key(term)).collect()),
+            None => columns(atom).iter().map(|column| terms.find_key(column)).collect(),
+        };
+        let (row, number) = self.relation_mut(atom).remove(exact.as_deref(), &keys?, terms)?;
+        let taken = match row.as_slice() {
+            [leaf] if atom.children().is_none() => terms.atom(*leaf).clone(),
+            row => expression_of(row, terms),
+        };
+        Some((taken, number))
+    }
+
+    /// How many copies of an atom there are; see [`Space::count`](crate::Space::count).
+    pub(crate) fn count(&self, atom: &Atom, terms: &Terms) -> usize {
+        if !atom.is_rigid() {
+            return self.patterns.count(&Stored::new(atom));
+        }
+        let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
+        let (relation, mut rows) = (self.relation(atom), Vec::new());
+        keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
+        rows.iter().map(|&row| relation.found(row).copies as usize).sum()
+    }
+
+    /// How many copies of this very atom there are, up to the names of variables.
+    pub(crate) fn copies(&self, atom: &Atom, terms: &Terms) -> u32 {
+        if !atom.is_rigid() {
+            return self.patterns.copies(&Stored::new(atom));
+        }
+        let row: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
+        row.map_or(0, |row| self.relation(atom).copies(&row, terms))
+    }
+
+    /// All atoms in insertion order, copies included, their variables fresh.
+    pub(crate) fn atoms(&self, terms: &Terms, source: &mut VariableSource) -> Vec<Atom> {
+        let mut numbered: Vec<(u64, u32, Atom)> = Vec::new();
+        let leaves = self.leaves.all().map(|row| (row.number, row.copies, terms.atom(row.terms[0]).clone()));
+        numbered.extend(leaves);
+        for relation in self.relations_of_expressions() {
+            numbered.extend(relation.all().map(|row| (row.number, row.copies, expression_of(row.terms, terms))));
+        }
+        for found in self.patterns.in_order() {
+            // Each copy has variables of its own.
+            let (times, copies) = if found.stored.names.is_empty() { (1, found.copies) } else { (found.copies, 1) };
+            numbered.extend((0..times).map(|_| (found.number, copies, found.stored.fresh(source))));
+        }
+        numbered.sort_by_key(|(number, ..)| *number);
+        let copies = numbered.into_iter().map(|(_, copies, atom)| std::iter::repeat_n(atom, copies as usize));
+        copies.flatten().collect()
+    }
+
+    /// The atoms that match a query, in insertion order.
+    pub(crate) fn matches(&self, query: &Atom, terms: &Terms, source: &mut VariableSource) -> Vec<Match> {
+        let mut found = match query {
+            _ if query.is_rigid() => self.match_rigid(query, terms),
+            Atom::Expression(expression) => self.match_rows(expression, terms, source),
+            Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)) => self.match_all_rows(query, terms, source),
+            Atom::Symbol(_) | Atom::Grounded(_) => Vec::new(),
+        };
+        let mut candidates = self.patterns.candidates(query);
+        // Fresh variables are numbered in the order of the answers.
+        candidates.sort_unstable_by_key(|candidate| candidate.number);
+        for candidate in candidates {
+            found.extend(match_stored(query, candidate.stored, candidate.number, candidate.copies, source));
+        }
+        found.sort_by_key(|found| found.number);
+        found
+    }
+
+    fn match_rigid(&self, query: &Atom, terms: &Terms) -> Vec<Match> {
+        let keys: Option<Vec<Term>> = columns(query).iter().map(|column| terms.find_key(column)).collect();
+        let (relation, mut rows) = (self.relation(query), Vec::new());
+        keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
+        let nothing_bound = |row: Found<'_>| Match {
+            bindings: Bindings::default(),
+            copies: row.copies,
+            deferred: Deferred::new(),
+            number: row.number,
+        };
+        rows.iter().map(|&row| nothing_bound(relation.found(row))).collect()
+    }
+
+    fn match_rows(&self, query: &Expression, terms: &Terms, source: &mut VariableSource) -> Vec<Match> {
+        let relation = self.relation_of_length(query.len());
+        if relation.is_empty() || !may_have_heads(relation, query, terms) {
+            return Vec::new();
+        }
+        let Some(pattern) = RowPattern::new(query, terms) else { return Vec::new() };
+        let mut rows = Vec::new();
+        relation.narrow(&pattern.known, terms, &mut rows);
+        rows.iter().filter_map(|&row| pattern.match_row(&relation.found(row), terms, source)).collect()
+    }
+
+    fn match_all_rows(&self, query: &Atom, terms: &Terms, source: &mut VariableSource) -> Vec<Match> {
+        let leaves = self.leaves.all().map(|row| (terms.atom(row.terms[0]).clone(), row));
+        let expressions =
+            self.relations_of_expressions().flat_map(Relation::all).map(|row| (expression_of(row.terms, terms), row));
+        let matched = leaves.chain(expressions).filter_map(|(atom, row)| {
+            let mut unifier = Unifier::new(0, source);
+            if unifier.unify_stored(query, &atom) { accept(unifier, row.number, row.copies) } else { None }
+        });
+        matched.collect()
+    }
+
+    /// The relation of a rigid atom.
+    fn relation(&self, atom: &Atom) -> &Relation {
+        atom.children().map_or(&self.leaves, |children| self.relation_of_length(children.len()))
+    }
+
+    fn relation_mut(&mut self, atom: &Atom) -> &mut Relation {
+        match atom.children() {
+            None => &mut self.leaves,
+            Some(children) => self.relation_of_length_mut(children.len()),
+        }
+    }
+
+    pub(crate) fn relation_of_length(&self, length: usize) -> &Relation {
+        self.relations.get(length).unwrap_or(&self.wide)
+    }
+
+    fn relation_of_length_mut(&mut self, length: usize) -> &mut Relation {
+        self.relations.get_mut(length).unwrap_or(&mut self.wide)
+    }
+
+    fn relations_of_expressions(&self) -> impl Iterator<Item = &Relation> {
+        self.relations.iter().chain([&self.wide])
+    }
+}
+
+/// The matches of an atom that is stored so many times: each copy has variables of its own.
+fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source: &mut VariableSource) -> Vec<Match> {
+    let slots = stored.names.len();
+    let (times, copies) = if slots == 0 { (1, copies) } else { (copies, 1) };
+    let mut found = Vec::new();
+    for _ in 0..times {
+        let mut unifier = Unifier::new(slots, source);
+        if !unifier.unify_stored(query, &stored.atom) {
+            break;
+        }
+        found.extend(accept(unifier, number, copies));
+    }
+    found
+}
+
+fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
+    let (bindings, deferred) = unifier.into_parts()?;
+    Some(Match { bindings, copies, deferred, number })
+}
+
+/// The atoms in the columns of a rigid atom's row.
+fn columns(atom: &Atom) -> &[Atom] {
+    atom.children().unwrap_or(std::slice::from_ref(atom))
+}
+
+pub(crate) fn expression_of(row: &[Term], terms: &Terms) -> Atom {
+    let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
+    Atom::expression(children)
+}
+
+/// Whether a relation has a row with such a head in each column where the query has a compound: a look that costs
+/// nothing, before the whole of a large compound is looked up.
+fn may_have_heads(relation: &Relation, query: &Expression, terms: &Terms) -> bool {
+    let columns = query.children().iter().enumerate().take(COLUMNS_INDEXED_MAX);
+    let mut heads = columns.filter_map(|(column, child)| Some((column, child.head().filter(|head| is_leaf(head))?)));
+    heads.all(|(column, head)| {
+        let key = head.is_rigid().then(|| terms.find_key(head));
+        key.is_none_or(|key| key.is_some_and(|key| relation.has((column as u32, Some(0)), key, terms)))
+    })
+}
+
+fn is_leaf(atom: &Atom) -> bool {
+    atom.children().is_none()
+}
+
+/// A query of a relation: what each column must be.
+struct RowPattern<'a> {
+    query: &'a Expression,
+    /// The match key of each column that is rigid in the query.
+    keys: Vec<Option<Term>>,
+    /// The keys known at paths that an index can serve, most selective guess first.
+    known: Vec<(Path, Term)>,
+}
+
+impl<'a> RowPattern<'a> {
+    /// `None` when a rigid part of the query was never interned, so that no row can match.
+    fn new(query: &'a Expression, terms: &Terms) -> Option<Self> {
+        let mut keys = Vec::with_capacity(query.len());
+        let mut known = Vec::new();
+        for (column, child) in query.children().iter().enumerate() {
+            let key = if child.is_rigid() { Some(terms.find_key(child)?) } else { None };
+            keys.push(key);
+            if column >= COLUMNS_INDEXED_MAX {
+                continue;
+            }
+            match (key, child) {
+                (Some(key), _) => known.push(((column as u32, None), key)),
+                (None, Atom::Expression(inner)) => known_inside(column as u32, inner, terms, &mut known)?,
+                _ => {}
+            }
+        }
+        // The head of an expression is its least selective column: it is asked last.
+        if known.first().is_some_and(|&((column, _), _)| column == 0) {
+            known.rotate_left(1);
+        }
+        Some(Self { query, keys, known })
+    }
+
+    fn match_row(&self, row: &Found<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
+        if row.terms.len() != self.query.len() {
+            return None;
+        }
+        let agrees = |(&key, &term): (&Option<Term>, &Term)| key.is_none_or(|key| terms.key(term) == key);
+        if !self.keys.iter().zip(row.terms).all(agrees) {
+            return None;
+        }
+        let mut unifier = Unifier::new(0, source);
+        let open = self.keys.iter().zip(self.query.children()).zip(row.terms).filter(|((key, _), _)| key.is_none());
+        for ((_, child), &term) in open {
+            if !unifier.unify_stored(child, terms.atom(term)) {
+                return None;
+            }
+        }
+        accept(unifier, row.number, row.copies)
+    }
+}
+
+/// Adds the keys known inside a compound column; `None` when one of them was never interned.
+fn known_inside(column: u32, inner: &Expression, terms: &Terms, known: &mut Vec<(Path, Term)>) -> Option<()> {
+    for (position, child) in inner.children().iter().enumerate().take(COLUMNS_INDEXED_MAX).rev() {
+        if child.is_rigid() {
+            known.push(((column, Some(position as u32)), terms.find_key(child)?));
+        }
+    }
+    Some(())
+}

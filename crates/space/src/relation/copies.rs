@@ -1,0 +1,66 @@
+//! How many copies of each row there are, beside a segment whose rows never change.
+//!
+//! Most rows have one copy: only where another number occurs a block of counts is made. Blocks are shared with
+//! snapshots and copied when they change: a change after a snapshot costs a block and the list of blocks.
+
+use std::sync::Arc;
+
+/// The counts in a block.
+const BLOCK: usize = 1_024;
+
+type Block = [u32; BLOCK];
+
+/// Copies of the rows of one segment.
+#[derive(Clone, Default)]
+pub(super) struct Copies {
+    blocks: Option<Arc<Vec<Option<Arc<Block>>>>>,
+    holes: u32,
+}
+
+impl Copies {
+    /// How many copies of a row there are; 0 for a hole.
+    #[inline]
+    pub(super) fn get(&self, row: u32) -> u32 {
+        let Some(blocks) = &self.blocks else { return 1 };
+        match blocks.get(row as usize / BLOCK) {
+            Some(Some(block)) => block[row as usize % BLOCK],
+            _ => 1,
+        }
+    }
+
+    /// How many rows have no copy.
+    pub(super) fn holes(&self) -> u32 {
+        self.holes
+    }
+
+    /// Adds copies of a row that has some.
+    ///
+    /// # Panics
+    /// At 2^32 copies.
+    pub(super) fn add(&mut self, row: u32, more: u32) {
+        self.set(row, self.get(row).checked_add(more).expect("a space holds fewer than 2^32 copies of an atom"));
+    }
+
+    /// Takes away a copy of a row that has some; gives how many are left.
+    pub(super) fn remove(&mut self, row: u32) -> u32 {
+        let left = self.get(row) - 1;
+        self.set(row, left);
+        left
+    }
+
+    /// Sets how many copies a row has that has some.
+    pub(super) fn set(&mut self, row: u32, copies: u32) {
+        debug_assert!(self.get(row) > 0, "a hole stays one");
+        if copies == self.get(row) {
+            return;
+        }
+        self.holes += u32::from(copies == 0);
+        let place = row as usize / BLOCK;
+        let blocks = Arc::make_mut(self.blocks.get_or_insert_default());
+        if blocks.len() <= place {
+            blocks.resize(place + 1, None);
+        }
+        let block = blocks[place].get_or_insert_with(|| Arc::new([1; BLOCK]));
+        Arc::make_mut(block)[row as usize % BLOCK] = copies;
+    }
+}

@@ -1,0 +1,407 @@
+//! A relation: the ground expressions of one length, as rows of terms.
+//!
+//! A row is stored once with the number of its copies and the insertion number of the first. Rows lie in *segments*: the
+//! last one, the *head*, takes new rows; the others are *sealed*, which means that they never change and may be shared
+//! with snapshots. How many copies of a row there are is kept beside its segment, in blocks that are copied when they
+//! change.
+//!
+//! 1. A snapshot seals the head and shares all segments: constant time.
+//! 2. The first row that is added after it begins a new head. If nobody shares the last sealed segment any more it is
+//!    taken back as the head. Otherwise, of two neighbours of which the older is at most twice as long as the younger,
+//!    one is made, so that there are no more segments than the number of rows has binary digits.
+//! 3. Removing the last copy of a row leaves a hole. A segment of which more than half is holes is packed.
+//! 4. An index of a *path* (a column, or a child of the compound terms in a column) lists the rows of a segment by the match
+//!    key found there; it is made when a query first asks for it, and in the head it is kept up to date afterwards. Holes
+//!    leave a list of the head when a query walks it and finds that they are more than half.
+//!
+//! Invariants
+//! - Rows lie in the order of their insertion numbers, across segments; only a row that came back with its old
+//!   number stands out of order, and queries put what they find in order.
+//! - Two rows with equal match keys (`(p 1)` and `(p 1.0)`) are two rows.
+//! - Terms, number and place of a row of a sealed segment never change, and its indexes list it for ever.
+//!
+//! Cost: adding, removing and finding a row take constant time for each segment; without snapshots there is one. A query
+//! walks the shortest list among its paths.
+
+mod copies;
+mod index;
+mod segment;
+
+use crate::term::{Term, Terms};
+use copies::Copies;
+use index::key_at;
+use segment::{KeyOf, ROWS_MAX, Segment, hash_keys, hash_of};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Where in a row an index looks: a column, and maybe a child of the term there.
+pub(crate) type Path = (u32, Option<u32>);
+
+/// Rows are found through an index from this many on; a shorter relation is scanned.
+const SCAN_MAX: u32 = 8;
+
+/// A list this short is walked without looking for a shorter one.
+const SHORT_ENOUGH: usize = 8;
+
+/// The ground expressions of one length, or of all lengths beyond the longest that has a relation of its own.
+#[derive(Default)]
+pub struct Relation {
+    sealed: Vec<Part<Arc<Segment>>>,
+    head: Part<Segment>,
+}
+
+/// A segment and what is said of its rows beside it.
+#[derive(Default)]
+struct Part<S> {
+    segment: S,
+    copies: Copies,
+    /// How many rows lie in the segments before it.
+    start: u32,
+}
+
+/// A row as a query sees it.
+pub struct Found<'a> {
+    /// Its terms.
+    pub terms: &'a [Term],
+    /// How many copies of it there are.
+    pub copies: u32,
+    /// Its insertion number.
+    pub number: u64,
+}
+
+impl<S: Deref<Target = Segment>> Part<S> {
+    fn view(&self) -> View<'_> {
+        View { segment: &self.segment, copies: &self.copies, start: self.start, is_head: false }
+    }
+}
+
+/// A part as queries see it.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    segment: &'a Segment,
+    copies: &'a Copies,
+    start: u32,
+    is_head: bool,
+}
+
+impl<'a> View<'a> {
+    /// The rows that are no holes, in order.
+    fn live(self) -> impl Iterator<Item = u32> {
+        (0..self.segment.len()).filter(move |&row| self.copies.get(row) > 0)
+    }
+
+    fn found(self, row: u32) -> Found<'a> {
+        Found { terms: self.segment.terms(row), copies: self.copies.get(row), number: self.segment.number(row) }
+    }
+
+    fn with_index<T>(
+        self,
+        path: Path,
+        dictionary: &Terms,
+        read: impl FnOnce(&index::Index, &index::Keys<'_>) -> T,
+    ) -> T {
+        self.segment.with_index(path, self.is_head.then_some(self.copies), dictionary, read)
+    }
+
+    /// How many rows an index lists for a key.
+    fn listed(self, path: Path, key: Term, dictionary: &Terms) -> usize {
+        self.with_index(path, dictionary, |index, keys| index.get(key, keys).len())
+    }
+
+    /// Adds the rows that an index lists for a key; the head forgets its holes if most are.
+    fn list(self, path: Path, key: Term, dictionary: &Terms, found: &mut Vec<u32>) {
+        let from = found.len();
+        let listed = self.with_index(path, dictionary, |index, keys| {
+            let rows = index.get(key, keys);
+            found.extend(rows.iter().filter(|&&row| self.copies.get(row) > 0).map(|&row| self.start + row));
+            rows.len()
+        });
+        if self.is_head && (found.len() - from) * 2 < listed {
+            self.segment.forget_holes(path, key, self.copies, dictionary);
+        }
+    }
+
+    /// Adds the live rows of the shortest list among the paths.
+    fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        let is_live = |row: &u32| self.copies.get(*row) > 0;
+        let (listed, path, key) = loop {
+            let read = |rows: &[u32]| found.extend(rows.iter().copied().filter(is_live));
+            match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
+                Ok(best) => break best,
+                Err(missing) => self.with_index(missing, dictionary, |_, _| ()),
+            }
+        };
+        if found.len() * 2 < listed {
+            self.segment.forget_holes(path, key, self.copies, dictionary);
+        }
+    }
+
+    /// The row of exactly these terms.
+    fn exact(self, hash: u64, terms: &[Term]) -> Option<u32> {
+        self.segment.find(hash, terms, self.copies)
+    }
+
+    /// Adds the rows that have these match keys.
+    fn with_keys(self, hash: u64, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
+        let has_keys = |row: u32| {
+            let terms = self.segment.terms(row);
+            let agree = terms.iter().zip(keys).all(|(&term, &key)| dictionary.key(term) == key);
+            terms.len() == keys.len() && agree && self.copies.get(row) > 0
+        };
+        found.extend(self.segment.with_hash(hash).filter(|&row| has_keys(row)).map(|row| self.start + row));
+    }
+}
+
+impl Relation {
+    /// The segments, the head last.
+    #[inline]
+    fn parts(&self) -> impl Iterator<Item = View<'_>> {
+        self.sealed.iter().map(Part::view).chain([self.head_view()])
+    }
+
+    #[inline]
+    fn head_view(&self) -> View<'_> {
+        View { segment: &self.head.segment, copies: &self.head.copies, start: self.head.start, is_head: true }
+    }
+
+    /// The part in which a row lies.
+    #[inline]
+    fn part_of(&self, row: u32) -> View<'_> {
+        if row >= self.head.start {
+            return self.head_view();
+        }
+        let after = self.sealed.partition_point(|part| part.start <= row);
+        self.sealed[after - 1].view()
+    }
+
+    /// How many rows there are, holes counted.
+    #[inline]
+    fn len(&self) -> u32 {
+        self.head.start + self.head.segment.len()
+    }
+
+    /// The same rows, which no change of the one changes in the other. Constant time.
+    pub(crate) fn share(&mut self) -> Self {
+        if self.head.segment.len() > 0 {
+            let start = self.len();
+            let head = std::mem::replace(&mut self.head, Part { start, ..Part::default() });
+            let segment = Arc::new(head.segment);
+            self.sealed.push(Part { segment, copies: head.copies, start: head.start });
+        }
+        let share = |part: &Part<Arc<Segment>>| Part {
+            segment: Arc::clone(&part.segment),
+            copies: part.copies.clone(),
+            start: part.start,
+        };
+        let head = Part { start: self.head.start, ..Part::default() };
+        Self { sealed: self.sealed.iter().map(share).collect(), head }
+    }
+
+    /// Makes room for so many more rows of this length.
+    pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
+        self.head.segment.reserve(rows, length);
+    }
+
+    /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
+    ///
+    /// # Panics
+    /// At 2^31 rows.
+    pub(crate) fn add(&mut self, terms: &[Term], more: u32, number: u64, dictionary: &Terms) -> bool {
+        let hash = hash_keys(terms, dictionary);
+        if !self.sealed.is_empty() {
+            for part in &mut self.sealed {
+                if let Some(row) = part.segment.find(hash, terms, &part.copies) {
+                    part.copies.add(row, more);
+                    return false;
+                }
+            }
+            self.begin_head(dictionary);
+        }
+        let Part { segment, copies, start } = &mut self.head;
+        if let Some(row) = segment.find(hash, terms, copies) {
+            copies.add(row, more);
+            return false;
+        }
+        assert!(start.saturating_add(segment.len()) < ROWS_MAX, "a relation holds at most 2^31 rows");
+        segment.push(terms, number, hash, copies, dictionary);
+        copies.set(segment.len() - 1, more);
+        true
+    }
+
+    /// Sees to it that a head which is still empty is the last of few segments.
+    fn begin_head(&mut self, dictionary: &Terms) {
+        if self.head.segment.len() > 0 {
+            return;
+        }
+        while let [.., older, younger] = self.sealed.as_slice()
+            && older.segment.len() <= younger.segment.len().saturating_mul(2)
+        {
+            let younger = self.sealed.pop().expect("there are two");
+            let older = self.sealed.pop().expect("there are two");
+            self.sealed.push(older.joined(&younger.view(), dictionary));
+        }
+        let last = self.sealed.pop().expect("something is sealed");
+        match Arc::try_unwrap(last.segment) {
+            Ok(segment) => self.head = Part { segment, copies: last.copies, start: last.start },
+            Err(segment) => self.sealed.push(Part { segment, ..last }),
+        }
+        self.count_starts();
+    }
+
+    fn count_starts(&mut self) {
+        let mut start = 0;
+        for part in &mut self.sealed {
+            part.start = start;
+            start += part.segment.len();
+        }
+        self.head.start = start;
+    }
+
+    /// Removes one copy of a row: of exactly this one, or else of the first with these match keys. Gives the row with
+    /// its insertion number, if there was one.
+    pub fn remove(&mut self, exact: Option<&[Term]>, keys: &[Term], dictionary: &Terms) -> Option<(Vec<Term>, u64)> {
+        let mut matching = Vec::new();
+        self.find_rows(keys, dictionary, &mut matching);
+        let exact = matching.iter().copied().find(|&row| Some(self.found(row).terms) == exact);
+        let row = exact.or(matching.first().copied())?;
+        let found = self.found(row);
+        let removed = (found.terms.to_vec(), found.number);
+        self.remove_copy(row, dictionary);
+        Some(removed)
+    }
+
+    fn remove_copy(&mut self, row: u32, dictionary: &Terms) {
+        if let Some(row) = row.checked_sub(self.head.start) {
+            let Part { segment, copies, .. } = &mut self.head;
+            if copies.remove(row) == 0 {
+                segment.forget(row, dictionary);
+                if copies.holes() > segment.len() / 2 {
+                    self.head = self.head_view().packed(dictionary);
+                }
+            }
+            return;
+        }
+        let place = self.sealed.partition_point(|part| part.start <= row) - 1;
+        let part = &mut self.sealed[place];
+        part.copies.remove(row - part.start);
+        if part.copies.holes() > part.segment.len() / 2 {
+            let Part { segment, copies, start } = part.view().packed(dictionary);
+            self.sealed[place] = Part { segment: Arc::new(segment), copies, start };
+            self.count_starts();
+        }
+    }
+
+    /// The numbers of the rows with exactly these match keys, in insertion order.
+    pub(crate) fn find_rows(&self, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
+        let hash = hash_of(keys.iter().copied());
+        self.parts().for_each(|part| part.with_keys(hash, keys, dictionary, found));
+        self.order(found);
+    }
+
+    /// The copies of exactly this row.
+    pub(crate) fn copies(&self, terms: &[Term], dictionary: &Terms) -> u32 {
+        let hash = hash_keys(terms, dictionary);
+        let row = self.parts().find_map(|part| part.exact(hash, terms).map(|row| part.copies.get(row)));
+        row.unwrap_or(0)
+    }
+
+    /// All rows, as they lie: in insertion order but for those that came back.
+    pub fn all(&self) -> impl Iterator<Item = Found<'_>> {
+        self.parts().flat_map(|part| part.live().map(move |row| part.found(row)))
+    }
+
+    /// The numbers of the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of
+    /// the answer. The paths are tried in the order given, until one is short enough.
+    pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        if self.len() <= SCAN_MAX || known.is_empty() {
+            found.extend(self.parts().flat_map(|part| part.live().map(move |row| part.start + row)));
+        } else if self.sealed.is_empty() {
+            self.head_view().narrow(known, dictionary, found);
+        } else {
+            let (path, key) = self.shortest(known, dictionary);
+            self.parts().for_each(|part| part.list(path, key, dictionary, found));
+        }
+        self.order(found);
+    }
+
+    /// The path whose lists are the shortest, or short enough.
+    fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (Path, Term) {
+        let mut best = (usize::MAX, known[0]);
+        for &(path, key) in known {
+            let length = self.parts().map(|part| part.listed(path, key, dictionary)).sum();
+            if length < best.0 {
+                best = (length, (path, key));
+            }
+            if length <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        best.1
+    }
+
+    /// Puts rows into insertion order: only a row that came back can stand out of it.
+    fn order(&self, rows: &mut [u32]) {
+        let number = |row: &u32| {
+            let part = self.part_of(*row);
+            part.segment.number(row - part.start)
+        };
+        if !rows.is_sorted_by_key(number) {
+            rows.sort_by_key(number);
+        }
+    }
+
+    /// Whether a row may have this key at a path: `false` is certain.
+    pub(crate) fn has(&self, path: Path, key: Term, dictionary: &Terms) -> bool {
+        if self.len() <= SCAN_MAX {
+            return self.all().any(|row| key_at(path, row.terms, dictionary) == Some(key));
+        }
+        self.parts().any(|part| part.listed(path, key, dictionary) > 0)
+    }
+
+    /// Whether there is no row.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.parts().all(|part| part.segment.len() == part.copies.holes())
+    }
+
+    /// The row of this number.
+    #[inline]
+    pub(crate) fn found(&self, row: u32) -> Found<'_> {
+        let part = self.part_of(row);
+        part.found(row - part.start)
+    }
+}
+
+impl View<'_> {
+    /// The rows without the holes; indexes are made anew when next asked for.
+    fn packed(self, dictionary: &Terms) -> Part<Segment> {
+        let mut packed = Part { start: self.start, ..Part::default() };
+        packed.take(&self, dictionary);
+        packed
+    }
+}
+
+impl Part<Segment> {
+    /// Adds the rows of another part behind its own.
+    fn take(&mut self, other: &View<'_>, dictionary: &Terms) {
+        for found in other.live().map(|row| other.found(row)) {
+            let row = self.segment.len();
+            let hash = hash_keys(found.terms, dictionary);
+            self.segment.push(found.terms, found.number, hash, &self.copies, dictionary);
+            self.copies.set(row, found.copies);
+        }
+    }
+}
+
+impl Part<Arc<Segment>> {
+    /// One part of two neighbours. If nobody shares the older one the rows of the younger are added to it.
+    fn joined(self, younger: &View<'_>, dictionary: &Terms) -> Self {
+        let Self { segment, copies, start } = self;
+        let mut joined = match Arc::try_unwrap(segment) {
+            Ok(segment) => Part { segment, copies, start },
+            Err(segment) => View { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary),
+        };
+        joined.take(younger, dictionary);
+        Part { segment: Arc::new(joined.segment), copies: joined.copies, start }
+    }
+}

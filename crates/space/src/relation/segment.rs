@@ -1,0 +1,239 @@
+//! A segment: rows in the order of insertion, a set of them, and indexes that are made on first use.
+//!
+//! The last segment of a relation, its head, takes new rows. Once it is shared it never changes again: how many copies
+//! of a row there are, and which rows are gone, is kept beside it.
+
+use super::Path;
+use super::copies::Copies;
+use super::index::{Index, Keys};
+use crate::room::reserve;
+use crate::term::{Term, Terms};
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
+use std::sync::RwLock;
+
+/// How many rows a relation may have: beyond it, adding one panics.
+pub(super) const ROWS_MAX: u32 = 1 << 31;
+
+/// Rows of terms.
+#[derive(Default)]
+pub(super) struct Segment {
+    rows: Rows,
+    numbers: Numbers,
+    set: HashTable<u32>,
+    indexes: RwLock<FxHashMap<Path, Index>>,
+}
+
+/// The terms of all rows, one row after the other.
+#[derive(Clone, Default)]
+struct Rows {
+    cells: Vec<Term>,
+    length: u32,
+    /// How long each is, if all are equally long; otherwise where each ends.
+    width: usize,
+    ends: Option<Vec<usize>>,
+}
+
+/// What reads the terms of rows.
+#[derive(Clone, Copy)]
+pub(super) struct KeyOf<'a>(&'a Rows);
+
+impl KeyOf<'_> {
+    pub(super) fn terms(&self, row: u32) -> &[Term] {
+        self.0.get(row)
+    }
+}
+
+impl Rows {
+    #[inline]
+    fn get(&self, row: u32) -> &[Term] {
+        let row = row as usize;
+        match &self.ends {
+            None => &self.cells[row * self.width..(row + 1) * self.width],
+            Some(ends) => &self.cells[if row == 0 { 0 } else { ends[row - 1] }..ends[row]],
+        }
+    }
+
+    fn push(&mut self, terms: &[Term]) {
+        if self.length == 0 {
+            self.width = terms.len();
+        } else if self.ends.is_none() && terms.len() != self.width {
+            self.ends = Some((1..=self.length as usize).map(|row| row * self.width).collect());
+        }
+        reserve(&mut self.cells, terms.len());
+        self.cells.extend_from_slice(terms);
+        if let Some(ends) = &mut self.ends {
+            ends.push(self.cells.len());
+        }
+        self.length += 1;
+    }
+}
+
+/// The insertion numbers of rows. The first of them mostly follow each other.
+#[derive(Clone, Default)]
+struct Numbers {
+    first: u64,
+    consecutive: u32,
+    others: Vec<u64>,
+}
+
+impl Numbers {
+    #[inline]
+    fn get(&self, row: u32) -> u64 {
+        match row.checked_sub(self.consecutive) {
+            None => self.first + u64::from(row),
+            Some(other) => self.others[other as usize],
+        }
+    }
+
+    fn push(&mut self, number: u64) {
+        if self.consecutive == 0 {
+            self.first = number;
+        }
+        if self.others.is_empty() && number == self.first + u64::from(self.consecutive) {
+            self.consecutive += 1;
+        } else {
+            reserve(&mut self.others, 1);
+            self.others.push(number);
+        }
+    }
+}
+
+impl Segment {
+    /// How many rows it has, holes counted.
+    #[inline]
+    pub(super) fn len(&self) -> u32 {
+        self.rows.length
+    }
+
+    /// The terms of a row.
+    #[inline]
+    pub(super) fn terms(&self, row: u32) -> &[Term] {
+        self.rows.get(row)
+    }
+
+    /// The insertion number of a row.
+    #[inline]
+    pub(super) fn number(&self, row: u32) -> u64 {
+        self.numbers.get(row)
+    }
+
+    /// Makes room for so many more rows of this length.
+    pub(super) fn reserve(&mut self, rows: usize, length: usize) {
+        self.rows.cells.reserve(rows.saturating_mul(length));
+    }
+
+    /// The row of exactly these terms, if there is one that is no hole.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
+        self.set.find(hash, |&row| self.terms(row) == terms && copies.get(row) > 0).copied()
+    }
+
+    /// The rows that may have this hash.
+    pub(super) fn with_hash(&self, hash: u64) -> impl Iterator<Item = u32> {
+        self.set.iter_hash(hash).copied()
+    }
+
+    /// Adds a row that is not there.
+    pub(super) fn push(&mut self, terms: &[Term], number: u64, hash: u64, copies: &Copies, dictionary: &Terms) {
+        let row = self.rows.length;
+        self.rows.push(terms);
+        self.numbers.push(number);
+        if self.set.len() == self.set.capacity() {
+            self.grow_set(copies, dictionary);
+        }
+        let Self { rows, set, indexes, .. } = self;
+        set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
+        let indexes = indexes.get_mut().expect("no panic while indexes are locked");
+        for (&path, index) in indexes.iter_mut() {
+            index.insert(row, &Keys { rows: KeyOf(rows), path, dictionary });
+        }
+    }
+
+    /// Makes the set anew, twice as large, going through the rows as they lie. The last row is not in it yet.
+    fn grow_set(&mut self, copies: &Copies, dictionary: &Terms) {
+        let room = (self.set.len() * 2).max(3);
+        self.set = HashTable::new();
+        let mut set = HashTable::with_capacity(room);
+        let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
+        let live = (0..self.rows.length - 1).filter(|&row| copies.get(row) > 0);
+        live.for_each(|row| drop(set.insert_unique(hash(&row), row, hash)));
+        self.set = set;
+    }
+
+    /// Takes a row that became a hole out of the set.
+    pub(super) fn forget(&mut self, row: u32, dictionary: &Terms) {
+        let hash = hash_keys(self.terms(row), dictionary);
+        if let Ok(entry) = self.set.find_entry(hash, |&listed| listed == row) {
+            entry.remove();
+        }
+    }
+
+    /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
+    pub(super) fn with_index<T>(
+        &self,
+        path: Path,
+        copies: Option<&Copies>,
+        dictionary: &Terms,
+        read: impl FnOnce(&Index, &Keys<'_>) -> T,
+    ) -> T {
+        let keys = Keys { rows: KeyOf(&self.rows), path, dictionary };
+        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&path) {
+            return read(index, &keys);
+        }
+        let mut index = Index::default();
+        let is_listed = |&row: &u32| copies.is_none_or(|copies| copies.get(row) > 0);
+        (0..self.len()).filter(is_listed).for_each(|row| index.insert(row, &keys));
+        let answer = read(&index, &keys);
+        self.indexes.write().expect("no panic while indexes are locked").insert(path, index);
+        answer
+    }
+
+    /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
+    /// or a path without an index.
+    pub(super) fn shortest(
+        &self,
+        known: &[(Path, Term)],
+        short_enough: usize,
+        dictionary: &Terms,
+        read: impl FnOnce(&[u32]),
+    ) -> Result<(usize, Path, Term), Path> {
+        let indexes = self.indexes.read().expect("no panic while indexes are locked");
+        let mut best: Option<(&[u32], Path, Term)> = None;
+        for &(path, key) in known {
+            let index = indexes.get(&path).ok_or(path)?;
+            let rows = index.get(key, &Keys { rows: KeyOf(&self.rows), path, dictionary });
+            if best.is_none_or(|(shortest, ..)| rows.len() < shortest.len()) {
+                best = Some((rows, path, key));
+            }
+            if rows.len() <= short_enough {
+                break;
+            }
+        }
+        let (rows, path, key) = best.expect("at least one path is known");
+        read(rows);
+        Ok((rows.len(), path, key))
+    }
+
+    /// Takes the holes out of what an index lists for a key.
+    pub(super) fn forget_holes(&self, path: Path, key: Term, copies: &Copies, dictionary: &Terms) {
+        let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
+        let Some(index) = indexes.get_mut(&path) else { return };
+        index.retain(key, &Keys { rows: KeyOf(&self.rows), path, dictionary }, |row| copies.get(row) > 0);
+    }
+}
+
+/// The hash of the match keys of a row.
+#[inline]
+pub(super) fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
+    hash_of(terms.iter().map(|&term| dictionary.key(term)))
+}
+
+/// The hash of match keys.
+#[inline]
+pub(super) fn hash_of(keys: impl Iterator<Item = Term>) -> u64 {
+    let mut hasher = FxHasher::default();
+    keys.for_each(|key| hasher.write_u32(key.number()));
+    hasher.finish()
+}

@@ -1,0 +1,433 @@
+//! Terms: interned rigid atoms.
+//!
+//! Each distinct atom has one term, a 32-bit number given in the order of first sight; an expression is known by
+//! the terms of its children. Kinds are kept apart: `1`, `1.0`, `"1"` and the symbol of that name are four terms.
+//!
+//! Beside it each term has a *match key*: the term that stands for all atoms that match it. It differs from the
+//! term itself only below a float that equals an integer: `(q (r 1.0))` has the key of `(q (r 1))`.
+//!
+//! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
+
+mod part;
+
+use crate::atom::{Atom, Expression, Known};
+use crate::canonical::{hash_of_expression, hash_of_leaf};
+use crate::grounded::Grounded;
+use crate::number::Number;
+use part::{Entry, Part};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, RwLock};
+
+/// An interned atom. Equal terms of one dictionary are identical atoms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Term(u32);
+
+impl Term {
+    /// The term of a number that a dictionary has given out.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A dictionary shared by the spaces of one knowledge base.
+pub type SharedTerms = Arc<RwLock<Terms>>;
+
+/// The dictionary of terms.
+///
+/// Its terms lie in *parts*, as the rows of a relation lie in segments: the last one, the *head*, takes new terms, the
+/// others are sealed and shared with snapshots.
+pub struct Terms {
+    /// What tells this dictionary from every other of the process.
+    serial: u32,
+    sealed: Vec<Arc<Part>>,
+    head: Part,
+    /// Whether a term has another match key than itself.
+    has_keys: bool,
+    /// The content hashes of the first entries, as far as they were asked for, each in two halves.
+    hashes: Vec<[u64; 2]>,
+}
+
+/// Among so many terms, what comes as an atom has its atom at once; later ones are made when they are asked for.
+const GIVEN_KEPT_MAX: usize = 1 << 16;
+
+impl Default for Terms {
+    fn default() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
+        Self { serial, sealed: Vec::new(), head: Part::default(), has_keys: false, hashes: Vec::new() }
+    }
+}
+
+impl Terms {
+    /// An empty dictionary, to be shared.
+    pub fn shared() -> SharedTerms {
+        SharedTerms::default()
+    }
+
+    /// How many terms it holds.
+    pub fn len(&self) -> usize {
+        self.head.base as usize + self.head.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The terms there are now, for good. Constant time; nothing may be interned in what it gives.
+    pub(crate) fn share(&mut self) -> Self {
+        if self.head.len() > 0 {
+            let next = Part::from(self.len() as u32);
+            self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
+        }
+        let (sealed, head) = (self.sealed.clone(), Part::from(self.head.base));
+        Self { serial: self.serial, sealed, head, has_keys: self.has_keys, hashes: Vec::new() }
+    }
+
+    /// Sees to it that a head which is still empty is the last of few parts; see [`Relation`](crate::Relation).
+    fn begin_head(&mut self) {
+        while let [.., older, younger] = self.sealed.as_slice()
+            && older.len() <= younger.len() * 2
+        {
+            let younger = self.sealed.pop().expect("there are two");
+            let older = self.sealed.pop().expect("there are two");
+            let mut joined = Arc::try_unwrap(older).unwrap_or_else(|older| {
+                let mut copy = Part::from(older.base);
+                copy.take(&older);
+                copy
+            });
+            joined.take(&younger);
+            self.sealed.push(Arc::new(joined));
+        }
+        match self.sealed.pop().map(Arc::try_unwrap) {
+            Some(Ok(part)) => self.head = part,
+            Some(Err(part)) => self.sealed.push(part),
+            None => {}
+        }
+    }
+
+    /// The part of a term.
+    #[inline]
+    fn part(&self, term: Term) -> &Part {
+        if term.0 >= self.head.base {
+            return &self.head;
+        }
+        let after = self.sealed.partition_point(|part| part.base <= term.0);
+        &self.sealed[after - 1]
+    }
+
+    /// The atom of a term. It is made when it is first asked for, and kept.
+    #[inline]
+    pub fn atom(&self, term: Term) -> &Atom {
+        self.part(term).kept(term).unwrap_or_else(|| self.make(term))
+    }
+
+    /// Makes the atom of a term, after those of the compounds inside, which costs heap and not native stack.
+    #[cold]
+    fn make(&self, term: Term) -> &Atom {
+        if self.children(term).is_none() {
+            return self.part(term).keep(term, || self.made(term));
+        }
+        let mut work = vec![term];
+        while let Some(&next) = work.last() {
+            let open = work.len();
+            if let (Some(children), None) = (self.children(next), self.part(next).kept(next)) {
+                let is_missing =
+                    |child: &Term| self.children(*child).is_some() && self.part(*child).kept(*child).is_none();
+                work.extend(children.iter().copied().filter(is_missing));
+            }
+            if work.len() == open {
+                self.part(next).keep(next, || self.made(next));
+                work.pop();
+            }
+        }
+        self.part(term).kept(term).expect("it was made")
+    }
+
+    /// The atom of a term, for which those of the compounds inside are there.
+    fn made(&self, term: Term) -> Atom {
+        match self.part(term).entry(term) {
+            Entry::Symbol(name) => Atom::symbol(name),
+            Entry::Integer(value) => Atom::from(value),
+            Entry::Other(atom) => atom.clone(),
+            Entry::Compound(children) => {
+                let children = children.iter().map(|&child| self.atom(child).clone()).collect();
+                part::expression(children, Known { dictionary: self.serial, term: term.0 })
+            }
+        }
+    }
+
+    /// The match key of a term.
+    #[inline]
+    pub fn key(&self, term: Term) -> Term {
+        if self.has_keys { self.part(term).key(term) } else { term }
+    }
+
+    /// The children of a compound term; `None` for a leaf.
+    #[inline]
+    pub fn children(&self, term: Term) -> Option<&[Term]> {
+        self.part(term).children(term)
+    }
+
+    /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
+    pub fn hash(&mut self, term: Term) -> u128 {
+        // Children have smaller numbers than their parents, so their hashes are there.
+        while self.hashes.len() <= term.0 as usize {
+            let next = Term(self.hashes.len() as u32);
+            let hash = match self.children(next) {
+                Some(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
+                None => hash_of_leaf(&self.made(next)),
+            };
+            self.hashes.push([hash as u64, (hash >> 64) as u64]);
+        }
+        self.known_hash(term)
+    }
+
+    fn known_hash(&self, term: Term) -> u128 {
+        let [low, high] = self.hashes[term.0 as usize];
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// The content hash of the expression of these children.
+    pub(crate) fn hash_of_row(&mut self, row: &[Term]) -> u128 {
+        hash_of_expression(row.iter().map(|&child| self.hash(child)))
+    }
+
+    /// The term of a rigid atom, made if need be.
+    ///
+    /// # Panics
+    /// If the atom is not rigid, or at 2^32 terms.
+    pub fn intern(&mut self, atom: &Atom) -> Term {
+        assert!(atom.is_rigid(), "only rigid atoms are interned");
+        // What is known of this dictionary was made by it, parts of this very atom included.
+        let term = fold(atom, self.serial, usize::MAX, &mut |visit| Some(self.intern_one(visit)));
+        term.expect("interning always succeeds")
+    }
+
+    /// The term of a rigid atom that is no expression, made if need be.
+    pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
+        debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
+        self.intern_one(Visit::Leaf(leaf))
+    }
+
+    /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
+    pub fn find(&self, atom: &Atom) -> Option<Term> {
+        fold(atom, self.serial, self.len(), &mut |visit| self.find_one(&visit))
+    }
+
+    /// The match key of a rigid atom; `None` when nothing interned matches it.
+    pub fn find_key(&self, atom: &Atom) -> Option<Term> {
+        fold(atom, self.serial, self.len(), &mut |visit| match visit {
+            Visit::Leaf(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
+            Visit::Known(term) => Some(self.key(term)),
+            node => self.find_one(&node),
+        })
+    }
+
+    /// The term of the symbol of this name, made if need be.
+    pub fn intern_symbol(&mut self, name: &str) -> Term {
+        let entry = Entry::Symbol(name);
+        let hash = entry.hash();
+        self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
+    }
+
+    /// The term of the expression of these children, made if need be.
+    pub fn intern_row(&mut self, children: &[Term]) -> Term {
+        self.intern_one(Visit::Row(children))
+    }
+
+    /// The term of the expression of these children; `None` when it was never interned.
+    pub fn find_row(&self, children: &[Term]) -> Option<Term> {
+        self.find_one(&Visit::Row(children))
+    }
+
+    fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
+        match visit {
+            Visit::Known(term) => Some(*term),
+            visit => {
+                let entry = visit.entry();
+                self.find_entry(entry.hash(), entry)
+            }
+        }
+    }
+
+    fn find_entry(&self, hash: u64, entry: Entry<'_>) -> Option<Term> {
+        let is_it = |other: Entry<'_>| is_same(other, entry);
+        let sealed = self.sealed.iter().find_map(|part| part.find(hash, is_it));
+        sealed.or_else(|| self.head.find(hash, is_it))
+    }
+
+    fn intern_one(&mut self, visit: Visit<'_>) -> Term {
+        if let Visit::Known(term) = visit {
+            return term;
+        }
+        let entry = visit.entry();
+        let hash = entry.hash();
+        let term = self.find_entry(hash, entry).unwrap_or_else(|| self.intern_new(hash, &visit));
+        if let Visit::Node(expression, _) = visit {
+            expression.set_known(Known { dictionary: self.serial, term: term.0 });
+        }
+        term
+    }
+
+    fn intern_new(&mut self, hash: u64, visit: &Visit<'_>) -> Term {
+        let key = self.key_of_new(visit);
+        let term = self.add(hash, visit.entry(), key);
+        match visit {
+            _ if self.len() > GIVEN_KEPT_MAX => {}
+            Visit::Leaf(leaf @ Atom::Symbol(_)) => self.head.keep_given(term, leaf),
+            Visit::Node(..) => _ = self.atom(term),
+            _ => {}
+        }
+        term
+    }
+
+    fn add(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
+        assert!(self.len() < u32::MAX as usize, "a dictionary holds fewer than 2^32 terms");
+        if self.head.len() == 0 && !self.sealed.is_empty() {
+            self.begin_head();
+        }
+        self.has_keys |= key.is_some();
+        self.head.push(hash, entry, key)
+    }
+
+    /// The match key of an atom about to be added, when that is another term.
+    fn key_of_new(&mut self, visit: &Visit<'_>) -> Option<Term> {
+        match visit {
+            Visit::Leaf(leaf) => {
+                let normal = normalized(leaf);
+                (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
+            }
+            Visit::Node(_, children) | Visit::Row(children) => {
+                if children.iter().all(|&child| self.key(child) == child) {
+                    return None;
+                }
+                let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
+                Some(self.intern_one(Visit::Row(&keys)))
+            }
+            Visit::Known(_) => unreachable!("a known expression is found"),
+        }
+    }
+}
+
+/// What a walk over an atom meets, children before their parents.
+enum Visit<'a> {
+    Leaf(&'a Atom),
+    Node(&'a Expression, &'a [Term]),
+    /// An expression of which only the children's terms are there.
+    Row(&'a [Term]),
+    /// An expression that the dictionary has interned before, children and all.
+    Known(Term),
+}
+
+impl Visit<'_> {
+    /// What it is in a dictionary.
+    fn entry(&self) -> Entry<'_> {
+        match self {
+            Visit::Leaf(leaf) => Entry::of(leaf),
+            Visit::Node(_, children) | Visit::Row(children) => Entry::Compound(children),
+            Visit::Known(_) => unreachable!("a known expression is not looked up"),
+        }
+    }
+}
+
+/// Whether both are the same atom, kinds kept apart.
+fn is_same(left: Entry<'_>, right: Entry<'_>) -> bool {
+    match (left, right) {
+        (Entry::Symbol(left), Entry::Symbol(right)) => left == right,
+        (Entry::Integer(left), Entry::Integer(right)) => left == right,
+        (Entry::Compound(left), Entry::Compound(right)) => left == right,
+        (Entry::Other(left), Entry::Other(right)) => is_same_leaf(left, right),
+        (Entry::Other(Atom::Symbol(other)), Entry::Symbol(name))
+        | (Entry::Symbol(name), Entry::Other(Atom::Symbol(other))) => other.as_str() == name,
+        (Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other)))), Entry::Integer(value))
+        | (Entry::Integer(value), Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other))))) => {
+            *other == value
+        }
+        _ => false,
+    }
+}
+
+/// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk. Expressions known to the
+/// dictionary of this serial number and length are not walked again: each part that atoms share is walked once.
+fn fold(atom: &Atom, serial: u32, length: usize, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
+    if !matches!(atom, Atom::Expression(_)) {
+        return step(Visit::Leaf(atom));
+    }
+    // A snapshot of the dictionary knows fewer.
+    let is_there = |known: &Known| known.dictionary == serial && (known.term as usize) < length;
+    let mut open: Vec<(&Expression, usize)> = Vec::new();
+    let mut terms: Vec<Term> = Vec::new();
+    let mut current = atom;
+    loop {
+        match current {
+            Atom::Expression(expression) => match expression.known().filter(is_there) {
+                Some(known) => terms.push(step(Visit::Known(Term(known.term)))?),
+                None => open.push((expression, 0)),
+            },
+            leaf => terms.push(step(Visit::Leaf(leaf))?),
+        }
+        loop {
+            let Some((expression, next)) = open.last_mut() else { return terms.pop() };
+            if let Some(child) = expression.children().get(*next) {
+                *next += 1;
+                current = child;
+                break;
+            }
+            let from = terms.len() - expression.len();
+            let term = step(Visit::Node(expression, &terms[from..]))?;
+            terms.truncate(from);
+            terms.push(term);
+            open.pop();
+        }
+    }
+}
+
+/// The leaf that stands for all leaves equal to this one.
+fn normalized(leaf: &Atom) -> Atom {
+    match leaf {
+        Atom::Grounded(Grounded::Number(number)) => Atom::from(number.normalized()),
+        other => other.clone(),
+    }
+}
+
+/// Equality that keeps kinds apart.
+fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
+    match (left, right) {
+        (Atom::Grounded(Grounded::Number(left)), Atom::Grounded(Grounded::Number(right))) => match (left, right) {
+            (Number::Float(left), Number::Float(right)) => left.to_bits() == right.to_bits(),
+            _ => left.is_float() == right.is_float() && left == right,
+        },
+        (Atom::Expression(_), _) | (_, Atom::Expression(_)) => false,
+        _ => left == right,
+    }
+}
+
+/// What [`hash_leaf`] gives for the symbol.
+fn hash_symbol(name: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_leaf(leaf: &Atom) -> u64 {
+    let mut hasher = FxHasher::default();
+    leaf.hash(&mut hasher);
+    if let Atom::Grounded(Grounded::Number(number)) = leaf {
+        number.is_float().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn hash_children(children: &[Term]) -> u64 {
+    let mut hasher = FxHasher::default();
+    children.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,256 @@
+//! A part of the dictionary: terms whose numbers follow each other, in eight bytes each and what they point to.
+//!
+//! ```text
+//! symbol    offset in the names (36 bits) | length (26 bits) | 0
+//! integer   its value (62 bits)                              | 1
+//! compound  where its children lie: how many, then each      | 2
+//! other     which of the other atoms                         | 3
+//! ```
+//! The atom of a term is made when it is first asked for, and kept; that of a symbol which came as an atom is kept at once
+//! as long as the dictionary is small.
+
+use super::{Term, hash_children, hash_leaf, hash_symbol};
+use crate::atom::{Atom, Expression, Known};
+use crate::grounded::Grounded;
+use crate::number::Number;
+use crate::room::{LARGE_BYTES, reserve};
+use hashbrown::HashTable;
+use std::sync::OnceLock;
+
+const SYMBOL: u64 = 0;
+const INTEGER: u64 = 1;
+const COMPOUND: u64 = 2;
+const OTHER: u64 = 3;
+
+const LENGTH_BITS: u32 = 26;
+const OFFSET_BITS: u32 = 36;
+
+/// Atoms are kept in blocks of so many.
+const BLOCK: usize = 64;
+
+type Block = Box<[OnceLock<Atom>; BLOCK]>;
+
+/// Terms from a number on.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) base: u32,
+    entries: Vec<u64>,
+    names: String,
+    children: Vec<Term>,
+    others: Vec<Atom>,
+    /// The match keys, once one differs from its term.
+    keys: Vec<Term>,
+    table: HashTable<u32>,
+    kept: Vec<OnceLock<Block>>,
+}
+
+/// What a term stands for.
+#[derive(Clone, Copy)]
+pub(super) enum Entry<'a> {
+    Symbol(&'a str),
+    Integer(i64),
+    Compound(&'a [Term]),
+    Other(&'a Atom),
+}
+
+impl<'a> Entry<'a> {
+    /// What a leaf is in a dictionary.
+    pub(super) fn of(leaf: &'a Atom) -> Self {
+        match leaf {
+            Atom::Symbol(symbol) => Entry::Symbol(symbol.as_str()),
+            Atom::Grounded(Grounded::Number(Number::Int(value))) => Entry::Integer(*value),
+            other => Entry::Other(other),
+        }
+    }
+
+    pub(super) fn hash(self) -> u64 {
+        match self {
+            Entry::Symbol(name) => hash_symbol(name),
+            Entry::Integer(value) => hash_leaf(&Atom::from(value)),
+            Entry::Compound(children) => hash_children(children),
+            Entry::Other(Atom::Symbol(symbol)) => hash_symbol(symbol.as_str()),
+            Entry::Other(leaf) => hash_leaf(leaf),
+        }
+    }
+
+    /// Whether it is held in the short way of its kind.
+    fn is_small(self) -> bool {
+        match self {
+            Entry::Symbol(name) => name.len() < 1 << LENGTH_BITS,
+            Entry::Integer(value) => value << 2 >> 2 == value,
+            Entry::Compound(_) => true,
+            Entry::Other(_) => false,
+        }
+    }
+}
+
+impl Part {
+    /// A part whose first term has this number.
+    pub(super) fn from(base: u32) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What a term of this part stands for.
+    #[inline]
+    pub(super) fn entry(&self, term: Term) -> Entry<'_> {
+        self.at(term.0 - self.base)
+    }
+
+    fn at(&self, place: u32) -> Entry<'_> {
+        let word = self.entries[place as usize];
+        match word & 3 {
+            SYMBOL => {
+                let (offset, length) =
+                    ((word >> (LENGTH_BITS + 2)) as usize, (word >> 2) as usize & ((1 << LENGTH_BITS) - 1));
+                Entry::Symbol(&self.names[offset..offset + length])
+            }
+            INTEGER => Entry::Integer(word as i64 >> 2),
+            COMPOUND => Entry::Compound(self.children_at(word)),
+            _ => Entry::Other(&self.others[(word >> 2) as usize]),
+        }
+    }
+
+    fn children_at(&self, word: u64) -> &[Term] {
+        let from = (word >> 2) as usize;
+        let length = self.children[from].0 as usize;
+        &self.children[from + 1..from + 1 + length]
+    }
+
+    /// The children of a compound term.
+    #[inline]
+    pub(super) fn children(&self, term: Term) -> Option<&[Term]> {
+        let word = self.entries[(term.0 - self.base) as usize];
+        (word & 3 == COMPOUND).then(|| self.children_at(word))
+    }
+
+    /// The match key of a term of this part.
+    #[inline]
+    pub(super) fn key(&self, term: Term) -> Term {
+        self.keys.get((term.0 - self.base) as usize).copied().unwrap_or(term)
+    }
+
+    /// The term with this hash that is the one.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, is_it: impl Fn(Entry<'_>) -> bool) -> Option<Term> {
+        self.table.find(hash, |&place| is_it(self.at(place))).map(|&place| Term(self.base + place))
+    }
+
+    /// Adds what is not there; gives its term, whose key is that term itself if no other is given.
+    pub(super) fn push(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
+        let place = self.entries.len() as u32;
+        let term = Term(self.base + place);
+        let word = self.word_of(entry);
+        reserve(&mut self.entries, 1);
+        self.entries.push(word);
+        if place as usize % BLOCK == 0 {
+            self.kept.push(OnceLock::new());
+        }
+        if key.is_some() && self.keys.is_empty() {
+            self.keys.extend((0..place).map(|place| Term(self.base + place)));
+        }
+        if key.is_some() || !self.keys.is_empty() {
+            self.keys.push(key.unwrap_or(term));
+        }
+        self.list(hash, place);
+        term
+    }
+
+    fn word_of(&mut self, entry: Entry<'_>) -> u64 {
+        let is_room = (self.names.len() as u64) < 1 << OFFSET_BITS;
+        match entry {
+            Entry::Symbol(name) if entry.is_small() && is_room => {
+                let offset = self.names.len() as u64;
+                self.push_name(name);
+                offset << (LENGTH_BITS + 2) | (name.len() as u64) << 2 | SYMBOL
+            }
+            Entry::Integer(value) if entry.is_small() => (value as u64) << 2 | INTEGER,
+            Entry::Compound(children) => {
+                let from = self.children.len() as u64;
+                let length = u32::try_from(children.len()).expect("an expression has fewer than 2^32 children");
+                reserve(&mut self.children, children.len() + 1);
+                self.children.push(Term(length));
+                self.children.extend_from_slice(children);
+                from << 2 | COMPOUND
+            }
+            Entry::Symbol(name) => self.push_other(Atom::symbol(name)),
+            Entry::Integer(value) => self.push_other(Atom::from(value)),
+            Entry::Other(atom) => self.push_other(atom.clone()),
+        }
+    }
+
+    fn push_name(&mut self, name: &str) {
+        let names = &mut self.names;
+        if names.capacity() - names.len() < name.len() && names.len() >= LARGE_BYTES {
+            names.reserve_exact(name.len().max(names.len() / 4));
+        }
+        names.push_str(name);
+    }
+
+    fn push_other(&mut self, atom: Atom) -> u64 {
+        self.others.push(atom);
+        (self.others.len() as u64 - 1) << 2 | OTHER
+    }
+
+    /// Puts the last entry into the table, which is made anew in the order of the entries when it is full.
+    fn list(&mut self, hash: u64, place: u32) {
+        if self.table.len() == self.table.capacity() {
+            let room = (self.table.len() * 2).max(3);
+            self.table = HashTable::new();
+            let mut table = HashTable::with_capacity(room);
+            let hash_of = |&place: &u32| self.at(place).hash();
+            (0..place).for_each(|place| drop(table.insert_unique(hash_of(&place), place, hash_of)));
+            self.table = table;
+        }
+        self.table.insert_unique(hash, place, |_| unreachable!("there is room"));
+    }
+
+    /// The atom of a term of this part, if it is at hand.
+    #[inline]
+    pub(super) fn kept(&self, term: Term) -> Option<&Atom> {
+        let place = (term.0 - self.base) as usize;
+        if let Entry::Other(atom) = self.at(place as u32) {
+            return Some(atom);
+        }
+        self.kept.get(place / BLOCK)?.get()?[place % BLOCK].get()
+    }
+
+    /// Keeps the atom of a term as it was given.
+    pub(super) fn keep_given(&self, term: Term, atom: &Atom) {
+        let _ = self.slot(term).set(atom.clone());
+    }
+
+    fn slot(&self, term: Term) -> &OnceLock<Atom> {
+        let place = (term.0 - self.base) as usize;
+        let block = self.kept[place / BLOCK].get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
+        &block[place % BLOCK]
+    }
+
+    /// Keeps the atom of a term; gives the one that is kept.
+    pub(super) fn keep(&self, term: Term, made: impl FnOnce() -> Atom) -> &Atom {
+        self.slot(term).get_or_init(made)
+    }
+
+    /// Adds the terms of the part behind this one.
+    pub(super) fn take(&mut self, other: &Part) {
+        for place in 0..other.entries.len() as u32 {
+            let (entry, old) = (other.at(place), Term(other.base + place));
+            let key = Some(other.key(old)).filter(|&key| key != old);
+            let term = self.push(entry.hash(), entry, key);
+            debug_assert_eq!(term, old, "parts follow each other");
+            if let (Some(atom), false) = (other.kept(old), matches!(entry, Entry::Other(_))) {
+                self.keep_given(term, atom);
+            }
+        }
+    }
+}
+
+/// The expression of these children, known to the dictionary that made it.
+pub(super) fn expression(children: Vec<Atom>, known: Known) -> Atom {
+    let expression = Expression::new(children);
+    expression.set_known(known);
+    Atom::Expression(expression)
+}
