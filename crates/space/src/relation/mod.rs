@@ -29,7 +29,7 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use index::key_at;
+use index::{Listed, key_at};
 use segment::{KeyOf, ROWS_MAX, Segment, hash_keys, hash_of};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -114,8 +114,9 @@ impl<'a> View<'a> {
         let from = found.len();
         let listed = self.with_index(path, dictionary, |index, keys| {
             let rows = index.get(key, keys);
-            found.extend(rows.iter().filter(|&&row| self.copies.get(row) > 0).map(|&row| self.start + row));
-            rows.len()
+            let listed = rows.len();
+            rows.add_to(found, self.start, self.copies);
+            listed
         });
         if self.is_head && (found.len() - from) * 2 < listed {
             self.segment.forget_holes(path, key, self.copies, dictionary);
@@ -124,12 +125,8 @@ impl<'a> View<'a> {
 
     /// Adds the live rows of the shortest list among the paths.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
-        let is_live = |row: &u32| self.copies.get(*row) > 0;
         let (listed, path, key) = loop {
-            let read = |rows: &[u32]| match self.copies.are_plain() {
-                true => found.extend_from_slice(rows),
-                false => found.extend(rows.iter().copied().filter(is_live)),
-            };
+            let read = |rows: Listed<'_>| rows.add_to(found, self.start, self.copies);
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
                 Ok(best) => break best,
                 Err(missing) => self.with_index(missing, dictionary, |_, _| ()),

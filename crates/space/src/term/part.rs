@@ -186,7 +186,7 @@ impl Part {
     fn push_name(&mut self, name: &str) {
         let names = &mut self.names;
         if names.capacity() - names.len() < name.len() && names.len() >= LARGE_BYTES {
-            names.reserve_exact(name.len().max(names.len() / 4));
+            names.reserve_exact(name.len().max(names.len() / 8));
         }
         names.push_str(name);
     }
