@@ -318,34 +318,37 @@ impl Answers {
         terms: &Terms,
     ) -> usize {
         let current = &self.current;
-        self.keys.clear();
-        self.keys.extend(known.iter().map(|&(path, known)| match known {
-            Known::Key(key) => (path, key),
-            Known::Variable(variable) => (path, terms.key(current[variable as usize])),
-        }));
-        if self.keys.iter().any(|&(_, key)| key == NO_TERM) {
-            return 0;
-        }
+        let key_of = |known: Known| match known {
+            Known::Key(key) => key,
+            Known::Variable(variable) => terms.key(current[variable as usize]),
+        };
         self.rows.clear();
         if plan.is_known {
             self.row.clear();
-            self.row.extend(self.keys.iter().map(|&(_, key)| key));
-            relation.find_rows(&self.row, terms, &mut self.rows);
+            self.row.extend(known.iter().map(|&(_, known)| key_of(known)));
+            if !self.row.contains(&NO_TERM) {
+                relation.find_rows(&self.row, terms, &mut self.rows);
+            }
         } else {
-            relation.narrow(&self.keys, terms, &mut self.rows);
+            self.keys.clear();
+            self.keys.extend(known.iter().map(|&(path, known)| (path, key_of(known))));
+            if self.keys.iter().all(|&(_, key)| key != NO_TERM) {
+                relation.narrow(&self.keys, terms, &mut self.rows);
+            }
         }
         let from = self.next.len();
         let mut made = 0;
         for at in 0..self.rows.len() {
-            let row = relation.found(self.rows[at]);
+            let (row, copies) = relation.row(self.rows[at]);
             let start = self.next.len();
             self.next.extend_from_slice(&self.current);
-            if !matches(plan, parts, row.terms, &mut self.next[start..], terms) {
+            // A row that is known whole was found by all of its keys.
+            if !plan.is_known && !matches(plan, parts, row, &mut self.next[start..], terms) {
                 self.next.truncate(start);
                 continue;
             }
-            made += row.copies as usize;
-            for _ in 1..row.copies {
+            made += copies as usize;
+            for _ in 1..copies {
                 self.next.extend_from_within(start..start + self.current.len());
             }
         }
@@ -366,7 +369,7 @@ fn matches(plan: &Plan, parts: &[RowPart], row: &[Term], answer: &mut [Term], te
     matches_deeply(parts, row, answer, terms)
 }
 
-#[inline]
+#[inline(always)]
 fn matches_leaf(part: RowPart, term: Term, answer: &mut [Term], terms: &Terms) -> bool {
     match part {
         RowPart::Key(key) => term == key || terms.key(term) == key,

@@ -2,7 +2,7 @@
 
 use super::values::{FOREIGN, INTEGER, SYMBOL, TERM, Values, word};
 use region::{Ref, tag};
-use space::{Atom, Grounded, NO_TERM, Number, Term, Terms};
+use space::{Atom, Grounded, NO_TERM, Term, Terms};
 
 /// What a value is as a part of a row.
 pub(super) enum Keyed {
@@ -35,7 +35,7 @@ impl Values {
                 Some(term)
             }
             TERM => Some(Term::new(leaf.payload())),
-            INTEGER => Some(terms.intern_leaf(&Atom::from(Number::Int(word(leaf))))),
+            INTEGER => Some(terms.intern_integer(word(leaf))),
             tag::NUMBER => Some(terms.intern_leaf(&Atom::from(self.number_of(leaf)?))),
             FOREIGN => {
                 let value = self.foreign_of(leaf);
@@ -94,7 +94,7 @@ impl Values {
             tag::EXPRESSION | tag::MARKED => return self.key_of_expression(value, terms),
             SYMBOL => self.key_of_symbol(value, terms),
             TERM => Some(terms.key(Term::new(value.payload()))),
-            INTEGER => terms.find(&Atom::from(Number::Int(word(value)))),
+            INTEGER => terms.find_integer(word(value)),
             tag::NUMBER => self.number_of(value).and_then(|number| terms.find_key(&Atom::from(number))),
             _ => {
                 let value = self.foreign_of(value);

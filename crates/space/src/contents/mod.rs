@@ -280,8 +280,11 @@ impl Contents {
     }
 
     fn match_rigid(&self, query: &Atom, terms: &Terms) -> Vec<Match> {
-        let keys: Option<Vec<Term>> = columns(query).iter().map(|column| terms.find_key(column)).collect();
         let (relation, mut rows) = (self.relation(query), Vec::new());
+        if relation.is_empty() {
+            return Vec::new();
+        }
+        let keys: Option<Vec<Term>> = columns(query).iter().map(|column| terms.find_key(column)).collect();
         keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
         let nothing_bound = |row: Found<'_>| Match {
             bindings: Bindings::default(),

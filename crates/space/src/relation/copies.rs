@@ -28,6 +28,12 @@ impl Copies {
         }
     }
 
+    /// Whether every row has one copy.
+    #[inline]
+    pub(super) fn are_plain(&self) -> bool {
+        self.blocks.is_none()
+    }
+
     /// How many rows have no copy.
     pub(super) fn holes(&self) -> u32 {
         self.holes

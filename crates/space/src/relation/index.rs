@@ -1,13 +1,17 @@
 //! An index of a path: the rows of a segment by the match key found there.
 //!
-//! A key with one row costs that row's number; more rows lie in a list, in the order of the segment. The keys themselves
-//! are read from the rows. So a look-up reads the row that it finds, which whoever asked does next.
+//! A key with one row costs that row's number. Of more rows, those that follow each other are a run, which costs nothing
+//! each (all rows, where all have one head); others lie in a list, in the order of the segment. The keys themselves are
+//! read from the rows. So a look-up reads the row that it finds, which whoever asked does next.
 
+use super::copies::Copies;
 use super::{KeyOf, Path};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::ops::Range;
 
 /// A place that is a list and no row.
 const LIST: u32 = 1 << 31;
@@ -17,8 +21,64 @@ const LIST: u32 = 1 << 31;
 pub(super) struct Index {
     /// A row, or a list, of each key.
     places: HashTable<u32>,
-    lists: Vec<Vec<u32>>,
+    lists: Vec<List>,
     free: Vec<u32>,
+}
+
+/// Two rows or more, or none while the list is free.
+#[derive(Clone)]
+enum List {
+    Run(Range<u32>),
+    Each(Vec<u32>),
+}
+
+/// The rows of a key, in the order of the segment.
+pub(super) enum Listed<'a> {
+    Run(Range<u32>),
+    Each(&'a [u32]),
+}
+
+impl Listed<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Run(rows) => rows.len(),
+            Self::Each(rows) => rows.len(),
+        }
+    }
+
+    /// Adds those that are wanted, counted from a start.
+    #[inline]
+    pub(super) fn add_to(self, found: &mut Vec<u32>, start: u32, copies: &Copies) {
+        let is_live = |row: &u32| copies.get(*row) > 0;
+        match self {
+            Self::Run(rows) if copies.are_plain() => found.extend(rows.start + start..rows.end + start),
+            Self::Run(rows) => found.extend(rows.filter(is_live).map(|row| start + row)),
+            Self::Each(rows) if start == 0 && copies.are_plain() => found.extend_from_slice(rows),
+            Self::Each(rows) => found.extend(rows.iter().copied().filter(is_live).map(|row| start + row)),
+        }
+    }
+}
+
+impl List {
+    fn first(&self) -> u32 {
+        match self {
+            Self::Run(rows) => rows.start,
+            Self::Each(rows) => rows[0],
+        }
+    }
+
+    fn push(&mut self, row: u32) {
+        match self {
+            Self::Run(rows) if row == rows.end => rows.end += 1,
+            Self::Run(rows) => {
+                let mut each = Vec::with_capacity((rows.len() + 1).max(4));
+                each.extend(rows.clone());
+                each.push(row);
+                *self = Self::Each(each);
+            }
+            Self::Each(rows) => rows.push(row),
+        }
+    }
 }
 
 /// What reads the key of a row at the path of an index.
@@ -51,70 +111,82 @@ fn hash(key: Term) -> u64 {
 
 impl Index {
     /// The rows with this key.
-    pub(super) fn get(&self, key: Term, keys: &Keys<'_>) -> &[u32] {
-        let found = self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key));
-        found.map_or(&[], |place| self.rows_of(place))
-    }
-
-    fn rows_of<'a>(&'a self, place: &'a u32) -> &'a [u32] {
-        if *place & LIST == 0 { std::slice::from_ref(place) } else { &self.lists[(*place & !LIST) as usize] }
+    #[inline]
+    pub(super) fn get(&self, key: Term, keys: &Keys<'_>) -> Listed<'_> {
+        match self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)) {
+            None => Listed::Each(&[]),
+            Some(place) if *place & LIST == 0 => Listed::Each(std::slice::from_ref(place)),
+            Some(place) => match &self.lists[(*place & !LIST) as usize] {
+                List::Run(rows) => Listed::Run(rows.clone()),
+                List::Each(rows) => Listed::Each(rows),
+            },
+        }
     }
 
     /// The key that a place is for; every list has a row.
     fn key_of(&self, place: u32, keys: &Keys<'_>) -> Option<Term> {
-        keys.at(if place & LIST == 0 { place } else { self.lists[(place & !LIST) as usize][0] })
+        keys.at(first_of(place, &self.lists))
     }
 
     /// Adds a row, behind those that are there.
     pub(super) fn insert(&mut self, row: u32, keys: &Keys<'_>) {
         let Some(key) = keys.at(row) else { return };
         let Self { places, lists, free } = self;
-        let first = |place: u32| if place & LIST == 0 { place } else { lists[(place & !LIST) as usize][0] };
-        let hash_of = |&place: &u32| keys.at(first(place)).map_or(0, hash);
-        let is_it = |&place: &u32| keys.at(first(place)) == Some(key);
-        match places.entry(hash(key), is_it, hash_of) {
-            hashbrown::hash_table::Entry::Vacant(vacant) => drop(vacant.insert(row)),
-            hashbrown::hash_table::Entry::Occupied(mut found) => {
-                let place = found.get_mut();
-                if *place & LIST != 0 {
-                    lists[(*place & !LIST) as usize].push(row);
-                    return;
-                }
-                let list = free.pop().unwrap_or_else(|| {
-                    lists.push(Vec::new());
-                    (lists.len() - 1) as u32
-                });
-                let rows = &mut lists[list as usize];
-                rows.reserve(4);
-                rows.extend([*place, row]);
-                *place = LIST | list;
-            }
+        let hash_of = |&place: &u32| keys.at(first_of(place, lists)).map_or(0, hash);
+        let is_it = |&place: &u32| keys.at(first_of(place, lists)) == Some(key);
+        let mut found = match places.entry(hash(key), is_it, hash_of) {
+            Entry::Vacant(vacant) => return drop(vacant.insert(row)),
+            Entry::Occupied(found) => found,
+        };
+        let place = *found.get();
+        if place & LIST != 0 {
+            return lists[(place & !LIST) as usize].push(row);
         }
+        let mut list = List::Run(place..place + 1);
+        list.push(row);
+        *found.get_mut() = LIST | free_list(list, lists, free);
     }
 
     /// Keeps only the rows of a key that are wanted.
     pub(super) fn retain(&mut self, key: Term, keys: &Keys<'_>, is_wanted: impl Fn(u32) -> bool) {
         let found = self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)).copied();
         let Some(place) = found else { return };
-        if place & LIST != 0 {
-            let rows = &mut self.lists[(place & !LIST) as usize];
-            let first = rows[0];
-            rows.retain(|&row| is_wanted(row));
-            rows.shrink_to(rows.len() * 2);
-            if !rows.is_empty() {
-                return;
-            }
-            // For the look-up below, which reads the key of a row.
-            rows.push(first);
-        } else if is_wanted(place) {
+        let left: Vec<u32> = match self.get(key, keys) {
+            Listed::Run(rows) => rows.filter(|&row| is_wanted(row)).collect(),
+            Listed::Each(rows) => rows.iter().copied().filter(|&row| is_wanted(row)).collect(),
+        };
+        if place & LIST != 0 && !left.is_empty() {
+            self.lists[(place & !LIST) as usize] = List::Each(left);
             return;
         }
-        if let Ok(entry) = self.places.find_entry(hash(key), |&listed| listed == place) {
+        if left.is_empty()
+            && let Ok(entry) = self.places.find_entry(hash(key), |&listed| listed == place)
+        {
             entry.remove();
+            if place & LIST != 0 {
+                self.lists[(place & !LIST) as usize] = List::Run(0..0);
+                self.free.push(place & !LIST);
+            }
         }
-        if place & LIST != 0 {
-            self.lists[(place & !LIST) as usize] = Vec::new();
-            self.free.push(place & !LIST);
+    }
+}
+
+/// The first row of a place.
+#[inline]
+fn first_of(place: u32, lists: &[List]) -> u32 {
+    if place & LIST == 0 { place } else { lists[(place & !LIST) as usize].first() }
+}
+
+/// Puts a list where there is room for it.
+fn free_list(list: List, lists: &mut Vec<List>, free: &mut Vec<u32>) -> u32 {
+    match free.pop() {
+        Some(place) => {
+            lists[place as usize] = list;
+            place
+        }
+        None => {
+            lists.push(list);
+            (lists.len() - 1) as u32
         }
     }
 }

@@ -29,7 +29,7 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use index::key_at;
+use index::{Listed, key_at};
 use segment::{KeyOf, ROWS_MAX, Segment, hash_keys, hash_of};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -90,6 +90,7 @@ impl<'a> View<'a> {
         (0..self.segment.len()).filter(move |&row| self.copies.get(row) > 0)
     }
 
+    #[inline]
     fn found(self, row: u32) -> Found<'a> {
         Found { terms: self.segment.terms(row), copies: self.copies.get(row), number: self.segment.number(row) }
     }
@@ -113,8 +114,9 @@ impl<'a> View<'a> {
         let from = found.len();
         let listed = self.with_index(path, dictionary, |index, keys| {
             let rows = index.get(key, keys);
-            found.extend(rows.iter().filter(|&&row| self.copies.get(row) > 0).map(|&row| self.start + row));
-            rows.len()
+            let listed = rows.len();
+            rows.add_to(found, self.start, self.copies);
+            listed
         });
         if self.is_head && (found.len() - from) * 2 < listed {
             self.segment.forget_holes(path, key, self.copies, dictionary);
@@ -123,9 +125,8 @@ impl<'a> View<'a> {
 
     /// Adds the live rows of the shortest list among the paths.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
-        let is_live = |row: &u32| self.copies.get(*row) > 0;
         let (listed, path, key) = loop {
-            let read = |rows: &[u32]| found.extend(rows.iter().copied().filter(is_live));
+            let read = |rows: Listed<'_>| rows.add_to(found, self.start, self.copies);
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
                 Ok(best) => break best,
                 Err(missing) => self.with_index(missing, dictionary, |_, _| ()),
@@ -142,6 +143,7 @@ impl<'a> View<'a> {
     }
 
     /// Adds the rows that have these match keys.
+    #[inline]
     fn with_keys(self, hash: u64, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
         let has_keys = |row: u32| {
             let terms = self.segment.terms(row);
@@ -154,9 +156,21 @@ impl<'a> View<'a> {
 
 impl Relation {
     /// The segments, the head last.
-    #[inline]
     fn parts(&self) -> impl Iterator<Item = View<'_>> {
         self.sealed.iter().map(Part::view).chain([self.head_view()])
+    }
+
+    /// Goes through the segments, the head last.
+    #[inline]
+    fn each<'a>(&'a self, mut visit: impl FnMut(View<'a>)) {
+        self.sealed.iter().for_each(|part| visit(part.view()));
+        visit(self.head_view());
+    }
+
+    /// Whether something holds for a segment.
+    #[inline]
+    fn any<'a>(&'a self, is_it: impl Fn(View<'a>) -> bool) -> bool {
+        self.sealed.iter().any(|part| is_it(part.view())) || is_it(self.head_view())
     }
 
     #[inline]
@@ -224,7 +238,9 @@ impl Relation {
         }
         assert!(start.saturating_add(segment.len()) < ROWS_MAX, "a relation holds at most 2^31 rows");
         segment.push(terms, number, hash, copies, dictionary);
-        copies.set(segment.len() - 1, more);
+        if more != 1 {
+            copies.set(segment.len() - 1, more);
+        }
         true
     }
 
@@ -294,7 +310,11 @@ impl Relation {
     /// The numbers of the rows with exactly these match keys, in insertion order.
     pub(crate) fn find_rows(&self, keys: &[Term], dictionary: &Terms, found: &mut Vec<u32>) {
         let hash = hash_of(keys.iter().copied());
-        self.parts().for_each(|part| part.with_keys(hash, keys, dictionary, found));
+        if !dictionary.has_keys() {
+            // Then there is one row with these keys, if any.
+            return self.each(|part| found.extend(part.exact(hash, keys).map(|row| part.start + row)));
+        }
+        self.each(|part| part.with_keys(hash, keys, dictionary, found));
         self.order(found);
     }
 
@@ -314,12 +334,12 @@ impl Relation {
     /// the answer. The paths are tried in the order given, until one is short enough.
     pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
         if self.len() <= SCAN_MAX || known.is_empty() {
-            found.extend(self.parts().flat_map(|part| part.live().map(move |row| part.start + row)));
+            self.each(|part| found.extend(part.live().map(|row| part.start + row)));
         } else if self.sealed.is_empty() {
             self.head_view().narrow(known, dictionary, found);
         } else {
             let (path, key) = self.shortest(known, dictionary);
-            self.parts().for_each(|part| part.list(path, key, dictionary, found));
+            self.each(|part| part.list(path, key, dictionary, found));
         }
         self.order(found);
     }
@@ -340,7 +360,11 @@ impl Relation {
     }
 
     /// Puts rows into insertion order: only a row that came back can stand out of it.
+    #[inline]
     fn order(&self, rows: &mut [u32]) {
+        if rows.len() < 2 {
+            return;
+        }
         let number = |row: &u32| {
             let part = self.part_of(*row);
             part.segment.number(row - part.start)
@@ -355,13 +379,21 @@ impl Relation {
         if self.len() <= SCAN_MAX {
             return self.all().any(|row| key_at(path, row.terms, dictionary) == Some(key));
         }
-        self.parts().any(|part| part.listed(path, key, dictionary) > 0)
+        self.any(|part| part.listed(path, key, dictionary) > 0)
     }
 
     /// Whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.parts().all(|part| part.segment.len() == part.copies.holes())
+        !self.any(|part| part.segment.len() > part.copies.holes())
+    }
+
+    /// The terms of the row of this number, and how many copies of it there are.
+    #[inline]
+    pub(crate) fn row(&self, row: u32) -> (&[Term], u32) {
+        let part = self.part_of(row);
+        let row = row - part.start;
+        (part.segment.terms(row), part.copies.get(row))
     }
 
     /// The row of this number.

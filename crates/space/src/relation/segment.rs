@@ -5,7 +5,7 @@
 
 use super::Path;
 use super::copies::Copies;
-use super::index::{Index, Keys};
+use super::index::{Index, Keys, Listed};
 use crate::room::reserve;
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
@@ -157,7 +157,7 @@ impl Segment {
         self.set = HashTable::new();
         let mut set = HashTable::with_capacity(room);
         let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
-        let live = (0..self.rows.length - 1).filter(|&row| copies.get(row) > 0);
+        let live = (0..self.rows.length - 1).filter(|&row| copies.are_plain() || copies.get(row) > 0);
         live.for_each(|row| drop(set.insert_unique(hash(&row), row, hash)));
         self.set = set;
     }
@@ -197,23 +197,25 @@ impl Segment {
         known: &[(Path, Term)],
         short_enough: usize,
         dictionary: &Terms,
-        read: impl FnOnce(&[u32]),
+        read: impl FnOnce(Listed<'_>),
     ) -> Result<(usize, Path, Term), Path> {
         let indexes = self.indexes.read().expect("no panic while indexes are locked");
-        let mut best: Option<(&[u32], Path, Term)> = None;
+        let mut best: Option<(Listed<'_>, Path, Term)> = None;
         for &(path, key) in known {
             let index = indexes.get(&path).ok_or(path)?;
             let rows = index.get(key, &Keys { rows: KeyOf(&self.rows), path, dictionary });
-            if best.is_none_or(|(shortest, ..)| rows.len() < shortest.len()) {
+            let length = rows.len();
+            if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
                 best = Some((rows, path, key));
             }
-            if rows.len() <= short_enough {
+            if length <= short_enough {
                 break;
             }
         }
         let (rows, path, key) = best.expect("at least one path is known");
+        let length = rows.len();
         read(rows);
-        Ok((rows.len(), path, key))
+        Ok((length, path, key))
     }
 
     /// Takes the holes out of what an index lists for a key.

@@ -164,10 +164,21 @@ impl Terms {
         }
     }
 
+    /// Whether a term has another match key than itself.
+    #[inline]
+    pub(crate) fn has_keys(&self) -> bool {
+        self.has_keys
+    }
+
     /// The match key of a term.
     #[inline]
     pub fn key(&self, term: Term) -> Term {
-        if self.has_keys { self.part(term).key(term) } else { term }
+        if self.has_keys { self.other_key(term) } else { term }
+    }
+
+    #[inline(never)]
+    fn other_key(&self, term: Term) -> Term {
+        self.part(term).key(term)
     }
 
     /// The children of a compound term; `None` for a leaf.
@@ -225,7 +236,7 @@ impl Terms {
     /// The match key of a rigid atom; `None` when nothing interned matches it.
     pub fn find_key(&self, atom: &Atom) -> Option<Term> {
         fold(atom, self.serial, self.len(), &mut |visit| match visit {
-            Visit::Leaf(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
+            Visit::Leaf(leaf) if is_float(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
             Visit::Known(term) => Some(self.key(term)),
             node => self.find_one(&node),
         })
@@ -236,6 +247,19 @@ impl Terms {
         let entry = Entry::Symbol(name);
         let hash = entry.hash();
         self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
+    }
+
+    /// The term of an integer, made if need be.
+    pub fn intern_integer(&mut self, value: i64) -> Term {
+        let entry = Entry::Integer(value);
+        let hash = entry.hash();
+        self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
+    }
+
+    /// The term of an integer, which is its match key as well; `None` when it was never interned.
+    pub fn find_integer(&self, value: i64) -> Option<Term> {
+        let entry = Entry::Integer(value);
+        self.find_entry(entry.hash(), entry)
     }
 
     /// The term of the expression of these children, made if need be.
@@ -301,6 +325,7 @@ impl Terms {
     /// The match key of an atom about to be added, when that is another term.
     fn key_of_new(&mut self, visit: &Visit<'_>) -> Option<Term> {
         match visit {
+            Visit::Leaf(leaf) if !is_float(leaf) => None,
             Visit::Leaf(leaf) => {
                 let normal = normalized(leaf);
                 (!is_same_leaf(&normal, leaf)).then(|| self.intern_one(Visit::Leaf(&normal)))
@@ -390,6 +415,11 @@ fn fold(atom: &Atom, serial: u32, length: usize, step: &mut dyn FnMut(Visit<'_>)
     }
 }
 
+/// Whether a leaf may be equal to another one.
+fn is_float(leaf: &Atom) -> bool {
+    matches!(leaf, Atom::Grounded(Grounded::Number(Number::Float(_))))
+}
+
 /// The leaf that stands for all leaves equal to this one.
 fn normalized(leaf: &Atom) -> Atom {
     match leaf {
@@ -410,7 +440,12 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
-/// What [`hash_leaf`] gives for the symbol.
+fn hash_integer(value: i64) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_i64(value);
+    hasher.finish()
+}
+
 fn hash_symbol(name: &str) -> u64 {
     let mut hasher = FxHasher::default();
     name.hash(&mut hasher);

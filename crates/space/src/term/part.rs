@@ -9,7 +9,7 @@
 //! The atom of a term is made when it is first asked for, and kept; that of a symbol which came as an atom is kept at once
 //! as long as the dictionary is small.
 
-use super::{Term, hash_children, hash_leaf, hash_symbol};
+use super::{Term, hash_children, hash_integer, hash_leaf, hash_symbol};
 use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
@@ -66,9 +66,10 @@ impl<'a> Entry<'a> {
     pub(super) fn hash(self) -> u64 {
         match self {
             Entry::Symbol(name) => hash_symbol(name),
-            Entry::Integer(value) => hash_leaf(&Atom::from(value)),
+            Entry::Integer(value) => hash_integer(value),
             Entry::Compound(children) => hash_children(children),
             Entry::Other(Atom::Symbol(symbol)) => hash_symbol(symbol.as_str()),
+            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(value)))) => hash_integer(*value),
             Entry::Other(leaf) => hash_leaf(leaf),
         }
     }
@@ -185,7 +186,7 @@ impl Part {
     fn push_name(&mut self, name: &str) {
         let names = &mut self.names;
         if names.capacity() - names.len() < name.len() && names.len() >= LARGE_BYTES {
-            names.reserve_exact(name.len().max(names.len() / 4));
+            names.reserve_exact(name.len().max(names.len() / 8));
         }
         names.push_str(name);
     }
@@ -212,8 +213,9 @@ impl Part {
     #[inline]
     pub(super) fn kept(&self, term: Term) -> Option<&Atom> {
         let place = (term.0 - self.base) as usize;
-        if let Entry::Other(atom) = self.at(place as u32) {
-            return Some(atom);
+        let word = self.entries[place];
+        if word & 3 == OTHER {
+            return Some(&self.others[(word >> 2) as usize]);
         }
         self.kept.get(place / BLOCK)?.get()?[place % BLOCK].get()
     }

@@ -4,7 +4,8 @@
 //! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
 //! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
 //!    [`regressions`] one for each of our own.
-//! 4. [`rows`] compares the answers of rows with those of atoms.
+//! 4. [`rows`] compares the answers of rows with those of atoms, [`bulk`] many at once with one by one.
+//!    [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ mod depth;
 mod generated;
 mod laws;
 mod measure;
+mod memory;
 mod model;
 mod numbers;
 mod regressions;
