@@ -1,8 +1,9 @@
 //! What leaves its region: joined, copied or relocated; what that costs, in counts, and what happens where there is no room.
 
-use region::{Full, Heap, Limit, Mark, Ref, Region, Way};
+use region::{Full, Heap, Limit, Mark, Ref, Region, Way, tag};
 
 use crate::basics::small;
+use crate::objects::isomorphic;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -388,4 +389,63 @@ fn objects_leave_whole() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is moved by an addition to several words at once, and what is looked up, is what a copy makes of it: short and long
+/// expressions, marked or not, that refer to what is near or anywhere, numbers, variables and foreign immediates.
+#[test]
+fn what_is_relocated_is_what_is_copied() -> Result<()> {
+    for near in [2, 40, 100_000] {
+        for count in [1, 31, 33, 3_000] {
+            let (mut heap, mut other) = (Heap::new(), Heap::new());
+            let (mut region, mut far) = (heap.open(), other.open());
+            let (beside, _) = interleaved(&mut heap, &mut region, 10)?;
+            let all = tangle(&mut heap, &mut region, count, near)?;
+            let shifted = |met: Ref| Ref::new(met.tag(), met.payload() + 7);
+            let (mut relocated, mut copied) = ([all], [all]);
+            heap.copy_to(&mut copied, &mut other, &mut far, shifted)?;
+            let report = heap.relocate_to(&mut relocated, &region, &mut other, &mut far, shifted)?;
+            assert_eq!(report.map(|report| report.way), Some(Way::Relocated));
+            assert!(isomorphic(&other, relocated[0], copied[0]), "{count} that refer up to {near} back");
+            heap.close(beside);
+            heap.close(region);
+            other.close(far);
+        }
+    }
+    Ok(())
+}
+
+/// So many things in turn with another region's, and an expression that refers to all of them. Each refers up to so many back,
+/// and some of them, later on, to what came behind them.
+fn tangle(heap: &mut Heap, region: &mut Region, count: usize, near: usize) -> Result<Ref> {
+    let (mut made, mut beside, mut state) = (vec![small(1)], heap.open(), 88_172_645_463_325_252_u64);
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for at in 0..count {
+        let children: Vec<Ref> = (0..random(6))
+            .map(|_| match made[made.len() - 1 - random(near.min(made.len()))] {
+                child if child.is_expression() && random(3) == 0 => child.marked(),
+                child => child,
+            })
+            .collect();
+        made.push(match random(12) {
+            0 => Ref::new(tag::IMMEDIATE_3, at as u32),
+            1 => heap.number(region, 1, u64::MAX - at as u64)?,
+            2 => heap.variable(region, at as u32)?,
+            _ => heap.expression(region, &children)?,
+        });
+        heap.reserve(&mut beside, random(8))?;
+    }
+    for at in 0..count {
+        if made[at].is_expression() && heap.length(made[at]) > 0 {
+            heap.set_child(made[at], 0, made[at + random(near.min(made.len() - at))]);
+        }
+    }
+    let all = heap.expression(region, &made)?;
+    heap.close(beside);
+    Ok(all)
 }
