@@ -1,0 +1,18 @@
+//! What the world answered: HTTP exchanges and WebSocket conversations on a tape.
+//!
+//! An [`Exchange`] is a request, what came back, and when. Bytes are kept as they were on the wire: headers in their order
+//! and as often as they came, bodies with the boundaries and times of their chunks. Whatever is text most of the time but
+//! need not be is [`Bytes`].
+//!
+//! The crate opens no socket and reads no clock: times come in as arguments.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod exchange;
+mod message;
+mod websocket;
+
+pub use bytes::Bytes;
+pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
+pub use websocket::{Close, Direction, Opcode, WsFrame};

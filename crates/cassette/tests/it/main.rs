@@ -1,0 +1,1 @@
+//! The behaviour of tapes, one file a subject.
