@@ -9,10 +9,13 @@
 
 mod bytes;
 mod exchange;
+pub mod matching;
 mod message;
+mod modes;
 mod websocket;
 
 pub use bytes::Bytes;
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
+pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

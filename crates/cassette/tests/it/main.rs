@@ -1,1 +1,4 @@
 //! The behaviour of tapes, one file a subject.
+
+mod matching;
+mod modes;
