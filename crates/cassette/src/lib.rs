@@ -12,6 +12,7 @@ mod exchange;
 pub mod matching;
 mod message;
 mod modes;
+pub mod redact;
 mod websocket;
 
 pub use bytes::Bytes;

@@ -8,9 +8,14 @@ mod json;
 mod miss;
 mod player;
 mod rules;
-mod url;
+pub(crate) mod url;
 
 pub use json::{JsonPath, PathError};
 pub use miss::{Difference, Miss, Nearest, Reason};
 pub use player::{Found, NotFound, Player, Recorded, Repeats};
 pub use rules::{BodyRule, Condition, HeaderRule, PathRule, QueryRule, Rules};
+
+/// Whether headers say that a body is a form.
+pub(crate) fn content_is_form(headers: &[crate::message::Header<'_>]) -> bool {
+    canonical::Content::of(headers) == canonical::Content::Form
+}

@@ -2,3 +2,4 @@
 
 mod matching;
 mod modes;
+mod redact;
