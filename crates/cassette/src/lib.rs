@@ -8,11 +8,24 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod compress;
+mod error;
 mod exchange;
+mod key;
 mod message;
+mod record;
+mod recorder;
+mod recording;
+mod seal;
+mod tape;
 mod websocket;
+mod wire;
 
 pub use bytes::Bytes;
+pub use error::{Damage, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
+pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use tape::{Summary, Tape, write_tape};
 pub use websocket::{Close, Direction, Opcode, WsFrame};
