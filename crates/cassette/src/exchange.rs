@@ -98,6 +98,11 @@ impl<'a> Note<'a> {
         Self { name: name.into(), value: value.into() }
     }
 
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Note<'_> {
+        Note { name: self.name.borrowed(), value: self.value.borrowed() }
+    }
+
     /// A note that borrows from nothing.
     pub fn into_owned(self) -> Note<'static> {
         Note { name: self.name.into_owned(), value: self.value.into_owned() }
@@ -108,6 +113,21 @@ impl Exchange<'_> {
     /// Whether it is a WebSocket conversation.
     pub fn is_websocket(&self) -> bool {
         self.frames.is_some()
+    }
+
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Exchange<'_> {
+        Exchange {
+            number: self.number,
+            started_ns: self.started_ns,
+            ended_us: self.ended_us,
+            request: self.request.borrowed(),
+            informational: self.informational.iter().map(Informational::borrowed).collect(),
+            response: self.response.as_ref().map(Response::borrowed),
+            frames: self.frames.as_ref().map(|frames| frames.iter().map(WsFrame::borrowed).collect()),
+            outcome: self.outcome.borrowed(),
+            notes: self.notes.iter().map(Note::borrowed).collect(),
+        }
     }
 
     /// An exchange that borrows from nothing.
@@ -127,6 +147,18 @@ impl Exchange<'_> {
 }
 
 impl Outcome<'_> {
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Outcome<'_> {
+        match self {
+            Self::Complete => Outcome::Complete,
+            Self::Aborted(error) => {
+                Outcome::Aborted(NetworkError { kind: error.kind, message: error.message.borrowed() })
+            }
+            Self::Truncated => Outcome::Truncated,
+            Self::Partial => Outcome::Partial,
+        }
+    }
+
     /// An outcome that borrows from nothing.
     pub fn into_owned(self) -> Outcome<'static> {
         match self {

@@ -8,15 +8,28 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod compress;
+mod error;
 mod exchange;
+mod key;
 pub mod matching;
 mod message;
 mod modes;
+mod record;
+mod recorder;
+mod recording;
 pub mod redact;
+mod seal;
+mod tape;
 mod websocket;
+mod wire;
 
 pub use bytes::Bytes;
+pub use error::{Damage, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
+pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use tape::{Summary, Tape, write_tape};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

@@ -40,6 +40,11 @@ impl<'a> Header<'a> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Header<'_> {
+        Header { name: self.name.borrowed(), value: self.value.borrowed() }
+    }
+
     /// A header that borrows from nothing.
     pub fn into_owned(self) -> Header<'static> {
         Header { name: self.name.into_owned(), value: self.value.into_owned() }
@@ -77,6 +82,11 @@ impl<'a> Body<'a> {
         let bytes = bytes.into();
         let total = chunks.iter().try_fold(0_usize, |sum, chunk| sum.checked_add(chunk.bytes));
         (total == Some(bytes.len())).then_some(Self { bytes, chunks })
+    }
+
+    /// The bytes and the chunks.
+    pub fn into_parts(self) -> (Bytes<'a>, Vec<Chunk>) {
+        (self.bytes, self.chunks)
     }
 
     /// Appends a chunk.
@@ -132,6 +142,11 @@ impl<'a> Body<'a> {
         if self.chunks.is_empty() {
             self.chunks.push(Chunk { at_us: 0, bytes: added });
         }
+    }
+
+    /// The same, its bytes borrowed from here.
+    pub fn borrowed(&self) -> Body<'_> {
+        Body { bytes: self.bytes.borrowed(), chunks: self.chunks.clone() }
     }
 
     /// A body that borrows from nothing.
@@ -191,6 +206,27 @@ impl<'a> Request<'a> {
         self.body.as_ref().map_or(&[], |body| body.bytes())
     }
 
+    /// The same, borrowed from here, without body and trailers.
+    pub fn head(&self) -> Request<'_> {
+        Request {
+            method: self.method.borrowed(),
+            scheme: self.scheme.borrowed(),
+            host: self.host.borrowed(),
+            port: self.port,
+            target: self.target.borrowed(),
+            version: self.version,
+            headers: borrowed(&self.headers),
+            body: None,
+            trailers: Vec::new(),
+        }
+    }
+
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Request<'_> {
+        let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
+        Request { body, trailers, ..self.head() }
+    }
+
     /// A request that borrows from nothing.
     pub fn into_owned(self) -> Request<'static> {
         Request {
@@ -237,6 +273,25 @@ impl<'a> Response<'a> {
         self.body.as_ref().map_or(&[], |body| body.bytes())
     }
 
+    /// The same, borrowed from here, without body and trailers.
+    pub fn head(&self) -> Response<'_> {
+        Response {
+            at_us: self.at_us,
+            status: self.status,
+            reason: self.reason.borrowed(),
+            version: self.version,
+            headers: borrowed(&self.headers),
+            body: None,
+            trailers: Vec::new(),
+        }
+    }
+
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Response<'_> {
+        let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
+        Response { body, trailers, ..self.head() }
+    }
+
     /// A response that borrows from nothing.
     pub fn into_owned(self) -> Response<'static> {
         Response {
@@ -265,6 +320,12 @@ pub struct Informational<'a> {
 }
 
 impl Informational<'_> {
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> Informational<'_> {
+        let (at_us, status) = (self.at_us, self.status);
+        Informational { at_us, status, reason: self.reason.borrowed(), headers: borrowed(&self.headers) }
+    }
+
     /// The same, borrowing from nothing.
     pub fn into_owned(self) -> Informational<'static> {
         let (at_us, status) = (self.at_us, self.status);
@@ -274,6 +335,10 @@ impl Informational<'_> {
 
 fn values<'s, 'a>(headers: &'s [Header<'a>], name: &'s str) -> impl Iterator<Item = &'s Bytes<'a>> {
     headers.iter().filter(move |header| header.is(name)).map(|header| &header.value)
+}
+
+fn borrowed<'s>(headers: &'s [Header<'_>]) -> Vec<Header<'s>> {
+    headers.iter().map(Header::borrowed).collect()
 }
 
 fn owned(headers: Vec<Header<'_>>) -> Vec<Header<'static>> {

@@ -86,6 +86,12 @@ impl<'a> WsFrame<'a> {
         Some(Close { direction: self.direction, code, reason })
     }
 
+    /// The same, borrowed from here.
+    pub fn borrowed(&self) -> WsFrame<'_> {
+        let &Self { at_us, direction, opcode, is_final, reserved, ref payload } = self;
+        WsFrame { at_us, direction, opcode, is_final, reserved, payload: payload.borrowed() }
+    }
+
     /// A frame that borrows from nothing.
     pub fn into_owned(self) -> WsFrame<'static> {
         let Self { at_us, direction, opcode, is_final, reserved, payload } = self;

@@ -2,13 +2,14 @@
 //!
 //! Each thing that is compared is a tag, a length and bytes, so that nothing of one can look like something of another.
 
+use crate::key::KEY_BODY_BYTES_MAX;
 use crate::matching::json::{self, JsonPath};
 use crate::matching::rules::{BodyRule, HeaderRule, PathRule, QueryRule, Rules};
 use crate::matching::url::{normalized_path, sorted_pairs};
 use crate::message::{Header, Request};
 use regex::bytes::{Captures, Regex};
 use std::borrow::Cow;
-use twox_hash::XxHash3_128;
+use twox_hash::XxHash3_64;
 
 /// Headers that say how a connection is used and not what is asked (RFC 9110, section 7.6.1).
 const OF_A_CONNECTION: [&str; 9] = [
@@ -42,9 +43,11 @@ impl Part {
 }
 
 impl Rules {
-    /// The key of a request: requests that are the same question have the same one.
+    /// The key of a request: requests that are the same question have the same one. A body of more than
+    /// [`KEY_BODY_BYTES_MAX`] bytes has no part in it.
     pub fn key(&self, request: &Request<'_>) -> u64 {
-        key_of(&self.canonical(request))
+        let is_long = request.body_bytes().len() > KEY_BODY_BYTES_MAX;
+        XxHash3_64::oneshot(&if is_long { self.canonical(&request.head()) } else { self.canonical(request) })
     }
 
     /// Whether two requests are the same question, as far as everything but custom conditions goes.
@@ -138,11 +141,6 @@ impl Rules {
             BodyRule::Captures(pattern) => out.put_captures(pattern, body),
         }
     }
-}
-
-/// The key of canonical bytes.
-pub(crate) fn key_of(canonical: &[u8]) -> u64 {
-    XxHash3_128::oneshot(canonical) as u64
 }
 
 /// What a body is, as its `Content-Type` says.

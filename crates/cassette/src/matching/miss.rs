@@ -121,9 +121,9 @@ pub(crate) fn nearest<R: Recorded + ?Sized>(
     Ok(match (best, given) {
         (Some((_, position, differences)), _) => {
             let request = line_of(recorded.request(position)?.as_ref());
-            Reason::Unlike(Nearest { number: recorded.number(position), request, differences })
+            Reason::Unlike(Nearest { number: recorded.number(position)?, request, differences })
         }
-        (None, [.., last]) => Reason::AllGiven { count: given.len(), last: recorded.number(*last) },
+        (None, [.., last]) => Reason::AllGiven { count: given.len(), last: recorded.number(*last)? },
         (None, []) => Reason::Empty,
     })
 }

@@ -7,11 +7,13 @@
 //! 3. Threads share a player. Only those that ask the same question wait for each other, and for no longer than it takes to
 //!    take a turn.
 
+use crate::error::ReadError;
 use crate::exchange::Exchange;
-use crate::matching::canonical::key_of;
+use crate::key::KeyScheme;
 use crate::matching::miss::{Miss, Reason, nearest};
 use crate::matching::rules::Rules;
 use crate::message::Request;
+use crate::tape::Tape;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -26,8 +28,14 @@ pub trait Recorded {
     /// How many there are.
     fn count(&self) -> usize;
 
-    /// Its place in the order in which requests began.
-    fn number(&self, position: usize) -> u64;
+    /// The positions in the order in which requests began.
+    fn in_order(&self) -> Vec<usize>;
+
+    /// The number of an exchange.
+    ///
+    /// # Errors
+    /// What it lies in is damaged.
+    fn number(&self, position: usize) -> Result<u64, Self::Error>;
 
     /// What was asked, redacted as it was when it was recorded.
     ///
@@ -35,8 +43,13 @@ pub trait Recorded {
     /// What it lies in is damaged.
     fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Self::Error>;
 
-    /// The lower half of the key of the request under these rules, if that is known without reading it.
-    fn key(&self, position: usize, rules: &Rules) -> Option<u32>;
+    /// The upper halves of the keys of all requests under these rules, by position.
+    ///
+    /// # Errors
+    /// What they lie in is damaged.
+    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, Self::Error> {
+        (0..self.count()).map(|position| Ok((rules.key(self.request(position)?.as_ref()) >> 32) as u32)).collect()
+    }
 }
 
 impl Recorded for [Exchange<'_>] {
@@ -46,16 +59,43 @@ impl Recorded for [Exchange<'_>] {
         self.len()
     }
 
-    fn number(&self, position: usize) -> u64 {
-        self[position].number
+    fn in_order(&self) -> Vec<usize> {
+        let mut positions: Vec<_> = (0..self.len()).collect();
+        positions.sort_by_key(|&position| self[position].number);
+        positions
+    }
+
+    fn number(&self, position: usize) -> Result<u64, Infallible> {
+        Ok(self[position].number)
     }
 
     fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Infallible> {
         Ok(Cow::Borrowed(&self[position].request))
     }
+}
 
-    fn key(&self, _: usize, _: &Rules) -> Option<u32> {
-        None
+impl Recorded for Tape {
+    type Error = ReadError;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        (0..self.len()).collect()
+    }
+
+    fn number(&self, position: usize) -> Result<u64, ReadError> {
+        Ok(self.exchange(position)?.number)
+    }
+
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
+        Ok(Cow::Owned(self.exchange(position)?.request))
+    }
+
+    /// From the index, if the tape was sealed with the keys of these rules; else every request is read.
+    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, ReadError> {
+        self.upper_keys(&KeyScheme::of(rules))
     }
 }
 
@@ -131,20 +171,16 @@ struct Turns {
 }
 
 impl<'r, R: Recorded + ?Sized> Player<'r, R> {
-    /// A player of what is recorded. Reads a request only where its key is not known.
+    /// A player of what is recorded. A tape is not read for it beyond its index, if the rules are those it was sealed with.
     ///
     /// # Errors
     /// A request cannot be read.
     pub fn new(recorded: &'r R, rules: Rules, repeats: Repeats) -> Result<Self, R::Error> {
-        let mut in_order: Vec<_> = (0..recorded.count()).collect();
-        in_order.sort_by_key(|&position| recorded.number(position));
+        let keys = recorded.keys(&rules)?;
         let mut lanes: HashMap<u32, Lane> = HashMap::new();
-        for position in in_order {
-            let key = match recorded.key(position, &rules) {
-                Some(key) => key,
-                None => rules.key(recorded.request(position)?.as_ref()) as u32,
-            };
-            let lane = lanes.entry(key).or_insert_with(|| Lane { positions: Vec::new(), queues: OnceLock::new() });
+        for position in recorded.in_order() {
+            let lane = lanes.entry(keys[position]);
+            let lane = lane.or_insert_with(|| Lane { positions: Vec::new(), queues: OnceLock::new() });
             lane.positions.push(position);
         }
         Ok(Self { recorded, rules, repeats, lanes })
@@ -156,8 +192,7 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
     /// # Errors
     /// [`NotFound::Miss`] with the nearest recorded exchange, or [`NotFound::Unreadable`].
     pub fn find(&self, live: &Request<'_>) -> Result<Found, NotFound<R::Error>> {
-        let canonical = self.rules.canonical(live);
-        let queue = self.queue(&canonical).map_err(NotFound::Unreadable)?;
+        let queue = self.queue(live).map_err(NotFound::Unreadable)?;
         let Some(queue) = queue else { return Err(self.miss(live, None)) };
         match self.take_turn(queue, live).map_err(NotFound::Unreadable)? {
             Some(found) => Ok(found),
@@ -176,9 +211,10 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
         (0..is_unused.len()).filter(|&position| is_unused[position]).collect()
     }
 
-    /// The queue of requests with these canonical bytes.
-    fn queue(&self, canonical: &[u8]) -> Result<Option<&Queue>, R::Error> {
-        let Some(lane) = self.lanes.get(&(key_of(canonical) as u32)) else { return Ok(None) };
+    /// The queue of requests that are the same question.
+    fn queue(&self, live: &Request<'_>) -> Result<Option<&Queue>, R::Error> {
+        let Some(lane) = self.lanes.get(&((self.rules.key(live) >> 32) as u32)) else { return Ok(None) };
+        let canonical = self.rules.canonical(live);
         let queues = match lane.queues.get() {
             Some(queues) => queues,
             None => {
@@ -252,9 +288,9 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
     /// Explains why there is no answer; the queue is that of the same question, if it was ever asked.
     fn miss(&self, live: &Request<'_>, queue: Option<&Queue>) -> NotFound<R::Error> {
         let given: Vec<_> = queue.into_iter().flat_map(Queue::given).collect();
-        let all_given = |last: usize| Reason::AllGiven { count: given.len(), last: self.recorded.number(last) };
+        let all_given = |last| Ok(Reason::AllGiven { count: given.len(), last: self.recorded.number(last)? });
         let reason = match (given.last(), queue) {
-            (Some(&last), Some(queue)) if given.len() == queue.positions.len() => Ok(all_given(last)),
+            (Some(&last), Some(queue)) if given.len() == queue.positions.len() => all_given(last),
             _ => nearest(self.recorded, &self.rules, live, &given),
         };
         match reason {

@@ -363,3 +363,52 @@ proptest! {
         prop_assert_eq!(player.unused(), (0..tape.len()).filter(|at| !given(at)).collect::<Vec<_>>());
     }
 }
+
+mod on_tapes {
+    //! The same of tapes that lie on a disk.
+
+    use super::*;
+    use crate::exchanges::Folder;
+    use cassette::{KeyScheme, ReadError, Tape, write_tape};
+
+    fn sealed(exchanges: &[Exchange<'static>], rules: &Rules) -> Vec<u8> {
+        let folder = Folder::new();
+        let path = folder.join("a.tape");
+        write_tape(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
+        std::fs::read(path).expect("it is there")
+    }
+
+    fn open(bytes: Vec<u8>) -> Tape {
+        Tape::from_bytes(bytes, "a.tape").expect("what opening looks at is well")
+    }
+
+    #[test]
+    fn a_tape_answers_as_its_exchanges_do() {
+        let targets = ["/a?x=1", "/b", "/a?x=2", "/a?x=1", "/c"];
+        let exchanges = tape(targets.map(get));
+        for sealed_by in [Rules::default(), Rules::lenient()] {
+            let tape = open(sealed(&exchanges, &sealed_by));
+            for rules in [Rules::default(), Rules::lenient()] {
+                let from_tape = Player::new(&tape, rules.clone(), Repeats::Last).expect("it can be read");
+                let from_memory = player(&exchanges, rules, Repeats::Last);
+                for target in ["/a?x=1", "/a?x=1", "/a?x=3", "/c", "/d", "/a?x=1"] {
+                    let found = from_tape.find(&get(target)).map_err(|error| error.to_string());
+                    assert_eq!(found, from_memory.find(&get(target)).map_err(|error| error.to_string()), "{target}");
+                }
+                assert_eq!(from_tape.unused(), from_memory.unused());
+            }
+        }
+    }
+
+    #[test]
+    fn opening_a_player_reads_no_exchange() {
+        let exchanges = tape(["/a", "/b"].map(get));
+        let mut bytes = sealed(&exchanges, &Rules::default());
+        let at = bytes.windows(2).position(|window| window == b"/a").expect("a tape this small is not compressed");
+        bytes[at] ^= 1;
+        let tape = open(bytes);
+        let player = Player::new(&tape, Rules::default(), Repeats::Refused).expect("the index is well");
+        let found = player.find(&get("/a"));
+        assert!(matches!(found, Err(NotFound::Unreadable(ReadError::Damaged(_)))), "{found:?}");
+    }
+}
