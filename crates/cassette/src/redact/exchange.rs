@@ -174,7 +174,7 @@ impl Redaction {
 }
 
 /// Chunks after replacements, of which there are some. What is put in belongs to the chunk in which the secret began.
-fn chunks_after(chunks: &[Chunk], replacements: &[Replacement<'_>]) -> Vec<Chunk> {
+pub(crate) fn chunks_after(chunks: &[Chunk], replacements: &[Replacement<'_>]) -> Vec<Chunk> {
     let sum = |end: &mut usize, chunk: &Chunk| {
         *end += chunk.bytes;
         Some(*end)

@@ -13,9 +13,11 @@ mod decode;
 mod exchange;
 mod names;
 mod patterns;
+mod stream;
 mod text;
 
 pub use decode::DECODED_BYTES_MAX;
+pub use stream::{LOOKAHEAD_BYTES, Stream};
 
 use names::Names;
 use patterns::Patterns;
@@ -34,6 +36,8 @@ pub struct Redaction {
     patterns: Patterns,
     /// Secrets themselves, each way that they may be written.
     secrets: Vec<Vec<u8>>,
+    /// Whether a secret may have a line feed in it, beside a private key.
+    spans_lines: bool,
 }
 
 /// A secret that was found.
@@ -107,6 +111,7 @@ impl Rules {
     pub fn compile(self) -> Result<Redaction, RuleError> {
         let mut names = if self.without_usual { Names::default() } else { Names::usual() };
         self.names.iter().for_each(|name| names.add(name));
+        let spans_lines = !self.patterns.is_empty() || self.secrets.iter().any(|secret| secret.contains(&b'\n'));
         let more: Vec<_> =
             self.patterns.into_iter().map(|pattern| ("an expression of the user".to_owned(), pattern)).collect();
         let patterns = Patterns::new(!self.without_usual, &more).map_err(RuleError::Pattern)?;
@@ -117,7 +122,7 @@ impl Rules {
         // A longer one first, since a shorter one may be a part of it.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
-        Ok(Redaction { names, patterns, secrets })
+        Ok(Redaction { names, patterns, secrets, spans_lines })
     }
 }
 
@@ -167,17 +172,27 @@ impl Redaction {
 
     /// What is to be replaced in a text, in order, without overlaps.
     pub(crate) fn replacements(&self, text: &[u8], kind: Kind) -> Vec<Replacement<'_>> {
-        let mut found = Vec::new();
+        self.look_through(text, kind, false).0
+    }
+
+    /// The same of a text that is a part of one, and may begin in a string of JSON; and where the name begins whose value
+    /// goes on behind it.
+    pub(crate) fn look_through(
+        &self,
+        text: &[u8],
+        kind: Kind,
+        in_string: bool,
+    ) -> (Vec<Replacement<'_>>, Option<usize>) {
+        let (mut hits, mut goes_on) = (Vec::new(), None);
         if !self.names.is_empty() {
-            let mut hits = Vec::new();
             find_parameters(text, &self.names, &mut hits);
             match kind {
                 Kind::Line => {}
-                Kind::Body => find_members(text, &self.names, &mut hits),
+                Kind::Body => goes_on = find_members(text, in_string, &self.names, &mut hits),
                 Kind::Form => find_fields(text, &self.names, &mut hits),
             }
-            found.extend(hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME)));
         }
+        let mut found: Vec<_> = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME)).collect();
         let mut hits = Vec::new();
         self.patterns.find(text, &mut hits);
         found.extend(hits.into_iter().map(|(range, what)| (range, PLACEHOLDER, what)));
@@ -187,7 +202,7 @@ impl Redaction {
         }
         let is_new = |range: &Range<usize>, placeholder: &str| text[range.clone()] != *placeholder.as_bytes();
         found.retain(|(range, placeholder, _)| is_new(range, placeholder));
-        without_overlaps(found)
+        (without_overlaps(found), goes_on)
     }
 
     /// The value of a header, if it has secrets in it, and what they are.

@@ -24,7 +24,7 @@ const TOKENS: [(&str, &str); 14] = [
 /// Other well-known forms: the first group, or all of it, is the secret.
 const FORMS: [(&str, &str); 3] = [
     ("a private key", "(?s-u)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----"),
-    ("a bearer token", r"(?i-u)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)"),
+    ("a bearer token", r"(?i-u)\bbearer[ \t]+([A-Za-z0-9._~+/-]{16,}=*)"),
     ("a password in a URL", r"(?-u)://[^/\s:@]*:([^/\s:@]+)@"),
 ];
 

@@ -47,17 +47,20 @@ pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Vec<Hit>) {
     }
 }
 
-/// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays.
-pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
+/// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays. `in_string` is whether
+/// the text begins in a string. Gives where the name begins whose value reaches to the end of the text.
+pub(crate) fn find_members(text: &[u8], in_string: bool, names: &Names, found: &mut Vec<Hit>) -> Option<usize> {
+    let mut goes_on = None;
     let mut done = 0;
     let mut open = [None; LEVELS];
+    open[0] = in_string.then_some(0);
     for quote in memchr::memchr_iter(b'"', text) {
         let level = level(text, quote);
         if quote < done || level >= LEVELS {
             continue;
         }
         open[level + 1..].fill(None);
-        let Some(begin) = open[level].take() else {
+        let Some(begin) = open[level].take().filter(|&begin| is_in_one_line(&text[begin..quote])) else {
             open[level] = Some(quote + 1);
             continue;
         };
@@ -65,8 +68,27 @@ pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
         let colon = skip_space(text, quote + 1, level);
         if text.get(colon) == Some(&b':') && names.has(name) {
             done = take_value(text, skip_space(text, colon + 1, level), level, found);
+            goes_on = (done >= text.len()).then_some(begin - 1);
         }
     }
+    goes_on
+}
+
+/// Whether a text ends in a string.
+pub(crate) fn ends_in_string(text: &[u8], in_string: bool) -> bool {
+    let mut open = in_string.then_some(0);
+    for quote in memchr::memchr_iter(b'"', text).filter(|&quote| level(text, quote) == 0) {
+        open = match open.filter(|&begin| is_in_one_line(&text[begin..quote])) {
+            Some(_) => None,
+            None => Some(quote + 1),
+        };
+    }
+    open.is_some_and(|begin| is_in_one_line(&text[begin..]))
+}
+
+/// No string of JSON has a line feed in it. What seems to is something else, with a quote before it that was none of JSON.
+fn is_in_one_line(text: &[u8]) -> bool {
+    memchr::memchr(b'\n', text).is_none()
 }
 
 /// How many strings may be in each other.
@@ -181,6 +203,10 @@ fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> 
 mod tests {
     use super::*;
 
+    fn in_json(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
+        let _ = find_members(text, false, names, found);
+    }
+
     fn replaced(text: &str, find: fn(&[u8], &Names, &mut Vec<Hit>)) -> String {
         let mut found = Vec::new();
         find(text.as_bytes(), &Names::usual(), &mut found);
@@ -217,7 +243,7 @@ mod tests {
             ),
             (r#"{"a\\": "x", "pwd": "y"}"#, r#"{"a\\": "x", "pwd": "REDACTED"}"#),
         ] {
-            assert_eq!(replaced(text, find_members), expected);
+            assert_eq!(replaced(text, in_json), expected);
         }
     }
 
@@ -235,11 +261,20 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_too_many_harms_one_line() {
+        let text = "a 5\" pipe\n{\"pwd\": \"x\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"x\"}";
+        let expected = "a 5\" pipe\n{\"pwd\": \"REDACTED\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"REDACTED\"}";
+        assert_eq!(replaced(text, in_json), expected);
+        assert!(ends_in_string(b"{\"a\": \"b", false) && !ends_in_string(b"b\", \"c\"}", true));
+        assert!(!ends_in_string(b"\"a\nb", false));
+    }
+
+    #[test]
     fn nothing_is_too_broken_to_be_looked_through() {
         for text in
             [r#"{"pwd""#, r#"{"pwd":"#, r#"{"pwd":\"#, r#"{"pwd":["#, r#"{"pwd": ]"#, "\\\"\\\\\"\"", r#"{\"pwd\":"x"#]
         {
-            replaced(text, find_members);
+            replaced(text, in_json);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Keeping secrets off a tape. Tests named after a defect of an earlier system say so.
 
 use cassette::matching::{Player, Repeats};
-use cassette::redact::{Redaction, RuleError, Rules};
+use cassette::redact::{LOOKAHEAD_BYTES, Redaction, RuleError, Rules, Stream};
 use cassette::{
     Body, Chunk, Direction, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
     Request, Response, WsFrame,
 };
 use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
 
 const KEY: &str = "sk-proj-0123456789abcdefABCDEF";
 
@@ -23,8 +24,11 @@ fn request(target: &str, headers: &[(&'static str, &str)], body: &str) -> Reques
     }
 }
 
+/// The usual rules, made once.
+static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(|| Arc::new(Redaction::default()));
+
 fn redacted(mut request: Request<'static>) -> Request<'static> {
-    Redaction::default().request(&mut request);
+    USUAL.request(&mut request);
     request
 }
 
@@ -75,7 +79,7 @@ fn set_cookie_keeps_its_attributes() {
     let headers = vec![Header::new("Set-Cookie", "a=secret; Path=/; HttpOnly"), Header::new("set-cookie", "b=")];
     let response = Response { status: 200, headers, ..Response::default() };
     let mut exchange = Exchange { response: Some(response), ..Exchange::default() };
-    Redaction::default().exchange(&mut exchange);
+    USUAL.exchange(&mut exchange);
     let values: Vec<_> = exchange.response.iter().flat_map(|response| response.header_values("set-cookie")).collect();
     assert_eq!(values, ["a=REDACTED; Path=/; HttpOnly", "b="]);
 }
@@ -93,7 +97,7 @@ fn redaction_keeps_match() {
         r#"{"client_secret": "another", "prompt": "hi"}"#,
     );
     let mut exchange = Exchange { request: recorded, ..Exchange::default() };
-    Redaction::default().exchange(&mut exchange);
+    USUAL.exchange(&mut exchange);
     assert_eq!(header(&exchange.request, "content-length"), body(&exchange.request).len().to_string());
     let tape = [exchange];
     let player = Player::new(&tape[..], cassette::matching::Rules::default(), Repeats::Refused).unwrap();
@@ -128,12 +132,12 @@ fn redaction_covers_all_kinds() {
         notes: vec![Note::new("seen", text())],
         ..Exchange::default()
     };
-    let found = Redaction::default().scan(&exchange);
+    let found = USUAL.scan(&exchange);
     assert_eq!(found.findings.len(), 13, "{:#?}", found.findings);
     assert!(shows(&exchange, "0123456789abcdef"));
-    assert_eq!(Redaction::default().exchange(&mut exchange), found);
+    assert_eq!(USUAL.exchange(&mut exchange), found);
     assert!(!shows(&exchange, "0123456789abcdef"), "{exchange:#?}");
-    assert!(Redaction::default().scan(&exchange).findings.is_empty());
+    assert!(USUAL.scan(&exchange).findings.is_empty());
     let code = exchange.frames.as_ref().and_then(|frames| frames[2].close()).and_then(|close| close.code);
     assert_eq!(code, Some(1_000));
 }
@@ -213,7 +217,7 @@ fn a_secret_is_found_wherever_chunks_end() {
         let mut body = Body::new(3, one.to_owned());
         body.push(7, other.as_bytes());
         let mut asked = Request { body: Some(body), ..request("/", &[], "") };
-        Redaction::default().request(&mut asked);
+        USUAL.request(&mut asked);
         let body = asked.body.as_ref().unwrap();
         assert_eq!(*body.bytes(), "data: {\"api_key\": \"REDACTED\", \"text\": \"REDACTED\"}\n\n");
         assert_eq!(body.chunks().iter().map(|chunk| chunk.at_us).collect::<Vec<_>>(), [3, 7]);
@@ -231,7 +235,7 @@ fn a_secret_is_found_wherever_frames_end() {
         let sent = WsFrame::new(3, Direction::Sent, Opcode::TEXT, "sent");
         let last = WsFrame::new(4, Direction::Received, Opcode::CONTINUATION, other);
         let mut exchange = Exchange { frames: Some(vec![first, ping, sent, last]), ..Exchange::default() };
-        let found = Redaction::default().exchange(&mut exchange).findings;
+        let found = USUAL.exchange(&mut exchange).findings;
         assert_eq!(found.len(), 1, "{cut}");
         let payloads: Vec<_> = exchange.frames.iter().flatten().map(|frame| frame.payload.to_text_lossy()).collect();
         assert_eq!(payloads, ["REDACTED", "ping", "sent", ""]);
@@ -253,11 +257,11 @@ fn compressed_bodies_are_looked_into() {
     };
     let mut clean = Exchange { response: Some(response(gzip("hello"))), ..Exchange::default() };
     let before = clean.clone();
-    assert_eq!(Redaction::default().exchange(&mut clean).findings.len(), 0);
+    assert_eq!(USUAL.exchange(&mut clean).findings.len(), 0);
     assert_eq!(clean, before, "byte by byte");
 
     let mut with_secret = Exchange { response: Some(response(gzip(&format!("key {KEY}")))), ..Exchange::default() };
-    assert_eq!(Redaction::default().exchange(&mut with_secret).findings.len(), 1);
+    assert_eq!(USUAL.exchange(&mut with_secret).findings.len(), 1);
     let response_is = with_secret.response.as_ref().unwrap();
     assert_eq!(response_is.body_bytes(), b"key REDACTED");
     assert_eq!(response_is.headers, [Header::new("Content-Length", "12")]);
@@ -265,10 +269,10 @@ fn compressed_bodies_are_looked_into() {
 
     let unknown = Response { headers: vec![Header::new("Content-Encoding", "sdch")], ..response(b"??".to_vec()) };
     let mut opaque = Exchange { response: Some(unknown), ..Exchange::default() };
-    assert_eq!(Redaction::default().exchange(&mut opaque).opaque, ["response body"]);
+    assert_eq!(USUAL.exchange(&mut opaque).opaque, ["response body"]);
     let compressed = WsFrame { reserved: 4, ..WsFrame::new(0, Direction::Sent, Opcode::TEXT, vec![1, 2]) };
     let mut opaque = Exchange { frames: Some(vec![compressed]), ..Exchange::default() };
-    assert_eq!(Redaction::default().exchange(&mut opaque).opaque, ["message of frame 0"]);
+    assert_eq!(USUAL.exchange(&mut opaque).opaque, ["message of frame 0"]);
 }
 
 /// Texts in which secrets are likely.
@@ -315,4 +319,74 @@ proptest! {
         prop_assert_eq!(self::body(&once), self::body(&whole));
         prop_assert_eq!(&redacted(once.clone()), &once);
     }
+
+    /// Chunk by chunk a body becomes what it becomes as a whole, in the same chunks.
+    #[test]
+    fn a_stream_is_redacted_as_a_whole_is(
+        parts in prop::collection::vec((any_text(), 0..3_usize, prop::bool::ANY), 1..8),
+        cuts in prop::collection::vec(0.0..1.0, 0..20),
+        is_form in prop::bool::ANY,
+    ) {
+        let padding = |size: usize| ["", "padding, ", "more and more padding "][size].repeat([0, 300, 700][size]);
+        let text: String = parts.iter().map(|(part, size, line)| part.clone() + &padding(*size) + if *line { "\n" } else { "" }).collect();
+        let mut ends: Vec<_> = cuts.iter().map(|cut: &f64| (cut * text.len() as f64) as usize).collect();
+        ends.sort_unstable();
+        ends.push(text.len());
+        let mut stream = Stream::new(USUAL.clone(), is_form);
+        let (mut given, mut chunks, mut begin) = (Vec::new(), Vec::new(), 0);
+        let mut take = |body: Body<'static>| {
+            given.extend_from_slice(body.bytes());
+            chunks.extend(body.chunks().iter().map(|chunk| chunk.at_us));
+        };
+        for (at_us, &end) in ends.iter().enumerate() {
+            take(stream.push(at_us as u64, &text.as_bytes()[begin..end]));
+            begin = end;
+        }
+        take(stream.finish());
+        let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/plain" };
+        let whole = redacted(request("/", &[("Content-Type", kind)], &text));
+        // A secret that is longer than the look-ahead may be found in part only.
+        prop_assume!(body(&whole).len() + LOOKAHEAD_BYTES / 2 > text.len());
+        prop_assert!(*given == *body(&whole).as_bytes(), "{} bytes, not {}", given.len(), body(&whole).len());
+        prop_assert_eq!(chunks, (0..ends.len() as u64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn lines_of_a_stream_do_not_wait() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let event = stream.push(1, b"data: {\"text\": \"hello\"}\n\n");
+    assert_eq!(*event.bytes(), "data: {\"text\": \"hello\"}\n\n");
+    assert!(stream.push(2, b"data: {\"api_key\":\n").bytes().is_empty());
+    let rest = stream.push(3, b"\"abcdef\"}\n");
+    assert_eq!(*rest.bytes(), "data: {\"api_key\":\n\"REDACTED\"}\n");
+    assert_eq!((rest.chunks().len(), stream.found()), (2, 1));
+    assert!(stream.push(4, b"-----BEGIN PRIVATE KEY-----\nMII\n").bytes().is_empty());
+    assert_eq!(*stream.push(5, b"E=\n-----END PRIVATE KEY-----\n").bytes(), "REDACTED\n");
+}
+
+#[test]
+fn a_long_stream_is_held_in_little_memory() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let chunk = b"no line ends here ".repeat(4_000);
+    let mut given = 0;
+    for round in 1..=100 {
+        given += stream.push(round, &chunk).bytes().len();
+        assert!(round as usize * chunk.len() - given <= LOOKAHEAD_BYTES + chunk.len());
+    }
+    given += stream.finish().bytes().len();
+    assert_eq!(given, 100 * chunk.len());
+}
+
+#[test]
+fn a_long_secret_object_is_replaced_all_the_way() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut given = Vec::new();
+    given.extend_from_slice(stream.push(0, b"{\"credentials\": [\n").bytes());
+    for _ in 0..500 {
+        given.extend_from_slice(stream.push(0, b"\"very secret\",\n").bytes());
+    }
+    given.extend_from_slice(stream.push(0, b"7],\n\"open\": \"very open\"}\n").bytes());
+    let text = String::from_utf8(given).unwrap();
+    assert!(!text.contains("very secret") && text.ends_with("0],\n\"open\": \"very open\"}\n"));
 }
