@@ -319,6 +319,10 @@ proptest! {
         prop_assert_eq!(self::body(&once), self::body(&whole));
         prop_assert_eq!(&redacted(once.clone()), &once);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Chunk by chunk a body becomes what it becomes as a whole, in the same chunks.
     #[test]
