@@ -212,7 +212,7 @@ pub fn write_tape(
 fn add_all(sealer: &mut Sealer<'_>, exchanges: &[Exchange<'_>]) -> Result<(), SealError> {
     let mut assembler = Assembler::default();
     for exchange in exchanges {
-        let whole = Event::Whole(exchange.borrowed());
+        let whole = Event::Whole(Box::new(exchange.borrowed()));
         let over = assembler.take(exchange.number, whole, &mut sealer.keeper())?;
         over.map_or(Ok(()), |draft| sealer.add(draft))?;
     }

@@ -81,7 +81,7 @@ impl Assembler {
             }
             Event::Whole(exchange) => {
                 self.note_number(number)?;
-                Draft::of(exchange, keeper).map(Some)
+                Draft::of(*exchange, keeper).map(Some)
             }
             Event::Begin { started_ns, has_body, request } => {
                 self.note_number(number)?;

@@ -168,7 +168,7 @@ impl Recorder {
         if weight(&exchange) > WHOLE_BYTES_MAX {
             return Call::retell(self.queue.clone(), &exchange);
         }
-        self.queue.give(Item::Whole(exchange)).map(drop)
+        self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
     }
 
     /// Records an exchange under the number that it has if there is room in the queue.
@@ -176,9 +176,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
     pub fn try_record(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
-        match self.queue.try_give(Item::Whole(exchange)) {
+        match self.queue.try_give(Item::Whole(Box::new(exchange))) {
             Ok(given) => given.map(drop).map_err(TryRecordError::Failed),
-            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(Box::new(exchange))),
+            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(exchange)),
             Err(Item::Frame(_)) => unreachable!("an exchange was given"),
         }
     }

@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) enum Item {
     /// An exchange, to be encoded by the writer.
-    Whole(Exchange<'static>),
+    Whole(Box<Exchange<'static>>),
     /// A frame.
     Frame(Vec<u8>),
 }
