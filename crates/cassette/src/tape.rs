@@ -9,7 +9,7 @@ use crate::record::event::Event;
 use crate::recording::{self, Recorded, recording_path};
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Directory, SingleFile};
+use journal::{Directory, Disk, SingleFile};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -69,6 +69,14 @@ impl Tape {
 
     fn of(sealed: Option<Sealed>) -> Self {
         Self { sealed, recorded: Recorded::default() }
+    }
+
+    /// A recording whose journal lies on any disk, such as one in memory; `shown` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Tape::open`].
+    pub fn from_recording(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
+        Ok(Self { sealed: None, recorded: recording::read(disk, shown)? })
     }
 
     fn of_recording(sealed: Option<Sealed>, path: &Path) -> Result<Self, ReadError> {

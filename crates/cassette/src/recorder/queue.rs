@@ -85,6 +85,12 @@ impl Queue {
         state.next_number - 1
     }
 
+    /// The numbers that are given from here on are above this one.
+    pub(crate) fn take_number(&self, number: u64) {
+        let mut state = self.lock();
+        state.next_number = state.next_number.max(number.saturating_add(1));
+    }
+
     /// Gives an item, waiting for room; says how many were given with it.
     pub(crate) fn give(&self, item: Item) -> Result<u64, RecordError> {
         let bytes = item.bytes();

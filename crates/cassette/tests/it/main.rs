@@ -2,5 +2,8 @@
 
 mod damage;
 mod exchanges;
+mod forms;
+mod golden;
 mod recording;
+mod report;
 mod sealing;
