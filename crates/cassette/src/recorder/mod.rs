@@ -67,7 +67,7 @@ impl RecorderOptions {
         self
     }
 
-    /// How the match keys of the sealed tape are made.
+    /// How the request keys of the sealed tape are made.
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
         self.key = key;
