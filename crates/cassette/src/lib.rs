@@ -29,5 +29,5 @@ pub use forms::{Content, Form, FormError};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
-pub use tape::{Summary, Tape, write_tape};
+pub use tape::{Summary, Tape, write_tape, write_tape_on};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

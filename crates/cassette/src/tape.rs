@@ -205,8 +205,22 @@ pub fn write_tape(
     key: KeyScheme,
 ) -> Result<(), SealError> {
     let (folder, name) = folder_and_name(path.as_ref())?;
+    write_tape_on(&folder, &name, exchanges, meta, key)
+}
+
+/// The same on any disk, under a name.
+///
+/// # Errors
+/// As [`write_tape`].
+pub fn write_tape_on(
+    disk: &dyn Disk,
+    name: &str,
+    exchanges: &[Exchange<'_>],
+    meta: &[Note<'_>],
+    key: KeyScheme,
+) -> Result<(), SealError> {
     let order = exchanges.iter().map(|exchange| exchange.number).collect();
-    let mut sealer = Sealer::new(&folder, &name, key, None, order)?;
+    let mut sealer = Sealer::new(disk, name, key, None, order)?;
     let added = add_all(&mut sealer, exchanges);
     match added {
         Ok(()) => sealer.finish(meta, [0; 32], 0),

@@ -1,5 +1,6 @@
 //! The behaviour of tapes, one file a subject.
 
+mod crash;
 mod damage;
 mod exchanges;
 mod forms;
