@@ -3,36 +3,44 @@
 use crate::bytes::Bytes;
 use crate::message::{Informational, Request, Response};
 use crate::websocket::WsFrame;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A request and everything that came of it.
 ///
 /// A WebSocket conversation is an exchange as well: the request and the response are its handshake, and it has frames.
 /// Everything that borrows from a tape does so for `'a`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct Exchange<'a> {
     /// Its place in the order in which requests began, counted from 0 on each tape. Numbers may be missing.
     pub number: u64,
     /// When the request began, in nanoseconds since 1970 in UTC. Other times of an exchange count from here.
     pub started_ns: i64,
     /// When everything was over, in microseconds after the beginning; `None` if that is not known.
+    #[serde(default)]
     pub ended_us: Option<u64>,
     /// What was asked.
     pub request: Request<'a>,
     /// Responses of status 100 to 199 that came before the response, in order.
+    #[serde(default)]
     pub informational: Vec<Informational<'a>>,
     /// What came back; `None` if nothing did.
+    #[serde(default)]
     pub response: Option<Response<'a>>,
     /// The frames of a WebSocket, both ways, in the order they were seen, close frames as well; `None` if this is none.
+    #[serde(default)]
     pub frames: Option<Vec<WsFrame<'a>>>,
     /// How it ended.
+    #[serde(default)]
     pub outcome: Outcome<'a>,
     /// What is known beside, such as what another format has and HTTP has not.
+    #[serde(default)]
     pub notes: Vec<Note<'a>>,
 }
 
 /// How an exchange ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome<'a> {
     /// Orderly.
@@ -47,7 +55,7 @@ pub enum Outcome<'a> {
 }
 
 /// Something that the network did instead of answering.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NetworkError<'a> {
     /// What happened.
     pub kind: NetworkErrorKind,
@@ -56,7 +64,8 @@ pub struct NetworkError<'a> {
 }
 
 /// What a network can do instead of answering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NetworkErrorKind {
     /// The name has no address.

@@ -1,6 +1,7 @@
 //! Requests and responses as they were on the wire.
 
 use crate::bytes::Bytes;
+use serde::Deserialize;
 use std::ops::Range;
 
 /// The version of HTTP that a message was sent in.
@@ -156,7 +157,7 @@ impl<'a> Body<'a> {
 }
 
 /// What was asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct Request<'a> {
     /// `GET`, in the case it was sent in.
     pub method: Bytes<'a>,
@@ -169,12 +170,16 @@ pub struct Request<'a> {
     /// The target in origin form as it was sent, escapes and all: path, `?` and query; `*` for a whole server.
     pub target: Bytes<'a>,
     /// The version of HTTP.
+    #[serde(default)]
     pub version: HttpVersion,
     /// In the order they came, as often as they came.
+    #[serde(default)]
     pub headers: Vec<Header<'a>>,
     /// `None` if there was none, which is not the same as an empty one.
+    #[serde(default)]
     pub body: Option<Body<'a>>,
     /// What came after the body.
+    #[serde(default)]
     pub trailers: Vec<Header<'a>>,
 }
 
@@ -244,21 +249,27 @@ impl<'a> Request<'a> {
 }
 
 /// What came back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct Response<'a> {
     /// When its head was there, in microseconds after the exchange began.
+    #[serde(default)]
     pub at_us: u64,
     /// `200`. Numbers that are no status of HTTP are kept as well.
     pub status: u16,
     /// The reason phrase of HTTP/1; empty where there is none.
+    #[serde(default)]
     pub reason: Bytes<'a>,
     /// The version of HTTP.
+    #[serde(default)]
     pub version: HttpVersion,
     /// In the order they came, as often as they came.
+    #[serde(default)]
     pub headers: Vec<Header<'a>>,
     /// `None` if there was none, as after `HEAD` or with 204; not the same as an empty one.
+    #[serde(default)]
     pub body: Option<Body<'a>>,
     /// What came after the body.
+    #[serde(default)]
     pub trailers: Vec<Header<'a>>,
 }
 
@@ -307,15 +318,18 @@ impl<'a> Response<'a> {
 }
 
 /// A response before the response: 100 Continue, 103 Early Hints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct Informational<'a> {
     /// When it was there, in microseconds after the exchange began.
+    #[serde(default)]
     pub at_us: u64,
     /// 100 to 199.
     pub status: u16,
     /// The reason phrase of HTTP/1; empty where there is none.
+    #[serde(default)]
     pub reason: Bytes<'a>,
     /// In the order they came.
+    #[serde(default)]
     pub headers: Vec<Header<'a>>,
 }
 

@@ -9,7 +9,7 @@ use crate::record::event::Event;
 use crate::recording::{self, Recorded, recording_path};
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Directory, SingleFile};
+use journal::{Directory, Disk, SingleFile};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -69,6 +69,14 @@ impl Tape {
 
     fn of(sealed: Option<Sealed>) -> Self {
         Self { sealed, recorded: Recorded::default() }
+    }
+
+    /// A recording whose journal lies on any disk, such as one in memory; `shown` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Tape::open`].
+    pub fn from_recording(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
+        Ok(Self { sealed: None, recorded: recording::read(disk, shown)? })
     }
 
     fn of_recording(sealed: Option<Sealed>, path: &Path) -> Result<Self, ReadError> {
@@ -207,8 +215,22 @@ pub fn write_tape(
     key: KeyScheme,
 ) -> Result<(), SealError> {
     let (folder, name) = folder_and_name(path.as_ref())?;
+    write_tape_on(&folder, &name, exchanges, meta, key)
+}
+
+/// The same on any disk, under a name.
+///
+/// # Errors
+/// As [`write_tape`].
+pub fn write_tape_on(
+    disk: &dyn Disk,
+    name: &str,
+    exchanges: &[Exchange<'_>],
+    meta: &[Note<'_>],
+    key: KeyScheme,
+) -> Result<(), SealError> {
     let order = exchanges.iter().map(|exchange| exchange.number).collect();
-    let mut sealer = Sealer::new(&folder, &name, key, None, order)?;
+    let mut sealer = Sealer::new(disk, name, key, None, order)?;
     let added = add_all(&mut sealer, exchanges);
     match added {
         Ok(()) => sealer.finish(meta, [0; 32], 0),
@@ -222,7 +244,7 @@ pub fn write_tape(
 fn add_all(sealer: &mut Sealer<'_>, exchanges: &[Exchange<'_>]) -> Result<(), SealError> {
     let mut assembler = Assembler::default();
     for exchange in exchanges {
-        let whole = Event::Whole(exchange.borrowed());
+        let whole = Event::Whole(Box::new(exchange.borrowed()));
         let over = assembler.take(exchange.number, whole, &mut sealer.keeper())?;
         over.map_or(Ok(()), |draft| sealer.add(draft))?;
     }

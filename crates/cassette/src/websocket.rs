@@ -1,9 +1,12 @@
 //! Frames of a WebSocket conversation.
 
 use crate::bytes::Bytes;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which way something went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// From the client to the server.
     Sent,
@@ -41,7 +44,7 @@ impl Opcode {
 }
 
 /// One frame of a conversation, unmasked.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct WsFrame<'a> {
     /// When it was there, in microseconds after the exchange began.
     pub at_us: u64,
@@ -50,11 +53,23 @@ pub struct WsFrame<'a> {
     /// What it is.
     pub opcode: Opcode,
     /// Whether it is the last of its message.
+    #[serde(default = "is_final")]
     pub is_final: bool,
     /// The three reserved bits, RSV1 highest; 4 for a message that is compressed (RFC 7692). At most 7.
+    #[serde(default, deserialize_with = "reserved")]
     pub reserved: u8,
     /// Its bytes as they were on the wire, but unmasked.
     pub payload: Bytes<'a>,
+}
+
+/// Frames are, unless they say otherwise.
+fn is_final() -> bool {
+    true
+}
+
+fn reserved<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    let bits = u8::deserialize(deserializer)?;
+    if bits < 8 { Ok(bits) } else { Err(D::Error::custom("three reserved bits are a number below 8")) }
 }
 
 /// What a close frame says.

@@ -2,7 +2,7 @@
 //!
 //! Exchanges overlap, so there are several drafts at a time. A body goes into pieces as it grows, which are handed on at once
 //! where someone [keeps](Keep) them: then a draft has no more than one piece of a body in memory, however long the body. Only
-//! the body of a request stays until it is too long to take part in a match key.
+//! the body of a request stays until it is too long to take part in a request key.
 
 use super::event::{Event, Piece};
 use super::whole::BodyForm;
@@ -81,7 +81,7 @@ impl Assembler {
             }
             Event::Whole(exchange) => {
                 self.note_number(number)?;
-                Draft::of(exchange, keeper).map(Some)
+                Draft::of(*exchange, keeper).map(Some)
             }
             Event::Begin { started_ns, has_body, request } => {
                 self.note_number(number)?;

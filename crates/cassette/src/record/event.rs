@@ -18,7 +18,7 @@ pub(crate) enum Event<'a> {
     /// What is known of the tape.
     Meta(Note<'a>),
     /// All of an exchange at once.
-    Whole(Exchange<'a>),
+    Whole(Box<Exchange<'a>>),
     /// A request began.
     Begin {
         started_ns: i64,
@@ -139,7 +139,7 @@ impl<'a> Event<'a> {
         if kind == kind::WHOLE {
             let beginning = Beginning { number: cursor.u64()?, started_ns: cursor.i64()? };
             let exchange = whole::decode(beginning, cursor.rest(), &NoPieces)?;
-            return Ok((exchange.number, Self::Whole(exchange)));
+            return Ok((exchange.number, Self::Whole(Box::new(exchange))));
         }
         let number = if kind == kind::META { 0 } else { cursor.u64()? };
         let event = Self::fields(kind, &mut cursor)?;

@@ -165,11 +165,12 @@ pub(crate) fn chunks(cursor: &mut Cursor<'_>) -> Result<(Vec<Chunk>, usize), Mal
 
 const TOO_LONG: &str = "a body that is longer than memory";
 
-/// Direction in bit 7, final in bit 6, the reserved bits in 4 to 6 of the second byte, the opcode below.
+/// Direction in bit 0 of the first byte, final in bit 1; the reserved bits in bits 4 to 6 of the second, the opcode below.
 pub(crate) fn put_frame(out: &mut Vec<u8>, frame: &WsFrame<'_>) {
+    debug_assert!(frame.reserved < 8, "there are three reserved bits");
     put_u64(out, frame.at_us);
     out.push(u8::from(frame.direction == Direction::Received) | u8::from(frame.is_final) << 1);
-    out.push(frame.reserved << 4 | frame.opcode.number());
+    out.push((frame.reserved & 7) << 4 | frame.opcode.number());
     put_bytes(out, &frame.payload);
 }
 

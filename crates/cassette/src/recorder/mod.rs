@@ -68,7 +68,7 @@ impl RecorderOptions {
         self
     }
 
-    /// How the match keys of the sealed tape are made.
+    /// How the request keys of the sealed tape are made.
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
         self.key = key;
@@ -161,25 +161,28 @@ impl Recorder {
         self.record_started(exchange).map(|()| number)
     }
 
-    /// Records an exchange under the number that it has, which [`Recorder::start`] gave.
+    /// Records an exchange under the number that it has: one that [`Recorder::start`] gave, or one that no exchange of the tape
+    /// has; a tape on which two have the same number cannot be sealed.
     ///
     /// # Errors
     /// As [`Recorder::record`].
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
+        self.queue.take_number(exchange.number);
         if weight(&exchange) > WHOLE_BYTES_MAX {
             return Call::retell(self.queue.clone(), &exchange);
         }
-        self.queue.give(Item::Whole(exchange)).map(drop)
+        self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
     }
 
-    /// Records an exchange under the number that it has if there is room in the queue.
+    /// As [`Recorder::record_started`], if there is room in the queue.
     ///
     /// # Errors
     /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
     pub fn try_record(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
-        match self.queue.try_give(Item::Whole(exchange)) {
+        self.queue.take_number(exchange.number);
+        match self.queue.try_give(Item::Whole(Box::new(exchange))) {
             Ok(given) => given.map(drop).map_err(TryRecordError::Failed),
-            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(Box::new(exchange))),
+            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(exchange)),
             Err(Item::Frame(_)) => unreachable!("an exchange was given"),
         }
     }

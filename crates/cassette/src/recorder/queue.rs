@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) enum Item {
     /// An exchange, to be encoded by the writer.
-    Whole(Exchange<'static>),
+    Whole(Box<Exchange<'static>>),
     /// A frame.
     Frame(Vec<u8>),
 }
@@ -83,6 +83,12 @@ impl Queue {
         let mut state = self.lock();
         state.next_number += 1;
         state.next_number - 1
+    }
+
+    /// The numbers that are given from here on are above this one.
+    pub(crate) fn take_number(&self, number: u64) {
+        let mut state = self.lock();
+        state.next_number = state.next_number.max(number.saturating_add(1));
     }
 
     /// Gives an item, waiting for room; says how many were given with it.

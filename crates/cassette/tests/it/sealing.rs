@@ -116,7 +116,7 @@ fn two_exchanges_of_one_number_are_refused() {
 fn duplicate_headers_survive() {
     let exchange = with_everything(0);
     let folder = Folder::new();
-    write_tape(folder.join("x"), &[exchange.clone()], &[], KeyScheme::target()).unwrap();
+    write_tape(folder.join("x"), &[exchange], &[], KeyScheme::target()).unwrap();
     let tape = Tape::open(folder.join("x")).unwrap();
     let response = tape.exchange(0).unwrap().response.unwrap();
     assert_eq!(response.header_values("SET-COOKIE").count(), 2);
