@@ -156,9 +156,11 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the exchange has a part that is too long.
     pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
-        exchange.number = self.start();
-        let number = exchange.number;
-        self.record_started(exchange).map(|()| number)
+        if weight(&exchange) > WHOLE_BYTES_MAX {
+            exchange.number = self.start();
+            return Call::retell(self.queue.clone(), &exchange).map(|()| exchange.number);
+        }
+        self.queue.give_next(Box::new(exchange))
     }
 
     /// Records an exchange under the number that it has: one that [`Recorder::start`] gave, or one that no exchange of the tape
@@ -167,8 +169,8 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::record`].
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
-        self.queue.take_number(exchange.number);
         if weight(&exchange) > WHOLE_BYTES_MAX {
+            self.queue.take_number(exchange.number);
             return Call::retell(self.queue.clone(), &exchange);
         }
         self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
@@ -179,7 +181,6 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
     pub fn try_record(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
-        self.queue.take_number(exchange.number);
         match self.queue.try_give(Item::Whole(Box::new(exchange))) {
             Ok(given) => given.map(drop).map_err(TryRecordError::Failed),
             Err(Item::Whole(exchange)) => Err(TryRecordError::Full(exchange)),

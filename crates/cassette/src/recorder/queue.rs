@@ -64,6 +64,8 @@ struct State {
     fsynced: u64,
     next_number: u64,
     is_closed: bool,
+    /// The writer sleeps; waking it costs a call into the system, so nobody does it in vain.
+    is_idle: bool,
     failure: Option<RecordError>,
 }
 
@@ -94,11 +96,7 @@ impl Queue {
     /// Gives an item, waiting for room; says how many were given with it.
     pub(crate) fn give(&self, item: Item) -> Result<u64, RecordError> {
         let bytes = item.bytes();
-        let mut state = self.lock();
-        while state.failure.is_none() && !state.has_room(bytes, self.bytes_max) {
-            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.put(state, item, bytes)
+        self.put(self.room_for(bytes), item, bytes)
     }
 
     /// Gives an item if there is room; gives it back otherwise.
@@ -111,21 +109,44 @@ impl Queue {
         Ok(self.put(state, item, bytes))
     }
 
+    /// Gives an exchange under the next number, waiting for room; says the number.
+    pub(crate) fn give_next(&self, mut exchange: Box<Exchange<'static>>) -> Result<u64, RecordError> {
+        let bytes = weight(&exchange);
+        let state = self.room_for(bytes);
+        let number = state.next_number;
+        exchange.number = number;
+        self.put(state, Item::Whole(exchange), bytes).map(|_| number)
+    }
+
+    /// The state, once there is room, or there never will be.
+    fn room_for(&self, bytes: usize) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        while state.failure.is_none() && !state.has_room(bytes, self.bytes_max) {
+            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
     fn put(&self, mut state: MutexGuard<'_, State>, item: Item, bytes: usize) -> Result<u64, RecordError> {
         if let Some(failure) = &state.failure {
             return Err(failure.clone());
         }
-        // The writer sleeps only when there is nothing.
-        let is_first = state.items.is_empty();
+        if let Item::Whole(exchange) = &item {
+            state.next_number = state.next_number.max(exchange.number.saturating_add(1));
+        }
         state.items.push(item);
         state.bytes += bytes;
         state.given += 1;
         let given = state.given;
-        drop(state);
-        if is_first {
+        self.wake(state);
+        Ok(given)
+    }
+
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        if std::mem::take(&mut state.is_idle) {
+            drop(state);
             self.work.notify_one();
         }
-        Ok(given)
     }
 
     /// Waits until the first so many items are written, on the disk if that is wanted.
@@ -133,7 +154,8 @@ impl Queue {
         let mut state = self.lock();
         if durability == Durability::Fsync && state.fsync_wanted < given {
             state.fsync_wanted = given;
-            self.work.notify_one();
+            self.wake(state);
+            state = self.lock();
         }
         while state.reached(durability) < given {
             if let Some(failure) = &state.failure {
@@ -161,8 +183,9 @@ impl Queue {
 
     /// Lets the writer end when nothing is left.
     pub(crate) fn close(&self) {
-        self.lock().is_closed = true;
-        self.work.notify_one();
+        let mut state = self.lock();
+        state.is_closed = true;
+        self.wake(state);
     }
 
     /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
@@ -194,8 +217,10 @@ impl Queue {
     fn next(&self, items: &mut Vec<Item>) -> Option<(usize, u64, bool)> {
         let mut state = self.lock();
         while state.items.is_empty() && state.fsync_wanted <= state.fsynced && !state.is_closed {
+            state.is_idle = true;
             state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.is_idle = false;
         let is_wanted = state.fsync_wanted > state.fsynced;
         if state.items.is_empty() && !is_wanted {
             return None;
