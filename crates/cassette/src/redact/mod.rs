@@ -24,6 +24,7 @@ use patterns::Patterns;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 use text::{PLACEHOLDER, find_fields, find_members, find_parameters};
 
 /// A secret that is shorter would be found all over a tape.
@@ -129,7 +130,7 @@ impl Rules {
 impl Default for Redaction {
     /// The usual rules.
     fn default() -> Self {
-        Rules::default().compile().unwrap_or_else(|error| unreachable!("the usual rules are constants: {error}"))
+        (*Self::usual()).clone()
     }
 }
 
@@ -164,6 +165,15 @@ pub(crate) struct Replacement<'r> {
 const OF_A_NAME: &str = "the value of a secret name";
 
 impl Redaction {
+    /// The usual rules, which are compiled once for the whole process.
+    pub fn usual() -> Arc<Self> {
+        static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
+            let usual = Rules::default().compile();
+            Arc::new(usual.unwrap_or_else(|error| unreachable!("the usual rules are constants: {error}")))
+        });
+        USUAL.clone()
+    }
+
     /// Nothing is a secret.
     pub fn nothing() -> Self {
         let rules = Rules { without_usual: true, ..Rules::default() };

@@ -25,7 +25,7 @@ fn request(target: &str, headers: &[(&'static str, &str)], body: &str) -> Reques
 }
 
 /// The usual rules, made once.
-static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(|| Arc::new(Redaction::default()));
+static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(Redaction::usual);
 
 fn redacted(mut request: Request<'static>) -> Request<'static> {
     USUAL.request(&mut request);
