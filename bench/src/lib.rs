@@ -5,6 +5,7 @@
 //! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
 #![forbid(unsafe_code)]
 
+mod cassette;
 mod command;
 mod compare;
 mod journal;
@@ -59,6 +60,7 @@ struct Suite {
 type Rows = Result<Vec<Row>, Box<dyn Error>>;
 
 const SUITES: &[Suite] = &[
+    Suite { name: "cassette", has_programs: false, run: cassette::run },
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "recall", has_programs: false, run: recall::run },

@@ -52,7 +52,6 @@
 //! Appending goes down through `journal` (group commit), `pending` (frames get their places), `writer` (the disk) and
 //! `segment`; opening through `recovery`; reading up through `scan` and `reader`. `format` alone knows the bytes, which
 //! `docs/formats.md` draws. All of it stands on the trait [`Disk`].
-#![forbid(unsafe_code)]
 
 mod chain;
 mod disk;
@@ -60,6 +59,7 @@ mod error;
 mod file;
 mod format;
 mod journal;
+mod mapping;
 mod pending;
 mod reader;
 mod recovery;
@@ -77,6 +77,7 @@ pub use error::{
 };
 pub use format::{FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES, FRAMES_AT, Identity, VERSION};
 pub use journal::{BUFFER_BYTES_DEFAULT, Durability, Journal, Options, Progress, SEGMENT_BYTES_DEFAULT};
+pub use mapping::Mapping;
 pub use pending::Receipt;
 pub use reader::{Frame, Place, Reader};
 pub use salvage::{Kept, Salvaged, salvage};

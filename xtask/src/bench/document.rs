@@ -15,6 +15,7 @@ much as the program's, so only ratios of one run can be compared. Counts do not 
 
 /// What a suite is about, in a sentence.
 const SUITES: &[(&str, &str)] = &[
+    ("cassette", "Exchanges with the network in a file, against the layouts of the Magneto-Serge optimization report."),
     ("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`."),
     (
         "metta",

@@ -1,0 +1,262 @@
+//! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
+
+use crate::seal::layout::VERSION;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// Bytes that say nothing in the encoding of tapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// What was found that cannot be there.
+    pub what: &'static str,
+    /// Where, in bytes from the beginning of the record.
+    pub at: usize,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (byte {} of the record)", self.what, self.at)
+    }
+}
+
+impl Error for Malformed {}
+
+/// The system refused to do something.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What was asked of it: a verb.
+    pub action: &'static str,
+    /// The file it was about.
+    pub file: String,
+    /// What the system said.
+    pub error: Arc<io::Error>,
+}
+
+impl Failure {
+    pub(crate) fn new(action: &'static str, file: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let file = file.into();
+        move |error| Self { action, file, error: Arc::new(error) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {} {}: {}", self.action, self.file, self.error)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+/// What is wrong with bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The file is shorter than any tape.
+    Short,
+    /// It does not begin as a tape does.
+    Magic,
+    /// It is of a version that this program does not know.
+    Version(u32),
+    /// The bytes are not those that their checksum was made of.
+    Checksum,
+    /// It does not end as a tape does: the end is missing, or something follows it.
+    NoEnd,
+    /// It is not as long as it says.
+    Length,
+    /// A block is compressed, and these are no compressed bytes.
+    Compression,
+    /// Its parts do not fit together.
+    Parts,
+    /// A record says nothing.
+    Record(Malformed),
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short => f.write_str("too short for a tape"),
+            Self::Magic => f.write_str("this is no tape"),
+            Self::Version(version) => write!(f, "version {version}, but this program reads up to {VERSION}"),
+            Self::Checksum => f.write_str("bytes have changed since they were written"),
+            Self::NoEnd => f.write_str("the end of the tape is missing"),
+            Self::Length => f.write_str("the tape is not as long as it says"),
+            Self::Compression => f.write_str("what is compressed here cannot be decompressed"),
+            Self::Parts => f.write_str("the parts of the tape do not fit together"),
+            Self::Record(malformed) => malformed.fmt(f),
+        }
+    }
+}
+
+/// Bytes that are not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The file.
+    pub file: String,
+    /// Where in it, in bytes from its beginning; of a recording, the number of the frame.
+    pub offset: u64,
+    /// What is wrong there.
+    pub flaw: Flaw,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}: {}; ", self.file, self.offset, self.flaw)?;
+        match self.flaw {
+            Flaw::Version(_) => f.write_str("use a newer version of this program"),
+            Flaw::Magic | Flaw::Short => f.write_str("name a file that a recording made"),
+            _ => f.write_str("restore the file from a copy, or record it again"),
+        }
+    }
+}
+
+impl Error for Damage {}
+
+/// Why a tape cannot be read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The system refused.
+    Disk(Failure),
+    /// The tape is not what was written.
+    Damaged(Damage),
+    /// The journal of a recording cannot be read.
+    Recording(String),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => failure.fmt(f),
+            Self::Damaged(damage) => damage.fmt(f),
+            Self::Recording(message) => f.write_str(message),
+        }
+    }
+}
+
+impl Error for ReadError {}
+
+impl From<Failure> for ReadError {
+    fn from(failure: Failure) -> Self {
+        Self::Disk(failure)
+    }
+}
+
+impl From<Damage> for ReadError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
+}
+
+/// Why a tape was not sealed. The recording and any tape of the name are as they were.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SealError {
+    /// The system refused.
+    Disk(Failure),
+    /// What is to be sealed cannot be read.
+    Unreadable(ReadError),
+    /// More than a tape has room for.
+    TooLarge(&'static str),
+    /// Two exchanges have this number.
+    SameNumber(u64),
+    /// What happened does not fit together.
+    Broken(&'static str),
+}
+
+impl fmt::Display for SealError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => failure.fmt(f),
+            Self::Unreadable(error) => error.fmt(f),
+            Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
+            Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
+            Self::Broken(what) => write!(f, "the recording cannot be sealed: {what}; record it again"),
+        }
+    }
+}
+
+impl Error for SealError {}
+
+impl From<Failure> for SealError {
+    fn from(failure: Failure) -> Self {
+        Self::Disk(failure)
+    }
+}
+
+impl From<ReadError> for SealError {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<&'static str> for SealError {
+    fn from(what: &'static str) -> Self {
+        Self::Broken(what)
+    }
+}
+
+/// Why something was not recorded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The system refused.
+    Disk(Failure),
+    /// The journal of the recording failed; nothing is recorded any more.
+    Journal(String),
+    /// What is there already cannot be read.
+    Unreadable(ReadError),
+    /// The tape was not sealed; its recording is there.
+    Seal(SealError),
+    /// Something other than a body is longer than a frame.
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// The thread that writes ended in the middle of it.
+    WriterDied,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => failure.fmt(f),
+            Self::Journal(message) => f.write_str(message),
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Seal(error) => error.fmt(f),
+            Self::TooLong { bytes } => {
+                let most = journal::FRAME_BYTES_MAX;
+                write!(f, "headers or a message of {bytes} bytes: at most {most} are recorded; leave it out or cut it")
+            }
+            Self::WriterDied => f.write_str("the thread that writes the recording died; what it had written is there"),
+        }
+    }
+}
+
+impl Error for RecordError {}
+
+impl From<Failure> for RecordError {
+    fn from(failure: Failure) -> Self {
+        Self::Disk(failure)
+    }
+}
+
+impl From<ReadError> for RecordError {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<SealError> for RecordError {
+    fn from(error: SealError) -> Self {
+        Self::Seal(error)
+    }
+}

@@ -1,0 +1,37 @@
+//! What the world answered: HTTP exchanges and WebSocket conversations on a tape.
+//!
+//! An [`Exchange`] is a request, what came back, and when. Bytes are kept as they were on the wire: headers in their order
+//! and as often as they came, bodies with the boundaries and times of their chunks. Whatever is text most of the time but
+//! need not be is [`Bytes`].
+//!
+//! The crate opens no socket and reads no clock: times come in as arguments.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod compress;
+mod error;
+mod exchange;
+mod forms;
+mod key;
+pub mod matching;
+mod message;
+mod modes;
+mod record;
+mod recorder;
+mod recording;
+pub mod redact;
+mod seal;
+mod tape;
+mod websocket;
+mod wire;
+
+pub use bytes::Bytes;
+pub use error::{Damage, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
+pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use forms::{Content, Form, FormError};
+pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
+pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
+pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
+pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use tape::{Summary, Tape, write_tape, write_tape_on};
+pub use websocket::{Close, Direction, Opcode, WsFrame};

@@ -1,0 +1,326 @@
+//! JSON bodies in a form in which equal ones have equal bytes, and places in them.
+//!
+//! As RFC 8785 has it, members are sorted and space is left out. Numbers that a double cannot hold are not rounded as it would
+//! have them be: a body with one is no JSON here, and is compared as bytes.
+
+use serde_json::{Number, Value};
+use std::fmt;
+
+/// A place in a JSON value, or many: names and positions, with `*` for any one of them and `**` for any number.
+///
+/// Written as a dotted path, `messages.0.id`, `choices.*.index`, `**.created`, with `$.` before it or not; or as a JSON
+/// Pointer (RFC 6901), `/messages/0/id`, for names with dots in them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JsonPath {
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// A name of a member or the position of an element.
+    Name(String),
+    Any,
+    AnyDepth,
+}
+
+impl JsonPath {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// A name is empty, as in `a..b`, or nothing is named behind `**`.
+    pub fn new(text: &str) -> Result<Self, PathError> {
+        let steps: Vec<_> = match text.strip_prefix('/') {
+            Some(pointer) => pointer.split('/').map(pointer_step).collect(),
+            None => dotted(text).split('.').map(step).collect(),
+        };
+        let has_gap = !text.starts_with('/') && steps.contains(&Step::Name(String::new()));
+        match has_gap || steps.last() == Some(&Step::AnyDepth) {
+            true => Err(PathError { path: text.to_owned() }),
+            false => Ok(Self { steps }),
+        }
+    }
+}
+
+fn dotted(text: &str) -> &str {
+    text.strip_prefix("$.").unwrap_or(text)
+}
+
+fn step(name: &str) -> Step {
+    match name {
+        "*" => Step::Any,
+        "**" => Step::AnyDepth,
+        _ => Step::Name(name.to_owned()),
+    }
+}
+
+fn pointer_step(name: &str) -> Step {
+    step(&name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// A path that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathError {
+    path: String,
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path } = self;
+        write!(f, "the JSON path `{path}` has an empty name or ends in `**`; write it as `a.0.b` or `**.b`, ")?;
+        f.write_str("or as `/a/0/b` if a name has dots in it")
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// Reads a body; `None` if it is no JSON, or holds an integer that would be rounded.
+pub(crate) fn read(body: &[u8]) -> Option<Value> {
+    let value = serde_json::from_slice(body).ok()?;
+    (!has_long_integer(body)).then_some(value)
+}
+
+/// Whether there are 20 digits in a row outside of strings: more than 64 bits hold.
+fn has_long_integer(body: &[u8]) -> bool {
+    let mut run = 0;
+    let mut in_text = false;
+    let mut escaped = false;
+    body.iter().any(|&byte| {
+        let is_digit = !in_text && byte.is_ascii_digit();
+        run = if is_digit { run + 1 } else { 0 };
+        in_text ^= byte == b'"' && !escaped;
+        escaped = in_text && byte == b'\\' && !escaped;
+        run > 19
+    })
+}
+
+/// Takes places out of a value.
+pub(crate) fn remove(value: &mut Value, paths: &[JsonPath]) {
+    for path in paths {
+        remove_at(value, &path.steps);
+    }
+}
+
+fn remove_at(value: &mut Value, steps: &[Step]) {
+    let Some((first, rest)) = steps.split_first() else { return };
+    if *first == Step::AnyDepth {
+        remove_at(value, rest);
+        children(value).for_each(|(_, child)| remove_at(child, steps));
+        return;
+    }
+    if !rest.is_empty() {
+        children(value).filter(|(name, _)| is_at(first, name)).for_each(|(_, child)| remove_at(child, rest));
+        return;
+    }
+    match value {
+        Value::Object(members) => members.retain(|name, _| !is_at(first, &Place::Name(name))),
+        // Elements behind keep their positions, so that another path still means what it meant.
+        Value::Array(_) => {
+            children(value).filter(|(name, _)| is_at(first, name)).for_each(|(_, child)| *child = Value::Null);
+        }
+        _ => {}
+    }
+}
+
+/// What the children of a value are called.
+enum Place<'a> {
+    Name(&'a str),
+    Position(usize),
+}
+
+fn is_at(step: &Step, place: &Place<'_>) -> bool {
+    match (step, place) {
+        (Step::Any | Step::AnyDepth, _) => true,
+        (Step::Name(step), Place::Name(name)) => step == name,
+        (Step::Name(step), Place::Position(position)) => step.parse() == Ok(*position),
+    }
+}
+
+fn children(value: &mut Value) -> Box<dyn Iterator<Item = (Place<'_>, &mut Value)> + '_> {
+    match value {
+        Value::Object(members) => Box::new(members.iter_mut().map(|(name, child)| (Place::Name(name), child))),
+        Value::Array(elements) => {
+            Box::new(elements.iter_mut().enumerate().map(|(position, child)| (Place::Position(position), child)))
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// What is at a path, every place of it, in order.
+pub(crate) fn at<'v>(value: &'v Value, path: &JsonPath) -> Vec<&'v Value> {
+    let mut found = Vec::new();
+    gather(value, &path.steps, &mut found);
+    found
+}
+
+fn gather<'v>(value: &'v Value, steps: &[Step], found: &mut Vec<&'v Value>) {
+    let Some((first, rest)) = steps.split_first() else {
+        found.push(value);
+        return;
+    };
+    if *first == Step::AnyDepth {
+        gather(value, rest, found);
+    }
+    let below = if *first == Step::AnyDepth { steps } else { rest };
+    for (place, child) in members(value) {
+        if is_at(first, &place) {
+            gather(child, below, found);
+        }
+    }
+}
+
+fn members(value: &Value) -> Vec<(Place<'_>, &Value)> {
+    match value {
+        Value::Object(members) => sorted(members).into_iter().map(|(name, child)| (Place::Name(name), child)).collect(),
+        Value::Array(elements) => {
+            elements.iter().enumerate().map(|(position, child)| (Place::Position(position), child)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn sorted(members: &serde_json::Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut sorted: Vec<_> = members.iter().collect();
+    sorted.sort_by_key(|(name, _)| *name);
+    sorted
+}
+
+/// Writes a value so that equal ones have equal bytes.
+pub(crate) fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(members) => {
+            out.push(b'{');
+            for (at, (name, child)) in sorted(members).into_iter().enumerate() {
+                out.extend((at > 0).then_some(b','));
+                write_text(name, out);
+                out.push(b':');
+                write(child, out);
+            }
+            out.push(b'}');
+        }
+        Value::Array(elements) => {
+            out.push(b'[');
+            for (at, child) in elements.iter().enumerate() {
+                out.extend((at > 0).then_some(b','));
+                write(child, out);
+            }
+            out.push(b']');
+        }
+        Value::String(text) => write_text(text, out),
+        Value::Number(number) => out.extend(in_one_form(number).into_bytes()),
+        Value::Bool(_) | Value::Null => out.extend(value.to_string().into_bytes()),
+    }
+}
+
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    out.extend(Value::String(text.to_owned()).to_string().into_bytes());
+}
+
+/// `1` for `1`, `1.0` and `1e0`.
+fn in_one_form(number: &Number) -> String {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match number.as_f64() {
+        Some(double) if number.is_f64() && double.fract() == 0.0 && double.abs() < EXACT => {
+            format!("{}", double as i64)
+        }
+        _ => number.to_string(),
+    }
+}
+
+/// The first place where two values differ, and what is there: `None` is nothing at all.
+pub(crate) fn first_difference<'v>(
+    one: &'v Value,
+    other: &'v Value,
+) -> Option<(String, Option<&'v Value>, Option<&'v Value>)> {
+    let mut place = String::new();
+    differ(one, other, &mut place).map(|(one, other)| (place, one, other))
+}
+
+type Sides<'v> = (Option<&'v Value>, Option<&'v Value>);
+
+fn differ<'v>(one: &'v Value, other: &'v Value, place: &mut String) -> Option<Sides<'v>> {
+    match (one, other) {
+        (Value::Object(ones), Value::Object(others)) => {
+            let mut names: Vec<_> = ones.keys().chain(others.keys()).collect();
+            names.sort();
+            names.dedup();
+            names.into_iter().find_map(|name| below(ones.get(name), others.get(name), name, place))
+        }
+        (Value::Array(ones), Value::Array(others)) => (0..ones.len().max(others.len()))
+            .find_map(|position| below(ones.get(position), others.get(position), &position.to_string(), place)),
+        _ => (canonical(one) != canonical(other)).then_some((Some(one), Some(other))),
+    }
+}
+
+fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, place: &mut String) -> Option<Sides<'v>> {
+    let before = place.len();
+    if before > 0 {
+        place.push('.');
+    }
+    place.push_str(name);
+    let found = match (one, other) {
+        (Some(one), Some(other)) => differ(one, other, place),
+        sides => Some(sides),
+    };
+    if found.is_none() {
+        place.truncate(before);
+    }
+    found
+}
+
+fn canonical(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(value, &mut bytes);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without(body: &str, paths: &[&str]) -> String {
+        let mut value = read(body.as_bytes()).expect("JSON");
+        remove(&mut value, &paths.iter().map(|path| JsonPath::new(path).unwrap()).collect::<Vec<_>>());
+        String::from_utf8(canonical(&value)).unwrap()
+    }
+
+    #[test]
+    fn one_value_is_written_one_way() {
+        assert_eq!(
+            without(r#"{"b": 1.0, "a": [true, null, "\u00e4\n"], "c": 1e2}"#, &[]),
+            r#"{"a":[true,null,"ä\n"],"b":1,"c":100}"#
+        );
+        assert_eq!(without("-0.5", &[]), "-0.5");
+        assert!(read(b"{} {}").is_none());
+    }
+
+    #[test]
+    fn numbers_that_would_be_rounded_are_not_read() {
+        assert!(read(b"[123456789012345678901]").is_none());
+        assert!(read(b"[1234567890123456789]").is_some());
+        assert!(read(br#"["\"12345678901234567890123"]"#).is_some());
+    }
+
+    #[test]
+    fn paths_are_taken_out() {
+        let body = r#"{"id": 7, "list": [{"id": 1, "x": 2}, {"id": 3}], "a.b": 1, "deep": {"deeper": {"id": 9}}}"#;
+        assert_eq!(without(body, &["id"]), r#"{"a.b":1,"deep":{"deeper":{"id":9}},"list":[{"id":1,"x":2},{"id":3}]}"#);
+        assert_eq!(without(body, &["**.id", "/a.b"]), r#"{"deep":{"deeper":{}},"list":[{"x":2},{}]}"#);
+        assert_eq!(without(body, &["list.*.id", "$.deep", "a.b"]), r#"{"a.b":1,"id":7,"list":[{"x":2},{}]}"#);
+        assert_eq!(without("[1,2,3]", &["0", "2"]), "[null,2,null]");
+    }
+
+    #[test]
+    fn a_path_has_no_empty_name() {
+        assert!(["a..b", "", "a.**"].iter().all(|path| JsonPath::new(path).is_err()));
+        assert!(JsonPath::new("/a//b").is_ok());
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let [one, other] =
+            [r#"{"a":[1,{"b":2}],"z":0}"#, r#"{"z":0,"a":[1,{"b":3}]}"#].map(|text| read(text.as_bytes()).unwrap());
+        let (place, one_is, other_is) = first_difference(&one, &other).unwrap();
+        assert_eq!((place.as_str(), one_is, other_is), ("a.1.b", Some(&2.into()), Some(&3.into())));
+        assert!(first_difference(&one, &one).is_none());
+    }
+}

@@ -1,0 +1,324 @@
+//! Why nothing recorded answers a request: the nearest recorded one, and what differs.
+
+use crate::matching::canonical::{Content, Part, without_boundary};
+use crate::matching::json;
+use crate::matching::player::Recorded;
+use crate::matching::rules::{BodyRule, PathRule, QueryRule, Rules};
+use crate::matching::url::{Pair, sorted_pairs};
+use crate::message::Request;
+use std::fmt;
+
+/// How many recorded requests a request is compared with when the nearest is looked for.
+const COMPARED_MAX: usize = 10_000;
+/// How many bytes of a value are shown.
+const SHOWN_BYTES: usize = 60;
+
+/// A request that nothing recorded answers. Printed, it is a few lines for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// What was asked, as method and URL.
+    pub request: String,
+    /// Why there is no answer.
+    pub reason: Reason,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing is recorded.
+    Empty,
+    /// It was answered as often as it was recorded.
+    AllGiven {
+        /// How often.
+        count: usize,
+        /// The number of the exchange that was given last.
+        last: u64,
+    },
+    /// It is like nothing that is recorded.
+    Unlike(Nearest),
+}
+
+/// The recorded request that is nearest to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The number of the exchange.
+    pub number: u64,
+    /// What was asked then, as method and URL.
+    pub request: String,
+    /// What differs; never empty.
+    pub differences: Vec<Difference>,
+}
+
+/// Something in which two requests differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is: `host`, `query page`, `body at messages.0.content`.
+    pub place: String,
+    /// What was recorded, shortened; `None` is nothing at all.
+    pub recorded: Option<String>,
+    /// What is asked now, shortened; `None` is nothing at all.
+    pub live: Option<String>,
+    /// How much it says about two requests being different ones.
+    weight: u32,
+}
+
+impl Miss {
+    pub(crate) fn new(live: &Request<'_>, reason: Reason) -> Self {
+        Self { request: line_of(live), reason }
+    }
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "no recorded exchange answers {}", self.request)?;
+        match &self.reason {
+            Reason::Empty => f.write_str("nothing is recorded"),
+            Reason::AllGiven { count, last } => {
+                let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+                write!(
+                    f,
+                    "it was recorded {times}, and each was given (exchange {last} last); allow repeats, or record again"
+                )
+            }
+            Reason::Unlike(nearest) => nearest.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Miss {}
+
+impl fmt::Display for Nearest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nearest is exchange {}, {}; what differs:", self.number, self.request)?;
+        self.differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, recorded, live, .. } = self;
+        let [recorded, live] = [recorded, live].map(|side| side.as_deref().unwrap_or("nothing"));
+        write!(f, "{place}: recorded {recorded}, now {live}")
+    }
+}
+
+/// The recorded request that is nearest to a request, or that all that are the same were given.
+pub(crate) fn nearest<R: Recorded + ?Sized>(
+    recorded: &R,
+    rules: &Rules,
+    live: &Request<'_>,
+    given: &[usize],
+) -> Result<Reason, R::Error> {
+    let mut best: Option<(u32, usize, Vec<Difference>)> = None;
+    for position in (0..recorded.count().min(COMPARED_MAX)).filter(|position| !given.contains(position)) {
+        let differences = differences(rules, recorded.request(position)?.as_ref(), live);
+        let distance = differences.iter().map(|difference| difference.weight).sum();
+        if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+            best = Some((distance, position, differences));
+        }
+    }
+    Ok(match (best, given) {
+        (Some((_, position, differences)), _) => {
+            let request = line_of(recorded.request(position)?.as_ref());
+            Reason::Unlike(Nearest { number: recorded.number(position)?, request, differences })
+        }
+        (None, [.., last]) => Reason::AllGiven { count: given.len(), last: recorded.number(*last)? },
+        (None, []) => Reason::Empty,
+    })
+}
+
+/// `GET https://example.com/a?b`; a port is named if it is not that of the scheme.
+pub(crate) fn line_of(request: &Request<'_>) -> String {
+    let Request { method, scheme, host, port, target, .. } = request;
+    let usual = if *scheme == "https" { 443 } else { 80 };
+    let port = if *port == usual { String::new() } else { format!(":{port}") };
+    let [method, scheme, host, target] = [method, scheme, host, target].map(|part| part.to_text_lossy());
+    let host = if host.contains(':') { format!("[{host}]") } else { host.into_owned() };
+    format!("{method} {scheme}://{host}{port}{target}")
+}
+
+/// What differs between two requests; nothing if and only if the rules take them for the same.
+pub(crate) fn differences(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for part in Part::ALL {
+        if rules.canonical_part(part, recorded) != rules.canonical_part(part, live) {
+            explain(rules, part, recorded, live, &mut found);
+        }
+    }
+    for condition in rules.custom.iter().filter(|condition| !condition.holds(recorded, live)) {
+        found.push(Difference {
+            place: format!("condition {}", condition.name()),
+            recorded: None,
+            live: None,
+            weight: 200,
+        });
+    }
+    found
+}
+
+fn explain(rules: &Rules, part: Part, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+    let mut whole = |place: &str, of: fn(&Request<'_>) -> String, weight| {
+        let (recorded, live) = (Some(of(recorded)), Some(of(live)));
+        found.push(Difference { place: place.to_owned(), recorded, live, weight });
+    };
+    match part {
+        Part::Method => whole("method", |request| request.method.to_text_lossy().into_owned(), 800),
+        Part::Scheme => whole("scheme", |request| request.scheme.to_text_lossy().into_owned(), 200),
+        Part::Host => whole("host", |request| request.host.to_text_lossy().into_owned(), 3_200),
+        Part::Port => whole("port", |request| request.port.to_string(), 400),
+        Part::Path => {
+            let weight = 200 + 1_400 * unlikeness(recorded.path(), live.path()) / 1_000;
+            let [recorded, live] =
+                [recorded, live].map(|request| Some(String::from_utf8_lossy(request.path()).into_owned()));
+            let place = if matches!(rules.path, PathRule::Captures(_)) { "path, in what is captured" } else { "path" };
+            found.push(Difference { place: place.to_owned(), recorded, live, weight });
+        }
+        Part::Query => explain_query(rules, recorded, live, found),
+        Part::Headers => explain_headers(rules, recorded, live, found),
+        Part::Body => explain_body(rules, recorded, live, found),
+    }
+}
+
+fn explain_query(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+    let [one, other] = [recorded, live].map(|request| request.query());
+    match &rules.query {
+        QueryRule::AsSent => {
+            let [recorded, live] = [one, other].map(|query| query.map(|query| shown(query, 0)));
+            found.push(Difference { place: "query, as it was sent".to_owned(), recorded, live, weight: 100 });
+        }
+        QueryRule::Without(names) => explain_pairs("query", one, other, names, found),
+        QueryRule::Pairs | QueryRule::Ignored => explain_pairs("query", one, other, &[], found),
+    }
+}
+
+/// A difference for each name whose values are not the same.
+fn explain_pairs(
+    what: &str,
+    recorded: Option<&[u8]>,
+    live: Option<&[u8]>,
+    left_out: &[String],
+    found: &mut Vec<Difference>,
+) {
+    let [recorded, live] = [recorded, live].map(|query| sorted_pairs(query.unwrap_or_default()));
+    let mut names: Vec<_> = recorded.iter().chain(&live).map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    for name in names.into_iter().filter(|name| !left_out.iter().any(|out| *out.as_bytes() == ***name)) {
+        let values = |pairs: &[Pair<'_>]| {
+            let of_name = pairs.iter().filter(|(other, _)| other == name);
+            of_name.map(|(_, value)| value.as_deref().map(<[u8]>::to_vec)).collect::<Vec<_>>()
+        };
+        let [recorded, live] = [values(&recorded), values(&live)];
+        if recorded != live {
+            let place = format!("{what} {}", String::from_utf8_lossy(name));
+            let [recorded, live] =
+                [recorded, live].map(|values| values.into_iter().map(Option::unwrap_or_default).collect());
+            found.push(values_differ(place, recorded, live));
+        }
+    }
+}
+
+fn explain_headers(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+    let [recorded, live] = [recorded, live].map(|request| rules.headers_of(request));
+    let mut names: Vec<_> = recorded.iter().chain(&live).map(|header| header.name.to_ascii_lowercase()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let [recorded, live] = [&recorded, &live].map(|headers| {
+            let of_name = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(&name));
+            of_name.map(|header| header.value.to_vec()).collect::<Vec<_>>()
+        });
+        if recorded != live {
+            found.push(values_differ(format!("header {}", String::from_utf8_lossy(&name)), recorded, live));
+        }
+    }
+}
+
+/// All values of a name, on both sides.
+fn values_differ(place: String, recorded: Vec<Vec<u8>>, live: Vec<Vec<u8>>) -> Difference {
+    let [recorded, live] = [recorded, live].map(|values| (!values.is_empty()).then(|| values.join(&b", "[..])));
+    let at = common_start(recorded.as_deref().unwrap_or_default(), live.as_deref().unwrap_or_default());
+    let [recorded, live] = [recorded, live].map(|side| side.map(|side| shown(&side, at)));
+    Difference { place, recorded, live, weight: 100 }
+}
+
+fn explain_body(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+    let [one, other] = [recorded, live].map(Request::body_bytes);
+    let weight = 100 + 400 * unlikeness(one, other) / 1_000;
+    let contents = [recorded, live].map(|request| Content::of(&request.headers));
+    match (&rules.body, &contents) {
+        (BodyRule::Length, _) => {
+            let [recorded, live] = [one, other].map(|body| Some(format!("{} bytes", body.len())));
+            found.push(Difference { place: "length of the body".to_owned(), recorded, live, weight });
+        }
+        (BodyRule::Content, [Content::Form, Content::Form]) => {
+            explain_pairs("form field", Some(one), Some(other), &[], found);
+        }
+        (BodyRule::Content, [Content::Json, Content::Json]) => explain_json(one, other, &[], weight, found),
+        (BodyRule::JsonWithout(paths), _) => explain_json(one, other, paths, weight, found),
+        (BodyRule::Content, [Content::Multipart(of_one), Content::Multipart(of_other)]) => {
+            found.push(bytes_differ(&without_boundary(one, of_one), &without_boundary(other, of_other), weight));
+        }
+        _ => found.push(bytes_differ(one, other, weight)),
+    }
+}
+
+fn explain_json(recorded: &[u8], live: &[u8], left_out: &[json::JsonPath], weight: u32, found: &mut Vec<Difference>) {
+    let [one, other] = [recorded, live].map(|body| {
+        json::read(body).map(|mut value| {
+            json::remove(&mut value, left_out);
+            value
+        })
+    });
+    let difference = one.as_ref().zip(other.as_ref()).and_then(|(one, other)| json::first_difference(one, other));
+    found.push(match difference {
+        Some((place, recorded, live)) => {
+            let [recorded, live] = [recorded, live].map(|side| side.map(|value| shorten(value.to_string())));
+            let place = if place.is_empty() { "body".to_owned() } else { format!("body at {place}") };
+            Difference { place, recorded, live, weight }
+        }
+        None => bytes_differ(recorded, live, weight),
+    });
+}
+
+/// The first place where bodies differ.
+fn bytes_differ(recorded: &[u8], live: &[u8], weight: u32) -> Difference {
+    let at = common_start(recorded, live);
+    if recorded == live {
+        let place = "what the body is, as Content-Type says".to_owned();
+        return Difference { place, recorded: None, live: None, weight };
+    }
+    let [recorded, live] = [recorded, live].map(|body| (!body.is_empty()).then(|| shown(body, at)));
+    Difference { place: format!("body from byte {at}"), recorded, live, weight }
+}
+
+/// Bytes from a little before a place on, in quotes, shortened.
+fn shown(bytes: &[u8], at: usize) -> String {
+    let from = at.saturating_sub(SHOWN_BYTES / 3);
+    let to = bytes.len().min(from + SHOWN_BYTES);
+    let text = String::from_utf8_lossy(&bytes[from..to]);
+    let before = if from > 0 { "…" } else { "" };
+    let behind = if to < bytes.len() { "…" } else { "" };
+    format!("{before}{text:?}{behind}")
+}
+
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(SHOWN_BYTES) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn common_start(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// How much of two texts is not at both beginnings or both ends, in thousandths of the longer one.
+fn unlikeness(one: &[u8], other: &[u8]) -> u32 {
+    let (longer, shorter) = (one.len().max(other.len()), one.len().min(other.len()));
+    let start = common_start(one, other);
+    let ends = one.iter().rev().zip(other.iter().rev()).take(shorter - start);
+    let end = ends.take_while(|(one, other)| one == other).count();
+    (1_000 - 1_000 * (start + end) / longer.max(1)) as u32
+}

@@ -1,0 +1,327 @@
+//! Which recorded exchange answers a request.
+//!
+//! 1. Recorded requests with the same key lie in one lane. A lane is looked into when it is first asked for: requests whose
+//!    keys are equal by chance are told apart there, so that opening a tape decodes nothing.
+//! 2. Equal requests of a lane are a queue in the order in which they began, which is not that in which they ended. Each is
+//!    answered once; what comes then is decided by [`Repeats`].
+//! 3. Threads share a player. Only those that ask the same question wait for each other, and for no longer than it takes to
+//!    take a turn.
+
+use crate::error::ReadError;
+use crate::exchange::Exchange;
+use crate::key::KeyScheme;
+use crate::matching::miss::{Miss, Reason, nearest};
+use crate::matching::rules::Rules;
+use crate::message::Request;
+use crate::tape::Tape;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Recorded exchanges, by their positions, which are below [`count`](Recorded::count).
+pub trait Recorded {
+    /// Why one cannot be read.
+    type Error;
+
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The positions in the order in which requests began.
+    fn in_order(&self) -> Vec<usize>;
+
+    /// The number of an exchange.
+    ///
+    /// # Errors
+    /// What it lies in is damaged.
+    fn number(&self, position: usize) -> Result<u64, Self::Error>;
+
+    /// What was asked, redacted as it was when it was recorded.
+    ///
+    /// # Errors
+    /// What it lies in is damaged.
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Self::Error>;
+
+    /// The upper halves of the keys of all requests under these rules, by position.
+    ///
+    /// # Errors
+    /// What they lie in is damaged.
+    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, Self::Error> {
+        (0..self.count()).map(|position| Ok((rules.key(self.request(position)?.as_ref()) >> 32) as u32)).collect()
+    }
+}
+
+impl Recorded for [Exchange<'_>] {
+    type Error = Infallible;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        let mut positions: Vec<_> = (0..self.len()).collect();
+        positions.sort_by_key(|&position| self[position].number);
+        positions
+    }
+
+    fn number(&self, position: usize) -> Result<u64, Infallible> {
+        Ok(self[position].number)
+    }
+
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Infallible> {
+        Ok(Cow::Borrowed(&self[position].request))
+    }
+}
+
+impl Recorded for Tape {
+    type Error = ReadError;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        (0..self.len()).collect()
+    }
+
+    fn number(&self, position: usize) -> Result<u64, ReadError> {
+        Ok(self.exchange(position)?.number)
+    }
+
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
+        Ok(Cow::Owned(self.exchange(position)?.request))
+    }
+
+    /// From the index, if the tape was sealed with the keys of these rules; else every request is read.
+    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, ReadError> {
+        self.upper_keys(&KeyScheme::of(rules))
+    }
+}
+
+/// What comes after all recorded answers to a question were given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeats {
+    /// A miss: the program asks more often than it did when it was recorded.
+    #[default]
+    Refused,
+    /// The last of them, again and again.
+    Last,
+    /// All of them once more, from the first.
+    Cycle,
+}
+
+/// A recorded exchange that answers a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is among those that are recorded.
+    pub position: usize,
+    /// How often it was given before.
+    pub given_before: u64,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotFound<E> {
+    /// Nothing that is recorded answers it.
+    Miss(Box<Miss>),
+    /// What is recorded cannot be read.
+    Unreadable(E),
+}
+
+impl<E: fmt::Display> fmt::Display for NotFound<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Miss(miss) => miss.fmt(f),
+            Self::Unreadable(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for NotFound<E> {}
+
+/// Answers requests from what is recorded.
+pub struct Player<'r, R: Recorded + ?Sized> {
+    recorded: &'r R,
+    rules: Rules,
+    repeats: Repeats,
+    lanes: HashMap<u32, Lane>,
+}
+
+/// Recorded requests whose keys are equal.
+struct Lane {
+    positions: Vec<usize>,
+    queues: OnceLock<Vec<Queue>>,
+}
+
+/// Recorded requests that are the same question, in the order in which they began.
+struct Queue {
+    positions: Vec<usize>,
+    turns: Mutex<Turns>,
+}
+
+/// What was given of a queue.
+#[derive(Default)]
+struct Turns {
+    given: Vec<u64>,
+    /// Everything before was given.
+    fresh_from: usize,
+    /// Where the next round of [`Repeats::Cycle`] goes on.
+    next: usize,
+}
+
+impl<'r, R: Recorded + ?Sized> Player<'r, R> {
+    /// A player of what is recorded. A tape is not read for it beyond its index, if the rules are those it was sealed with.
+    ///
+    /// # Errors
+    /// A request cannot be read.
+    pub fn new(recorded: &'r R, rules: Rules, repeats: Repeats) -> Result<Self, R::Error> {
+        let keys = recorded.keys(&rules)?;
+        let mut lanes: HashMap<u32, Lane> = HashMap::new();
+        for position in recorded.in_order() {
+            let lane = lanes.entry(keys[position]);
+            let lane = lane.or_insert_with(|| Lane { positions: Vec::new(), queues: OnceLock::new() });
+            lane.positions.push(position);
+        }
+        Ok(Self { recorded, rules, repeats, lanes })
+    }
+
+    /// The recorded exchange that answers a request, which then counts as given. The request must be redacted as recorded
+    /// ones are.
+    ///
+    /// # Errors
+    /// [`NotFound::Miss`] with the nearest recorded exchange, or [`NotFound::Unreadable`].
+    pub fn find(&self, live: &Request<'_>) -> Result<Found, NotFound<R::Error>> {
+        let queue = self.queue(live).map_err(NotFound::Unreadable)?;
+        let Some(queue) = queue else { return Err(self.miss(live, None)) };
+        match self.take_turn(queue, live).map_err(NotFound::Unreadable)? {
+            Some(found) => Ok(found),
+            None => Err(self.miss(live, Some(queue))),
+        }
+    }
+
+    /// What was never given, by position.
+    pub fn unused(&self) -> Vec<usize> {
+        let given_of = |lane: &Lane| {
+            let queues = lane.queues.get().map(Vec::as_slice).unwrap_or_default();
+            queues.iter().flat_map(Queue::given).collect::<Vec<_>>()
+        };
+        let mut is_unused = vec![true; self.recorded.count()];
+        self.lanes.values().flat_map(given_of).for_each(|position| is_unused[position] = false);
+        (0..is_unused.len()).filter(|&position| is_unused[position]).collect()
+    }
+
+    /// The queue of requests that are the same question.
+    fn queue(&self, live: &Request<'_>) -> Result<Option<&Queue>, R::Error> {
+        let Some(lane) = self.lanes.get(&((self.rules.key(live) >> 32) as u32)) else { return Ok(None) };
+        let canonical = self.rules.canonical(live);
+        let queues = match lane.queues.get() {
+            Some(queues) => queues,
+            None => {
+                let queues = self.told_apart(&lane.positions)?;
+                lane.queues.get_or_init(|| queues)
+            }
+        };
+        for queue in queues {
+            if self.canonical_of(queue.positions[0])? == canonical {
+                return Ok(Some(queue));
+            }
+        }
+        Ok(None)
+    }
+
+    fn told_apart(&self, positions: &[usize]) -> Result<Vec<Queue>, R::Error> {
+        let mut apart: Vec<(Vec<u8>, Vec<usize>)> = Vec::new();
+        for &position in positions {
+            let canonical = self.canonical_of(position)?;
+            match apart.iter_mut().find(|(of_queue, _)| *of_queue == canonical) {
+                Some((_, queue)) => queue.push(position),
+                None => apart.push((canonical, vec![position])),
+            }
+        }
+        Ok(apart.into_iter().map(|(_, positions)| Queue::new(positions)).collect())
+    }
+
+    fn canonical_of(&self, position: usize) -> Result<Vec<u8>, R::Error> {
+        Ok(self.rules.canonical(self.recorded.request(position)?.as_ref()))
+    }
+
+    /// The next one of a queue whose custom conditions hold.
+    fn take_turn(&self, queue: &Queue, live: &Request<'_>) -> Result<Option<Found>, R::Error> {
+        let mut turns = queue.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = queue.positions.len();
+        let fresh = (turns.fresh_from..count).filter(|&place| turns.given[place] == 0);
+        let place = match (self.first_that_holds(queue, live, fresh)?, self.repeats) {
+            (Some(place), _) => Some(place),
+            (None, Repeats::Refused) => None,
+            (None, Repeats::Last) => self.first_that_holds(queue, live, (0..count).rev())?,
+            (None, Repeats::Cycle) => {
+                let round = (0..count).map(|step| (turns.next + step) % count);
+                self.first_that_holds(queue, live, round)?
+            }
+        };
+        Ok(place.map(|place| Found { position: queue.positions[place], given_before: turns.take(place) }))
+    }
+
+    fn first_that_holds(
+        &self,
+        queue: &Queue,
+        live: &Request<'_>,
+        places: impl Iterator<Item = usize>,
+    ) -> Result<Option<usize>, R::Error> {
+        for place in places {
+            if self.holds(queue.positions[place], live)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    fn holds(&self, position: usize, live: &Request<'_>) -> Result<bool, R::Error> {
+        if self.rules.custom.is_empty() {
+            return Ok(true);
+        }
+        let recorded = self.recorded.request(position)?;
+        Ok(self.rules.custom.iter().all(|condition| condition.holds(&recorded, live)))
+    }
+
+    /// Explains why there is no answer; the queue is that of the same question, if it was ever asked.
+    fn miss(&self, live: &Request<'_>, queue: Option<&Queue>) -> NotFound<R::Error> {
+        let given: Vec<_> = queue.into_iter().flat_map(Queue::given).collect();
+        let all_given = |last| Ok(Reason::AllGiven { count: given.len(), last: self.recorded.number(last)? });
+        let reason = match (given.last(), queue) {
+            (Some(&last), Some(queue)) if given.len() == queue.positions.len() => all_given(last),
+            _ => nearest(self.recorded, &self.rules, live, &given),
+        };
+        match reason {
+            Ok(reason) => NotFound::Miss(Box::new(Miss::new(live, reason))),
+            Err(error) => NotFound::Unreadable(error),
+        }
+    }
+}
+
+impl Queue {
+    fn new(positions: Vec<usize>) -> Self {
+        let turns = Turns { given: vec![0; positions.len()], ..Turns::default() };
+        Self { positions, turns: Mutex::new(turns) }
+    }
+
+    /// What was given of it, in order.
+    fn given(&self) -> impl Iterator<Item = usize> {
+        let given = self.turns.lock().unwrap_or_else(PoisonError::into_inner).given.clone();
+        self.positions.iter().zip(given).filter(|(_, times)| *times > 0).map(|(&position, _)| position)
+    }
+}
+
+impl Turns {
+    /// Gives what is at a place; gives how often it was given before.
+    fn take(&mut self, place: usize) -> u64 {
+        let before = self.given[place];
+        self.given[place] += 1;
+        self.next = (place + 1) % self.given.len();
+        while self.given.get(self.fresh_from).is_some_and(|&times| times > 0) {
+            self.fresh_from += 1;
+        }
+        before
+    }
+}

@@ -1,0 +1,272 @@
+//! Exchanges from what happened to them, in the order it was recorded.
+//!
+//! Exchanges overlap, so there are several drafts at a time. A body goes into pieces as it grows, which are handed on at once
+//! where someone [keeps](Keep) them: then a draft has no more than one piece of a body in memory, however long the body. Only
+//! the body of a request stays until it is too long to take part in a request key.
+
+use super::event::{Event, Piece};
+use super::whole::BodyForm;
+use crate::bytes::Bytes;
+use crate::exchange::{Exchange, Note, Outcome};
+use crate::key::KEY_BODY_BYTES_MAX;
+use crate::message::{Body, Chunk};
+use std::collections::BTreeMap;
+
+/// Takes the pieces of long bodies.
+pub(crate) trait Keep {
+    /// What may go wrong.
+    type Error: From<&'static str>;
+
+    /// Pieces have this length, all but the last of a body.
+    const PIECE_BYTES: usize;
+
+    /// Bodies of fewer bytes stay in their exchange.
+    const SHARED_BYTES_MIN: usize;
+
+    /// Takes a piece and says its number.
+    fn keep(&mut self, piece: &[u8]) -> Result<u32, Self::Error>;
+}
+
+/// For bodies that are wanted in memory.
+pub(crate) struct KeepNothing;
+
+impl Keep for KeepNothing {
+    type Error = &'static str;
+    const PIECE_BYTES: usize = usize::MAX;
+    const SHARED_BYTES_MIN: usize = usize::MAX;
+
+    fn keep(&mut self, _: &[u8]) -> Result<u32, Self::Error> {
+        Err("a body is longer than memory")
+    }
+}
+
+/// An exchange whose bodies lie beside it.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) exchange: Exchange<'static>,
+    request: Growing,
+    response: Growing,
+}
+
+/// A body, as far as it is there.
+#[derive(Debug, Default)]
+struct Growing {
+    is_there: bool,
+    chunks: Vec<Chunk>,
+    kept: Vec<u32>,
+    rest: Vec<u8>,
+}
+
+/// Makes exchanges.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    drafts: BTreeMap<u64, Draft>,
+    meta: BTreeMap<Bytes<'static>, Bytes<'static>>,
+    next_number: u64,
+}
+
+impl Assembler {
+    /// Takes what happened next; gives the exchange that is over with it.
+    pub(crate) fn take<K: Keep>(
+        &mut self,
+        number: u64,
+        event: Event<'_>,
+        keeper: &mut K,
+    ) -> Result<Option<Draft>, K::Error> {
+        match event {
+            Event::Meta(note) => {
+                let note = note.into_owned();
+                self.meta.insert(note.name, note.value);
+                Ok(None)
+            }
+            Event::Whole(exchange) => {
+                self.note_number(number)?;
+                Draft::of(*exchange, keeper).map(Some)
+            }
+            Event::Begin { started_ns, has_body, request } => {
+                self.note_number(number)?;
+                let exchange = Exchange { number, started_ns, request: request.into_owned(), ..Exchange::default() };
+                let request = Growing { is_there: has_body, ..Growing::default() };
+                self.drafts.insert(number, Draft { exchange, request, response: Growing::default() });
+                Ok(None)
+            }
+            event => self.go_on(number, event, keeper),
+        }
+    }
+
+    /// Numbers are given in the order in which requests begin, but those who take them may reach the tape in another.
+    fn note_number(&mut self, number: u64) -> Result<(), &'static str> {
+        if self.drafts.contains_key(&number) {
+            return Err("an exchange begins that has begun before");
+        }
+        self.next_number = self.next_number.max(number.saturating_add(1));
+        Ok(())
+    }
+
+    fn go_on<K: Keep>(&mut self, number: u64, event: Event<'_>, keeper: &mut K) -> Result<Option<Draft>, K::Error> {
+        let draft = self.drafts.get_mut(&number).ok_or("something happens to an exchange that has not begun")?;
+        if draft.take(event, keeper)? { Ok(self.drafts.remove(&number)) } else { Ok(None) }
+    }
+
+    /// What is left: exchanges that were not over when the recording ended.
+    pub(crate) fn unfinished(&mut self) -> impl Iterator<Item = Draft> + use<> {
+        std::mem::take(&mut self.drafts).into_values().map(|mut draft| {
+            draft.exchange.outcome = Outcome::Partial;
+            draft
+        })
+    }
+
+    /// The number after the highest one.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    /// What is known of the tape: by name, the last value of each.
+    pub(crate) fn meta(&self) -> impl Iterator<Item = Note<'static>> {
+        self.meta.iter().map(|(name, value)| Note { name: name.clone(), value: value.clone() })
+    }
+}
+
+impl Draft {
+    fn of<K: Keep>(exchange: Exchange<'_>, keeper: &mut K) -> Result<Self, K::Error> {
+        let mut exchange = exchange.into_owned();
+        let request = Growing::of(exchange.request.body.take(), KEY_BODY_BYTES_MAX + 1, keeper)?;
+        let response = exchange.response.as_mut().and_then(|response| response.body.take());
+        let response = Growing::of(response, 0, keeper)?;
+        Ok(Self { exchange, request, response })
+    }
+
+    /// Whether it is over now.
+    fn take<K: Keep>(&mut self, event: Event<'_>, keeper: &mut K) -> Result<bool, K::Error> {
+        let exchange = &mut self.exchange;
+        match event {
+            Event::RequestChunk(piece) => self.request.push(piece, KEY_BODY_BYTES_MAX + 1, keeper)?,
+            Event::ResponseChunk(piece) => self.response.push(piece, 0, keeper)?,
+            Event::Informational(informational) => exchange.informational.push(informational.into_owned()),
+            Event::ResponseHead { has_body, response } => {
+                self.response.is_there = has_body;
+                exchange.response = Some(response.into_owned());
+            }
+            Event::WsOpen => exchange.frames = Some(exchange.frames.take().unwrap_or_default()),
+            Event::WsFrame(frame) => {
+                let frames = exchange.frames.as_mut().ok_or("a frame of what is no WebSocket")?;
+                frames.push(frame.into_owned());
+            }
+            Event::Note(note) => exchange.notes.push(note.into_owned()),
+            Event::End { ended_us, request, response, outcome } => {
+                exchange.ended_us = ended_us;
+                exchange.request.trailers = request.into_iter().map(|header| header.into_owned()).collect();
+                if let Some(head) = &mut exchange.response {
+                    head.trailers = response.into_iter().map(|header| header.into_owned()).collect();
+                }
+                exchange.outcome = outcome.into_owned();
+                return Ok(true);
+            }
+            Event::Meta(_) | Event::Whole(_) | Event::Begin { .. } => unreachable!("the assembler takes these"),
+        }
+        Ok(false)
+    }
+
+    /// The exchange with its bodies, if nothing of them was kept elsewhere.
+    pub(crate) fn into_exchange(self) -> Exchange<'static> {
+        let mut exchange = self.exchange;
+        exchange.request.body = self.request.into_body();
+        let body = self.response.into_body();
+        if let Some(response) = &mut exchange.response {
+            response.body = body;
+        }
+        exchange
+    }
+
+    /// Hands on what is left of long bodies.
+    pub(crate) fn settle<K: Keep>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+        self.request.settle(keeper)?;
+        self.response.settle(keeper)
+    }
+
+    /// The forms of both bodies.
+    pub(crate) fn forms(&self) -> (BodyForm<'_>, BodyForm<'_>) {
+        (self.request.form(), self.response.form())
+    }
+
+    /// Puts the body of the request into it, as far as it is here, for whoever looks at requests.
+    pub(crate) fn lend_request_body(&mut self) {
+        if self.request.kept.is_empty() {
+            self.exchange.request.body = std::mem::take(&mut self.request).into_body();
+        }
+    }
+
+    /// Takes the body of the request out again.
+    pub(crate) fn take_back_request_body(&mut self) {
+        if let Some(body) = self.exchange.request.body.take() {
+            let (bytes, chunks) = body.into_parts();
+            self.request = Growing { is_there: true, chunks, kept: Vec::new(), rest: bytes.0.into_owned() };
+        }
+    }
+
+    /// How many bytes its bodies have.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        let bytes = |body: &Growing| body.chunks.iter().map(|chunk| chunk.bytes as u64).sum::<u64>();
+        bytes(&self.request) + bytes(&self.response)
+    }
+}
+
+impl Growing {
+    fn of<K: Keep>(body: Option<Body<'static>>, held: usize, keeper: &mut K) -> Result<Self, K::Error> {
+        let Some(body) = body else { return Ok(Self::default()) };
+        let (bytes, chunks) = body.into_parts();
+        let mut growing = Self { is_there: true, chunks, kept: Vec::new(), rest: bytes.0.into_owned() };
+        growing.hand_on(held, keeper)?;
+        Ok(growing)
+    }
+
+    /// Takes what is next. Fewer bytes than `held` stay here.
+    fn push<K: Keep>(&mut self, piece: Piece<'_>, held: usize, keeper: &mut K) -> Result<(), K::Error> {
+        let bytes = piece.bytes.len();
+        match self.chunks.last_mut() {
+            Some(chunk) if piece.goes_on => chunk.bytes += bytes,
+            None if piece.goes_on => return Err("the beginning of a chunk is missing".into()),
+            _ => self.chunks.push(Chunk { at_us: piece.at_us, bytes }),
+        }
+        self.is_there = true;
+        self.rest.extend_from_slice(&piece.bytes);
+        self.hand_on(held, keeper)
+    }
+
+    fn hand_on<K: Keep>(&mut self, held: usize, keeper: &mut K) -> Result<(), K::Error> {
+        if self.kept.is_empty() && self.rest.len() < held {
+            return Ok(());
+        }
+        let whole = self.rest.len() - self.rest.len() % K::PIECE_BYTES;
+        for piece in self.rest[..whole].chunks(K::PIECE_BYTES) {
+            self.kept.push(keeper.keep(piece)?);
+        }
+        self.rest.drain(..whole);
+        Ok(())
+    }
+
+    fn settle<K: Keep>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+        let is_shared = !self.kept.is_empty() || self.rest.len() >= K::SHARED_BYTES_MIN;
+        if is_shared {
+            self.hand_on(0, keeper)?;
+        }
+        if is_shared && !self.rest.is_empty() {
+            self.kept.push(keeper.keep(&self.rest)?);
+            self.rest.clear();
+        }
+        Ok(())
+    }
+
+    fn form(&self) -> BodyForm<'_> {
+        match (self.is_there, self.kept.is_empty()) {
+            (false, _) => BodyForm::Absent,
+            (true, true) => BodyForm::Inline(&self.chunks, &self.rest),
+            (true, false) => BodyForm::Shared(&self.chunks, &self.kept),
+        }
+    }
+
+    fn into_body(self) -> Option<Body<'static>> {
+        debug_assert!(self.kept.is_empty(), "nobody keeps pieces here");
+        self.is_there.then(|| Body::from_parts(self.rest, self.chunks).expect("chunks were counted with their bytes"))
+    }
+}

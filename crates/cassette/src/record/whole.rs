@@ -1,0 +1,185 @@
+//! An exchange in one piece, but for its number and its beginning, which stand where they are shortest: before it in a frame, in
+//! the columns of a block.
+//!
+//! Its bodies lie in it, or are named as pieces that lie elsewhere on the tape, where others share them. Decoding borrows from
+//! what it reads, and from the pieces if a body is one piece.
+//!
+//! Cost: 0.1 µs each way for an exchange of 220 bytes; decoding allocates its lists and nothing else.
+
+use super::fields::{self, put_chunks, put_headers, put_option_u64};
+use crate::bytes::Bytes;
+use crate::error::Malformed;
+use crate::exchange::Exchange;
+use crate::message::{Body, Chunk};
+use crate::wire::{Cursor, put_u64};
+
+/// The version that is written.
+pub(crate) const VERSION: u8 = 1;
+
+/// How a body is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BodyForm<'b> {
+    Absent,
+    Inline(&'b [Chunk], &'b [u8]),
+    /// The numbers of the pieces that it is made of.
+    Shared(&'b [Chunk], &'b [u32]),
+}
+
+impl<'b> BodyForm<'b> {
+    pub(crate) fn inline(body: Option<&'b Body<'_>>) -> Self {
+        body.map_or(Self::Absent, |body| Self::Inline(body.chunks(), body.bytes()))
+    }
+}
+
+/// Gives the pieces of shared bodies.
+pub(crate) trait Pieces<'a> {
+    /// Why a piece cannot be had, or a record cannot be read.
+    type Error: From<Malformed>;
+
+    fn piece(&self, number: u32) -> Result<&'a [u8], Self::Error>;
+}
+
+/// For where every body is inline.
+pub(crate) struct NoPieces;
+
+impl<'a> Pieces<'a> for NoPieces {
+    type Error = Malformed;
+
+    fn piece(&self, _: u32) -> Result<&'a [u8], Malformed> {
+        Err(Malformed { what: "a piece of a body where there are none", at: 0 })
+    }
+}
+
+/// Appends an exchange with its bodies in it.
+pub(crate) fn encode(out: &mut Vec<u8>, exchange: &Exchange<'_>) {
+    let request = BodyForm::inline(exchange.request.body.as_ref());
+    let response = BodyForm::inline(exchange.response.as_ref().and_then(|response| response.body.as_ref()));
+    encode_with(out, exchange, request, response);
+}
+
+/// Appends an exchange whose bodies are given apart.
+pub(crate) fn encode_with(out: &mut Vec<u8>, exchange: &Exchange<'_>, request: BodyForm<'_>, response: BodyForm<'_>) {
+    out.push(VERSION);
+    put_option_u64(out, exchange.ended_us);
+    fields::put_request_head(out, &exchange.request);
+    put_body(out, request);
+    put_headers(out, &exchange.request.trailers);
+    put_list(out, &exchange.informational, fields::put_informational);
+    match &exchange.response {
+        Some(head) => {
+            out.push(1);
+            fields::put_response_head(out, head);
+            put_body(out, response);
+            put_headers(out, &head.trailers);
+        }
+        None => out.push(0),
+    }
+    match &exchange.frames {
+        Some(frames) => {
+            out.push(1);
+            put_list(out, frames, fields::put_frame);
+        }
+        None => out.push(0),
+    }
+    fields::put_outcome(out, &exchange.outcome);
+    put_list(out, &exchange.notes, fields::put_note);
+}
+
+fn put_list<T>(out: &mut Vec<u8>, items: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    put_u64(out, items.len() as u64);
+    items.iter().for_each(|item| put(out, item));
+}
+
+fn put_body(out: &mut Vec<u8>, form: BodyForm<'_>) {
+    match form {
+        BodyForm::Absent => out.push(0),
+        BodyForm::Inline(chunks, bytes) => {
+            out.push(1);
+            put_chunks(out, chunks);
+            out.extend_from_slice(bytes);
+        }
+        BodyForm::Shared(chunks, pieces) => {
+            out.push(2);
+            put_chunks(out, chunks);
+            put_list(out, pieces, |out, &piece| put_u64(out, u64::from(piece)));
+        }
+    }
+}
+
+/// When an exchange began, as a number and as a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    pub(crate) number: u64,
+    pub(crate) started_ns: i64,
+}
+
+impl Beginning {
+    pub(crate) fn of(exchange: &Exchange<'_>) -> Self {
+        Self { number: exchange.number, started_ns: exchange.started_ns }
+    }
+}
+
+/// The exchange that began then, from all of these bytes.
+pub(crate) fn decode<'a, P: Pieces<'a>>(
+    beginning: Beginning,
+    bytes: &'a [u8],
+    pieces: &P,
+) -> Result<Exchange<'a>, P::Error> {
+    let mut cursor = Cursor::new(bytes);
+    if cursor.u8()? != VERSION {
+        return Err(cursor.malformed("an exchange of a later version").into());
+    }
+    let Beginning { number, started_ns } = beginning;
+    let mut exchange = Exchange {
+        number,
+        started_ns,
+        ended_us: fields::option_u64(&mut cursor)?,
+        request: fields::request_head(&mut cursor)?,
+        ..Exchange::default()
+    };
+    exchange.request.body = body(&mut cursor, pieces)?;
+    exchange.request.trailers = fields::headers(&mut cursor)?;
+    exchange.informational = fields::list(&mut cursor, fields::informational)?;
+    if cursor.bool()? {
+        let mut response = fields::response_head(&mut cursor)?;
+        response.body = body(&mut cursor, pieces)?;
+        response.trailers = fields::headers(&mut cursor)?;
+        exchange.response = Some(response);
+    }
+    if cursor.bool()? {
+        exchange.frames = Some(fields::list(&mut cursor, fields::frame)?);
+    }
+    exchange.outcome = fields::outcome(&mut cursor)?;
+    exchange.notes = fields::list(&mut cursor, fields::note)?;
+    cursor.end()?;
+    Ok(exchange)
+}
+
+fn body<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Option<Body<'a>>, P::Error> {
+    let form = cursor.u8()?;
+    if form == 0 {
+        return Ok(None);
+    }
+    let (chunks, total) = fields::chunks(cursor)?;
+    let bytes = match form {
+        1 => Bytes::from(cursor.take(total)?),
+        2 => joined(cursor, pieces)?,
+        _ => return Err(cursor.malformed("an unknown form of a body").into()),
+    };
+    let body = Body::from_parts(bytes, chunks);
+    body.map(Some).ok_or_else(|| cursor.malformed("chunks that are not as long as their body").into())
+}
+
+fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Bytes<'a>, P::Error> {
+    let count = cursor.count()?;
+    let mut joined = Bytes::EMPTY;
+    for index in 0..count {
+        let piece = pieces.piece(cursor.u32()?)?;
+        if index == 0 {
+            joined = Bytes::from(piece);
+        } else {
+            joined.0.to_mut().extend_from_slice(piece);
+        }
+    }
+    Ok(joined)
+}

@@ -1,0 +1,182 @@
+//! An exchange that is recorded as it happens.
+
+use super::queue::{Queue, frame_of};
+use crate::bytes::Bytes;
+use crate::error::RecordError;
+use crate::exchange::{Exchange, Note, Outcome};
+use crate::message::{Body, Header, Informational, Request, Response};
+use crate::record::event::{Event, Piece};
+use crate::websocket::WsFrame;
+use std::fmt;
+use std::sync::Arc;
+
+/// A chunk of more bytes is cut for the journal, and is one again when it is read.
+const CHUNK_BYTES_MAX: usize = 1 << 20;
+
+/// An exchange that began and is not over. Everything that happens to it is a frame of its own.
+///
+/// One that is dropped without [`Call::end`] is partial on the tape. All times are microseconds after its beginning.
+///
+/// Every method waits while the recorder's queue is full, and gives an error once the recorder has failed.
+pub struct Call {
+    queue: Arc<Queue>,
+    number: u64,
+}
+
+/// Whose body grows.
+#[derive(Clone, Copy)]
+enum Side {
+    Request,
+    Response,
+}
+
+impl Side {
+    fn chunk(self, piece: Piece<'_>) -> Event<'_> {
+        match self {
+            Self::Request => Event::RequestChunk(piece),
+            Self::Response => Event::ResponseChunk(piece),
+        }
+    }
+}
+
+/// How an exchange ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending<'a> {
+    /// When everything was over, in microseconds after the beginning; `None` if that is not known.
+    pub ended_us: Option<u64>,
+    /// What came after the body of the request.
+    pub request_trailers: Vec<Header<'a>>,
+    /// What came after the body of the response.
+    pub response_trailers: Vec<Header<'a>>,
+    /// How it ended.
+    pub outcome: Outcome<'a>,
+}
+
+impl Call {
+    /// Begins an exchange with a request and as much of its body as is there; more can follow if there is a body at all.
+    pub(super) fn begin(
+        queue: Arc<Queue>,
+        number: u64,
+        started_ns: i64,
+        request: &Request<'_>,
+    ) -> Result<Self, RecordError> {
+        let call = Self { queue, number };
+        let has_body = request.body.is_some();
+        call.give(&Event::Begin { started_ns, has_body, request: request.head() })?;
+        call.body(request.body.as_ref(), Side::Request)?;
+        Ok(call)
+    }
+
+    /// Its place in the order of requests.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// A chunk of the request's body was sent.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn request_chunk(&self, at_us: u64, bytes: &[u8]) -> Result<(), RecordError> {
+        self.chunk(at_us, bytes, Side::Request)
+    }
+
+    /// A response of status 100 to 199 came.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn informational(&self, informational: &Informational<'_>) -> Result<(), RecordError> {
+        self.give(&Event::Informational(informational.borrowed()))
+    }
+
+    /// The response came, with as much of its body as is there; its trailers belong to [`Call::end`].
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn response(&self, response: &Response<'_>) -> Result<(), RecordError> {
+        self.give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
+        self.body(response.body.as_ref(), Side::Response)
+    }
+
+    /// A chunk of the response's body came.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn response_chunk(&self, at_us: u64, bytes: &[u8]) -> Result<(), RecordError> {
+        self.chunk(at_us, bytes, Side::Response)
+    }
+
+    /// It is a WebSocket from here on.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn open_websocket(&self) -> Result<(), RecordError> {
+        self.give(&Event::WsOpen)
+    }
+
+    /// A frame went one way or the other.
+    ///
+    /// # Errors
+    /// The recorder has failed, or the frame has more than 16 MiB.
+    pub fn frame(&self, frame: &WsFrame<'_>) -> Result<(), RecordError> {
+        self.give(&Event::WsFrame(frame.borrowed()))
+    }
+
+    /// Something is to be known of it beside.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn note(&self, note: &Note<'_>) -> Result<(), RecordError> {
+        self.give(&Event::Note(note.borrowed()))
+    }
+
+    /// It is over.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn end(self, ending: Ending<'_>) -> Result<(), RecordError> {
+        let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
+        self.give(&Event::End { ended_us, request: request_trailers, response: response_trailers, outcome })
+    }
+
+    /// Records an exchange that is too long for one frame as if it happened now.
+    pub(super) fn retell(queue: Arc<Queue>, exchange: &Exchange<'_>) -> Result<(), RecordError> {
+        let call = Self::begin(queue, exchange.number, exchange.started_ns, &exchange.request)?;
+        exchange.informational.iter().try_for_each(|informational| call.informational(informational))?;
+        if let Some(response) = &exchange.response {
+            call.response(response)?;
+        }
+        if let Some(frames) = &exchange.frames {
+            call.open_websocket()?;
+            frames.iter().try_for_each(|frame| call.frame(frame))?;
+        }
+        exchange.notes.iter().try_for_each(|note| call.note(note))?;
+        let response_trailers = exchange.response.as_ref().map_or(Vec::new(), |response| response.trailers.clone());
+        call.end(Ending {
+            ended_us: exchange.ended_us,
+            request_trailers: exchange.request.trailers.clone(),
+            response_trailers,
+            outcome: exchange.outcome.clone(),
+        })
+    }
+
+    fn body(&self, body: Option<&Body<'_>>, side: Side) -> Result<(), RecordError> {
+        body.map_or(Ok(()), |body| body.pieces().try_for_each(|(at_us, bytes)| self.chunk(at_us, bytes, side)))
+    }
+
+    fn chunk(&self, at_us: u64, bytes: &[u8], side: Side) -> Result<(), RecordError> {
+        let (first, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES_MAX));
+        self.give(&side.chunk(Piece { at_us, goes_on: false, bytes: Bytes::from(first) }))?;
+        rest.chunks(CHUNK_BYTES_MAX)
+            .try_for_each(|bytes| self.give(&side.chunk(Piece { at_us, goes_on: true, bytes: Bytes::from(bytes) })))
+    }
+
+    fn give(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        self.queue.give(frame_of(event, self.number)?).map(drop)
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,329 @@
+//! Recording: what happens goes into a queue, a thread writes it to a journal, and stopping makes a sealed tape of that.
+//!
+//! 1. [`Recorder::record`] and the methods of [`Call`] put things into the queue and return. The queue is bounded in bytes; who
+//!    finds it full waits.
+//! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
+//!    what was taken survives the death of the program. On request it goes to the disk as well.
+//! 3. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
+//!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
+
+mod call;
+mod queue;
+
+pub use call::{Call, Ending};
+
+use crate::error::{Failure, ReadError, RecordError, SealError};
+use crate::exchange::{Exchange, Note};
+use crate::key::KeyScheme;
+use crate::matching::Rules;
+use crate::message::Request;
+use crate::record::event::Event;
+use crate::recording::{self, recording_path};
+use crate::seal::read::Sealed;
+use crate::tape::folder_and_name;
+use journal::{Disk, Durability, Journal, SingleFile};
+use queue::{Item, Queue, frame_of, weight};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// How many bytes may wait to be written.
+pub const QUEUE_BYTES_DEFAULT: usize = 64 << 20;
+
+/// Exchanges that may be longer than this are recorded in several frames.
+const WHOLE_BYTES_MAX: usize = 4 << 20;
+
+/// How a tape is recorded.
+#[derive(Clone, Debug)]
+pub struct RecorderOptions {
+    queue_bytes: usize,
+    durability: Durability,
+    key: KeyScheme,
+    meta: Vec<Note<'static>>,
+}
+
+impl Default for RecorderOptions {
+    fn default() -> Self {
+        let (durability, key) = (Durability::Os, KeyScheme::of(&Rules::default()));
+        Self { queue_bytes: QUEUE_BYTES_DEFAULT, durability, key, meta: Vec::new() }
+    }
+}
+
+impl RecorderOptions {
+    /// How many bytes may wait to be written before those who record have to wait. Something larger waits by itself.
+    #[must_use]
+    pub fn queue_bytes(mut self, bytes: usize) -> Self {
+        self.queue_bytes = bytes;
+        self
+    }
+
+    /// How durable everything is made: what the system has survives the death of the program, what the disk has the loss of
+    /// power. One sync serves everything that waits.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// How the request keys of the sealed tape are made.
+    #[must_use]
+    pub fn key(mut self, key: KeyScheme) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Something to be known of the tape, such as its name. The last value of a name counts.
+    #[must_use]
+    pub fn meta(mut self, note: Note<'static>) -> Self {
+        self.meta.push(note);
+        self
+    }
+}
+
+/// Records a tape. Any number of threads may use one.
+///
+/// ```
+/// use cassette::{Exchange, Recorder, RecorderOptions, Request, Response, Tape};
+///
+/// let path = std::env::temp_dir().join(format!("recorded-{}.tape", std::process::id()));
+/// let recorder = Recorder::open(&path, RecorderOptions::default())?;
+/// let request = Request { method: "GET".into(), target: "/frogs".into(), ..Request::default() };
+/// let response = Response { status: 200, ..Response::default() };
+/// recorder.record(Exchange { request, response: Some(response), ..Exchange::default() })?;
+/// recorder.finish()?;
+///
+/// let tape = Tape::open(&path)?;
+/// assert_eq!(tape.exchange(0)?.request.target, "/frogs");
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Recorder {
+    queue: Arc<Queue>,
+    writer: Option<JoinHandle<Journal>>,
+    path: PathBuf,
+    recording: PathBuf,
+    disk: Arc<dyn Disk>,
+    key: KeyScheme,
+    warnings: Vec<String>,
+}
+
+impl Recorder {
+    /// Records to a tape: a new one, or after what a sealed one holds, or after what a crash left of a recording.
+    ///
+    /// # Errors
+    /// Somebody records to it, what is there is not what was written, or the system refuses.
+    pub fn open(path: impl AsRef<Path>, options: RecorderOptions) -> Result<Self, RecordError> {
+        let path = path.as_ref();
+        let recording = recording_path(path);
+        let sealed = sealed_at(path)?;
+        let disk = disk_of(&recording)?;
+        let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default())
+            .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
+        let survey = recording::survey(disk.clone(), &recording.display().to_string())?;
+        let is_sealed_already =
+            sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
+        if is_sealed_already {
+            // A crash came between the sealing and the removal. The lock on it goes with the journal.
+            remove(&recording)?;
+            return Self::open(path, options);
+        }
+        let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
+        let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
+        for note in options.meta {
+            queue.give(frame_of(&Event::Meta(note), 0)?)?;
+        }
+        let writer = spawn(queue.clone(), journal, options.durability)?;
+        let (path, key) = (path.to_owned(), options.key);
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Self { queue, writer: Some(writer), path, recording, disk, key, warnings })
+    }
+
+    /// What a crash left behind, and opening mended.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// A number for an exchange that begins now and will be recorded by [`Recorder::record_started`] when it is over.
+    pub fn start(&self) -> u64 {
+        self.queue.number()
+    }
+
+    /// Records an exchange under the next number, which it gives. It returns when the exchange is in the queue.
+    ///
+    /// # Errors
+    /// The recorder has failed, or the exchange has a part that is too long.
+    pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
+        if weight(&exchange) > WHOLE_BYTES_MAX {
+            exchange.number = self.start();
+            return Call::retell(self.queue.clone(), &exchange).map(|()| exchange.number);
+        }
+        self.queue.give_next(Box::new(exchange))
+    }
+
+    /// Records an exchange under the number that it has: one that [`Recorder::start`] gave, or one that no exchange of the tape
+    /// has; a tape on which two have the same number cannot be sealed.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
+        if weight(&exchange) > WHOLE_BYTES_MAX {
+            self.queue.take_number(exchange.number);
+            return Call::retell(self.queue.clone(), &exchange);
+        }
+        self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
+    }
+
+    /// As [`Recorder::record_started`], if there is room in the queue.
+    ///
+    /// # Errors
+    /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
+    pub fn try_record(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
+        match self.queue.try_give(Item::Whole(Box::new(exchange))) {
+            Ok(given) => given.map(drop).map_err(TryRecordError::Failed),
+            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(exchange)),
+            Err(Item::Frame(_)) => unreachable!("an exchange was given"),
+        }
+    }
+
+    /// Records an exchange under the next number and returns when it is as durable as asked.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub fn record_sync(&self, exchange: Exchange<'static>, durability: Durability) -> Result<u64, RecordError> {
+        let number = self.record(exchange)?;
+        self.sync(durability)?;
+        Ok(number)
+    }
+
+    /// Begins an exchange that is recorded as it happens: a request, with as much of its body as is there.
+    ///
+    /// # Errors
+    /// The recorder has failed, or the head of the request is too long.
+    pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
+        Call::begin(self.queue.clone(), self.queue.number(), started_ns, request)
+    }
+
+    /// Something to be known of the tape; the last value of a name counts.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn meta(&self, note: Note<'_>) -> Result<(), RecordError> {
+        self.queue.give(frame_of(&Event::Meta(note), 0)?).map(drop)
+    }
+
+    /// Returns when everything recorded so far is as durable as asked.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn sync(&self, durability: Durability) -> Result<(), RecordError> {
+        self.queue.wait(self.queue.given(), durability)
+    }
+
+    /// How many bytes wait to be written.
+    pub fn queued_bytes(&self) -> usize {
+        self.queue.bytes()
+    }
+
+    /// Writes what waits and leaves the recording as it is, on the disk.
+    ///
+    /// # Errors
+    /// The recorder has failed, at any time since it was opened.
+    pub fn stop(mut self) -> Result<(), RecordError> {
+        let journal = self.join()?;
+        journal.close().map_err(|error| RecordError::Journal(error.to_string()))
+    }
+
+    /// Writes what waits and seals the tape. Exchanges that are not over are partial on it.
+    ///
+    /// # Errors
+    /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed. The recording is there still.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        let journal = self.join()?;
+        journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
+        let sealed = sealed_at(&self.path)?;
+        let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
+        let shown = self.recording.display().to_string();
+        recording::seal(&self.disk, &shown, &folder, &name, self.key.clone(), sealed.as_ref())?;
+        // While the journal is open it is locked, so nobody goes on with what is sealed.
+        remove(&self.recording)?;
+        drop(journal);
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<Journal, RecordError> {
+        self.queue.close();
+        let writer = self.writer.take().ok_or(RecordError::WriterDied)?;
+        let journal = writer.join().map_err(|_| RecordError::WriterDied)?;
+        self.queue.failure().map_or(Ok(journal), Err)
+    }
+}
+
+/// Waits until what was recorded is written. Errors are not seen here; [`Recorder::finish`] and [`Recorder::stop`] give them.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.writer.is_some() {
+            let _ = self.join();
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Why an exchange was not recorded at once.
+#[derive(Clone, Debug)]
+pub enum TryRecordError {
+    /// There is no room now; this is the exchange.
+    Full(Box<Exchange<'static>>),
+    /// The recorder has failed.
+    Failed(RecordError),
+}
+
+impl fmt::Display for TryRecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(_) => f.write_str("the recorder's queue is full: wait until some of it is written"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TryRecordError {}
+
+fn spawn(queue: Arc<Queue>, journal: Journal, durability: Durability) -> Result<JoinHandle<Journal>, RecordError> {
+    let write = move || {
+        queue.write(&journal, durability);
+        journal
+    };
+    let builder = thread::Builder::new().name("tape recorder".to_owned());
+    builder.spawn(write).map_err(|error| RecordError::Disk(Failure::new("start a thread for", "the recording")(error)))
+}
+
+fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {
+    match Sealed::open(path) {
+        Ok(sealed) => Ok(Some(sealed)),
+        Err(ReadError::Disk(failure)) if failure.error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
+    let disk = match SingleFile::create(recording) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SingleFile::open(recording),
+        disk => disk,
+    };
+    let disk = disk.map_err(Failure::new("open", recording.display().to_string()))?;
+    Ok(Arc::new(disk))
+}
+
+/// Takes a recording away that is on a sealed tape now.
+fn remove(recording: &Path) -> Result<(), RecordError> {
+    fs::remove_file(recording).map_err(Failure::new("remove", recording.display().to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Looking into compressed bodies.
+
+use crate::message::{Body, Chunk, Header};
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+
+/// A body that decodes to more bytes is not looked into.
+pub const DECODED_BYTES_MAX: usize = 256 << 20;
+
+/// What a body is without compression.
+pub(crate) struct Decoded {
+    /// Its chunks are those of the compressed body: what of it was known when a chunk was there.
+    pub(crate) body: Body<'static>,
+    /// Whether all of it could be decoded.
+    pub(crate) is_whole: bool,
+}
+
+/// The codings of a body, as `Content-Encoding` names them, outermost last; none if there is none.
+pub(crate) fn codings(headers: &[Header<'_>]) -> Vec<String> {
+    let values = headers.iter().filter(|header| header.is("content-encoding"));
+    let lines: Vec<_> = values.map(|header| header.value.to_text_lossy().to_ascii_lowercase()).collect();
+    let names = lines.iter().flat_map(|line| line.split(',')).map(str::trim);
+    names.filter(|name| !name.is_empty() && *name != "identity").map(str::to_owned).collect()
+}
+
+/// Undoes codings. `None` if one of them is not known.
+pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<Decoded> {
+    let mut decoded = Decoded { body: body.clone().into_owned(), is_whole: true };
+    for coding in codings.iter().rev() {
+        let Decoded { body, is_whole } = undo(&decoded.body, coding)?;
+        decoded = Decoded { body, is_whole: is_whole && decoded.is_whole };
+    }
+    Some(decoded)
+}
+
+fn undo(body: &Body<'_>, coding: &str) -> Option<Decoded> {
+    let source =
+        Chunks { pieces: body.pieces().map(|(_, piece)| piece).collect(), at: Cell::new(0), within: Cell::new(0) };
+    Some(match coding {
+        "gzip" | "x-gzip" => read(body, &source, MultiGzDecoder::new(&source)),
+        "deflate" if is_zlib(body.bytes()) => read(body, &source, ZlibDecoder::new(&source)),
+        // What RFC 9110, section 8.4.1.2, says that some send.
+        "deflate" => read(body, &source, DeflateDecoder::new(&source)),
+        "br" => read(body, &source, brotli_decompressor::Decompressor::new(&source, BUFFER_BYTES)),
+        "zstd" => match ruzstd::decoding::StreamingDecoder::new(&source) {
+            Ok(decoder) => read(body, &source, decoder),
+            Err(_) => Decoded { body: Body::default(), is_whole: body.bytes().is_empty() },
+        },
+        _ => return None,
+    })
+}
+
+/// Whether bytes begin as RFC 1950 has it: deflate, and a sum that 31 divides.
+fn is_zlib(bytes: &[u8]) -> bool {
+    matches!(bytes, [first, second, ..] if first & 15 == 8 && (u16::from(*first) << 8 | u16::from(*second)) % 31 == 0)
+}
+
+const BUFFER_BYTES: usize = 4 << 10;
+
+/// Reads all that comes out. What comes out while a chunk is read belongs to that chunk.
+fn read(body: &Body<'_>, source: &Chunks<'_>, mut decoder: impl Read) -> Decoded {
+    let mut chunks: Vec<_> = body.chunks().iter().map(|chunk| Chunk { at_us: chunk.at_us, bytes: 0 }).collect();
+    let mut bytes = Vec::new();
+    let mut buffer = [0; BUFFER_BYTES];
+    let is_whole = loop {
+        match decoder.read(&mut buffer) {
+            Ok(0) => break true,
+            Ok(count) if bytes.len() + count > DECODED_BYTES_MAX => break false,
+            Ok(count) => {
+                bytes.extend_from_slice(&buffer[..count]);
+                let last = chunks.len().saturating_sub(1);
+                chunks[source.at.get().min(last)].bytes += count;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break false,
+        }
+    };
+    let body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+    Decoded { body, is_whole }
+}
+
+/// The bytes of chunks, one chunk at a time, so that it is known which one a decoder has reached.
+struct Chunks<'b> {
+    pieces: Vec<&'b [u8]>,
+    /// The chunk that is read, and how much of it was.
+    at: Cell<usize>,
+    within: Cell<usize>,
+}
+
+impl<'b> Chunks<'b> {
+    /// What is left of the chunk that is read, or the next one with something in it.
+    fn rest(&self) -> &'b [u8] {
+        loop {
+            match self.pieces.get(self.at.get()).map(|piece| &piece[self.within.get()..]) {
+                None => return &[],
+                Some([]) => {
+                    self.at.set(self.at.get() + 1);
+                    self.within.set(0);
+                }
+                Some(rest) => return rest,
+            }
+        }
+    }
+}
+
+impl Read for &Chunks<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = self.rest().read(to)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for &Chunks<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.rest())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.within.set(self.within.get() + count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory takes it")
+    }
+
+    fn decoded(body: &Body<'_>, coding: &str) -> Decoded {
+        decode(body, &[coding.to_owned()]).expect("the coding is known")
+    }
+
+    #[test]
+    fn every_coding_is_undone() {
+        let text = b"hello hello hello hello".repeat(1_000);
+        let zlib = {
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&text).and_then(|()| encoder.finish()).expect("memory takes it")
+        };
+        let deflate = {
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&text).and_then(|()| encoder.finish()).expect("memory takes it")
+        };
+        for (coding, bytes) in [("gzip", gzip(&text)), ("deflate", zlib), ("deflate", deflate)] {
+            let decoded = decoded(&Body::new(0, bytes), coding);
+            assert!(decoded.is_whole && *decoded.body.bytes() == text[..], "{coding}");
+        }
+        // "hello" in a meta-block without compression (RFC 7932, section 9.2), and in a raw block (RFC 8878, section 3.1.1).
+        let brotli = [0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03];
+        let zstd = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o'];
+        for (coding, bytes) in [("br", &brotli[..]), ("zstd", &zstd)] {
+            let decoded = decoded(&Body::new(0, bytes), coding);
+            assert_eq!((decoded.body.bytes().as_text(), decoded.is_whole), (Some("hello"), true), "{coding}");
+        }
+        let twice = decode(&Body::new(0, gzip(&gzip(&text))), &["gzip".to_owned(), "gzip".to_owned()]);
+        assert!(twice.is_some_and(|twice| *twice.body.bytes() == text[..]));
+        assert!(decode(&Body::new(0, "x"), &["compress".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn what_came_with_a_chunk_stays_with_it() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut body = Body::default();
+        let mut sent = 0;
+        for (at_us, event) in [(5, "data: one\n\n"), (9, "data: two\n\n")] {
+            encoder.write_all(event.as_bytes()).and_then(|()| encoder.flush()).expect("memory takes it");
+            body.push(at_us, &encoder.get_ref()[sent..]);
+            sent = encoder.get_ref().len();
+        }
+        body.push(12, &encoder.finish().expect("memory takes it")[sent..]);
+        let decoded = decoded(&body, "gzip");
+        let pieces: Vec<_> = decoded.body.pieces().collect();
+        assert_eq!(pieces, [(5, &b"data: one\n\n"[..]), (9, b"data: two\n\n"), (12, b"")]);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_decoded_as_far_as_it_goes() {
+        let bytes = gzip(&b"hello".repeat(10_000));
+        for cut in 0..bytes.len() {
+            let decoded = decoded(&Body::new(0, &bytes[..cut]), "gzip");
+            assert!(!decoded.is_whole || cut == 0, "{cut}");
+        }
+    }
+}

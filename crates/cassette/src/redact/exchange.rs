@@ -1,0 +1,211 @@
+//! Going through all of an exchange.
+
+use crate::bytes::Bytes;
+use crate::exchange::{Exchange, Note, Outcome};
+use crate::matching::content_is_form;
+use crate::message::{Body, Chunk, Header, Request, Response};
+use crate::redact::decode::{codings, decode};
+use crate::redact::{Finding, Kind, Redacted, Redaction, Replacement, replaced};
+use crate::websocket::{Direction, Opcode, WsFrame};
+
+/// The name of the note that says which compression a body had before a secret was taken out of it.
+const CODING_NOTE: &str = "redacted.content-encoding";
+
+/// The bit of a frame that says that its message is compressed (RFC 7692).
+const COMPRESSED: u8 = 4;
+
+impl Redaction {
+    /// Takes the secrets out of a request.
+    pub fn request(&self, request: &mut Request<'_>) -> Redacted {
+        let mut redacted = Redacted::default();
+        self.go_through_request(request, &mut Vec::new(), &mut redacted);
+        redacted
+    }
+
+    /// Takes the secrets out of an exchange.
+    pub fn exchange(&self, exchange: &mut Exchange<'_>) -> Redacted {
+        let mut redacted = Redacted::default();
+        let Exchange { request, informational, response, frames, outcome, notes, .. } = exchange;
+        let mut codings = Vec::new();
+        self.go_through_request(request, &mut codings, &mut redacted);
+        for interim in informational {
+            self.headers("informational response header", &mut interim.headers, &mut redacted);
+            self.line("reason of an informational response", &mut interim.reason, &mut redacted);
+        }
+        if let Some(response) = response {
+            self.go_through_response(response, &mut codings, &mut redacted);
+        }
+        if let Some(frames) = frames {
+            self.frames(frames, &mut redacted);
+        }
+        if let Outcome::Aborted(error) = outcome {
+            self.line("error message", &mut error.message, &mut redacted);
+        }
+        for note in notes.iter_mut() {
+            self.value(&format!("note {}", note.name.to_text_lossy()), &note.name, &mut note.value, &mut redacted);
+        }
+        notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
+        redacted
+    }
+
+    /// The secrets that are in an exchange.
+    pub fn scan(&self, exchange: &Exchange<'_>) -> Redacted {
+        self.exchange(&mut exchange.clone())
+    }
+
+    fn go_through_request(&self, request: &mut Request<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
+        self.line("request target", &mut request.target, redacted);
+        self.headers("request header", &mut request.headers, redacted);
+        self.body("request body", &mut request.body, &mut request.headers, codings, redacted);
+        self.headers("request trailer", &mut request.trailers, redacted);
+    }
+
+    fn go_through_response(&self, response: &mut Response<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
+        self.line("reason of the response", &mut response.reason, redacted);
+        self.headers("response header", &mut response.headers, redacted);
+        self.body("response body", &mut response.body, &mut response.headers, codings, redacted);
+        self.headers("response trailer", &mut response.trailers, redacted);
+    }
+
+    fn headers(&self, what: &str, headers: &mut [Header<'_>], redacted: &mut Redacted) {
+        for header in headers {
+            let place = format!("{what} {}", header.name.to_text_lossy().to_ascii_lowercase());
+            self.value(&place, &header.name, &mut header.value, redacted);
+        }
+    }
+
+    /// The value of a name.
+    fn value(&self, place: &str, name: &[u8], value: &mut Bytes<'_>, redacted: &mut Redacted) {
+        if let Some((without, what)) = self.header(name, value) {
+            *value = without.into();
+            redacted.found(place, what);
+        }
+    }
+
+    fn line(&self, place: &str, line: &mut Bytes<'_>, redacted: &mut Redacted) {
+        if let Some((without, what)) = self.redacted_line(line) {
+            *line = without.into();
+            redacted.found(place, what);
+        }
+    }
+
+    /// A body. One that is compressed stays as it is unless a secret is in it; then it stays without compression.
+    fn body(
+        &self,
+        place: &str,
+        body: &mut Option<Body<'_>>,
+        headers: &mut Vec<Header<'_>>,
+        codings_undone: &mut Vec<String>,
+        redacted: &mut Redacted,
+    ) {
+        let Some(body) = body else { return };
+        let kind = if content_is_form(headers) { Kind::Form } else { Kind::Body };
+        let codings = codings(headers);
+        if codings.is_empty() {
+            if self.plain_body(place, body, kind, redacted) {
+                correct_length(headers, body.bytes().len());
+            }
+            return;
+        }
+        let Some(mut decoded) = decode(body, &codings) else { return redacted.opaque.push(place.to_owned()) };
+        if self.plain_body(place, &mut decoded.body, kind, redacted) {
+            *body = decoded.body;
+            headers.retain(|header| !header.is("content-encoding"));
+            correct_length(headers, body.bytes().len());
+            codings_undone.push(codings.join(", "));
+        } else if !decoded.is_whole {
+            redacted.opaque.push(place.to_owned());
+        }
+    }
+
+    /// Whether something was replaced.
+    fn plain_body(&self, place: &str, body: &mut Body<'_>, kind: Kind, redacted: &mut Redacted) -> bool {
+        let replacements = self.replacements(body.bytes(), kind);
+        redacted.found_all(place, &replacements);
+        if replacements.is_empty() {
+            return false;
+        }
+        let chunks = chunks_after(body.chunks(), &replacements);
+        let bytes = replaced(body.bytes(), &replacements);
+        *body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        true
+    }
+
+    /// Messages, which may be in several frames, with frames of control between them.
+    fn frames(&self, frames: &mut [WsFrame<'_>], redacted: &mut Redacted) {
+        for direction in [Direction::Sent, Direction::Received] {
+            let mut message = Vec::new();
+            for at in 0..frames.len() {
+                let frame = &frames[at];
+                let is_control = frame.opcode.number() >= Opcode::CLOSE.number();
+                if frame.direction != direction {
+                    continue;
+                }
+                if is_control {
+                    self.message(&[at], frames, redacted);
+                    continue;
+                }
+                message.push(at);
+                if frame.is_final {
+                    self.message(&std::mem::take(&mut message), frames, redacted);
+                }
+            }
+            self.message(&message, frames, redacted);
+        }
+    }
+
+    /// The frames of one message, by their places.
+    fn message(&self, places: &[usize], frames: &mut [WsFrame<'_>], redacted: &mut Redacted) {
+        let Some(&first) = places.first() else { return };
+        let place = format!("message of frame {first}");
+        if frames[first].reserved & COMPRESSED != 0 {
+            return redacted.opaque.push(place);
+        }
+        let chunk = |at: &usize| Chunk { at_us: 0, bytes: frames[*at].payload.len() };
+        let chunks: Vec<_> = places.iter().map(chunk).collect();
+        let bytes: Vec<u8> = places.iter().flat_map(|&at| frames[at].payload.iter().copied()).collect();
+        let Some(mut body) = Body::from_parts(bytes, chunks) else { return };
+        if self.plain_body(&place, &mut body, Kind::Body, redacted) {
+            for (&at, (_, piece)) in places.iter().zip(body.pieces()) {
+                frames[at].payload = piece.to_vec().into();
+            }
+        }
+    }
+}
+
+/// Chunks after replacements, of which there are some. What is put in belongs to the chunk in which the secret began.
+pub(crate) fn chunks_after(chunks: &[Chunk], replacements: &[Replacement<'_>]) -> Vec<Chunk> {
+    let sum = |end: &mut usize, chunk: &Chunk| {
+        *end += chunk.bytes;
+        Some(*end)
+    };
+    let ends: Vec<_> = chunks.iter().scan(0, sum).collect();
+    let mut chunks = chunks.to_vec();
+    for Replacement { range, placeholder, .. } in replacements {
+        let mut at = ends.partition_point(|&end| end <= range.start);
+        chunks[at].bytes += placeholder.len();
+        let mut from = range.start;
+        while from < range.end {
+            let to = ends[at].min(range.end);
+            chunks[at].bytes -= to - from;
+            (from, at) = (to, at + 1);
+        }
+    }
+    chunks
+}
+
+fn correct_length(headers: &mut [Header<'_>], length: usize) {
+    for header in headers.iter_mut().filter(|header| header.is("content-length")) {
+        header.value = length.to_string().into();
+    }
+}
+
+impl Redacted {
+    fn found(&mut self, place: &str, what: &str) {
+        self.findings.push(Finding { place: place.to_owned(), what: what.to_owned() });
+    }
+
+    fn found_all(&mut self, place: &str, replacements: &[Replacement<'_>]) {
+        replacements.iter().for_each(|replacement| self.found(place, replacement.what));
+    }
+}

@@ -1,0 +1,291 @@
+//! Keeping secrets off a tape.
+//!
+//! 1. Values of secret names: headers, cookies, parameters of URLs, fields of forms, members of JSON. In `Authorization` the
+//!    scheme stays, in cookies the names do.
+//! 2. What looks like a secret whatever it is called: keys of well-known services, tokens, private keys.
+//! 3. What the user says: names, expressions, and secrets themselves.
+//!
+//! Each is replaced by `REDACTED`, whatever its length: a request with another secret, or with a dummy for it, is then the same
+//! request. `Content-Length` is corrected, and chunks keep their times. Redacting twice is redacting once. A live request must
+//! be redacted before it is looked up.
+
+mod decode;
+mod exchange;
+mod names;
+mod patterns;
+mod stream;
+mod text;
+
+pub use decode::DECODED_BYTES_MAX;
+pub use stream::{LOOKAHEAD_BYTES, Stream};
+
+use names::Names;
+use patterns::Patterns;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+use text::{PLACEHOLDER, find_fields, find_members, find_parameters};
+
+/// A secret that is shorter would be found all over a tape.
+const SECRET_BYTES_MIN: usize = 6;
+
+/// What is a secret.
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    names: Names,
+    patterns: Patterns,
+    /// Secrets themselves, each way that they may be written.
+    secrets: Vec<Vec<u8>>,
+    /// Whether a secret may have a line feed in it, beside a private key.
+    spans_lines: bool,
+}
+
+/// A secret that was found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Where: `request header authorization`, `response body`.
+    pub place: String,
+    /// What: `a GitHub token`, `the value of a secret name`.
+    pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// What redacting an exchange came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Redacted {
+    /// What was replaced.
+    pub findings: Vec<Finding>,
+    /// Bodies and messages that could not be looked into, such as those in an unknown compression. They are as they were.
+    pub opaque: Vec<String>,
+}
+
+/// A rule that cannot be used.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum RuleError {
+    /// An expression cannot be read.
+    Pattern(regex::Error),
+    /// A secret is so short that it would be found by chance.
+    ShortSecret,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(error) => write!(f, "an expression for secrets cannot be read: {error}"),
+            Self::ShortSecret => {
+                write!(
+                    f,
+                    "a secret has fewer than {SECRET_BYTES_MIN} bytes and would be found by chance; name its place instead"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// What a user adds to the usual rules, or puts in their place.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Whether the usual rules are left out.
+    pub without_usual: bool,
+    /// Names of headers, parameters, fields and members whose values are secrets, in any case, with or without `-` and `_`.
+    pub names: Vec<String>,
+    /// Expressions whose first group, or all of them, is a secret.
+    pub patterns: Vec<String>,
+    /// Secrets, as they are: they are also found with escapes of URLs and of JSON.
+    pub secrets: Vec<Vec<u8>>,
+}
+
+impl Rules {
+    /// What these rules come to.
+    ///
+    /// # Errors
+    /// An expression cannot be read, or a secret is too short.
+    pub fn compile(self) -> Result<Redaction, RuleError> {
+        let mut names = if self.without_usual { Names::default() } else { Names::usual() };
+        self.names.iter().for_each(|name| names.add(name));
+        let spans_lines = !self.patterns.is_empty() || self.secrets.iter().any(|secret| secret.contains(&b'\n'));
+        let more: Vec<_> =
+            self.patterns.into_iter().map(|pattern| ("an expression of the user".to_owned(), pattern)).collect();
+        let patterns = Patterns::new(!self.without_usual, &more).map_err(RuleError::Pattern)?;
+        if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
+            return Err(RuleError::ShortSecret);
+        }
+        let mut secrets: Vec<_> = self.secrets.iter().flat_map(|secret| written_forms(secret)).collect();
+        // A longer one first, since a shorter one may be a part of it.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        Ok(Redaction { names, patterns, secrets, spans_lines })
+    }
+}
+
+impl Default for Redaction {
+    /// The usual rules.
+    fn default() -> Self {
+        (*Self::usual()).clone()
+    }
+}
+
+/// A secret as it is, with the escapes of a URL, and with those of JSON.
+fn written_forms(secret: &[u8]) -> [Vec<u8>; 3] {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let escape = |byte: &u8| if is_plain(byte) { vec![*byte] } else { format!("%{byte:02X}").into_bytes() };
+    let in_url = secret.iter().flat_map(escape).collect();
+    let in_json = String::from_utf8(secret.to_vec()).ok().map(|text| serde_json::Value::String(text).to_string());
+    let in_json = in_json.map_or_else(|| secret.to_vec(), |text| text.as_bytes()[1..text.len() - 1].to_vec());
+    [secret.to_vec(), in_url, in_json]
+}
+
+/// What a text is, beside a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A value, a path, an error message: may have parameters of a URL in it.
+    Line,
+    /// A body or a message: may have JSON in it as well.
+    Body,
+    /// A form.
+    Form,
+}
+
+/// Something to be replaced: where, by what, and what it is.
+pub(crate) struct Replacement<'r> {
+    pub(crate) range: Range<usize>,
+    pub(crate) placeholder: &'static str,
+    pub(crate) what: &'r str,
+}
+
+const OF_A_NAME: &str = "the value of a secret name";
+
+impl Redaction {
+    /// The usual rules, which are compiled once for the whole process.
+    pub fn usual() -> Arc<Self> {
+        static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
+            let usual = Rules::default().compile();
+            Arc::new(usual.unwrap_or_else(|error| unreachable!("the usual rules are constants: {error}")))
+        });
+        USUAL.clone()
+    }
+
+    /// Nothing is a secret.
+    pub fn nothing() -> Self {
+        let rules = Rules { without_usual: true, ..Rules::default() };
+        rules.compile().unwrap_or_else(|error| unreachable!("there are no rules: {error}"))
+    }
+
+    /// What is to be replaced in a text, in order, without overlaps.
+    pub(crate) fn replacements(&self, text: &[u8], kind: Kind) -> Vec<Replacement<'_>> {
+        self.look_through(text, kind, false).0
+    }
+
+    /// The same of a text that is a part of one, and may begin in a string of JSON; and where the name begins whose value
+    /// goes on behind it.
+    pub(crate) fn look_through(
+        &self,
+        text: &[u8],
+        kind: Kind,
+        in_string: bool,
+    ) -> (Vec<Replacement<'_>>, Option<usize>) {
+        let (mut hits, mut goes_on) = (Vec::new(), None);
+        if !self.names.is_empty() {
+            find_parameters(text, &self.names, &mut hits);
+            match kind {
+                Kind::Line => {}
+                Kind::Body => goes_on = find_members(text, in_string, &self.names, &mut hits),
+                Kind::Form => find_fields(text, &self.names, &mut hits),
+            }
+        }
+        let mut found: Vec<_> = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME)).collect();
+        let mut hits = Vec::new();
+        self.patterns.find(text, &mut hits);
+        found.extend(hits.into_iter().map(|(range, what)| (range, PLACEHOLDER, what)));
+        for secret in &self.secrets {
+            let places = memchr::memmem::find_iter(text, secret);
+            found.extend(places.map(|at| (at..at + secret.len(), PLACEHOLDER, "a secret of the user")));
+        }
+        let is_new = |range: &Range<usize>, placeholder: &str| text[range.clone()] != *placeholder.as_bytes();
+        found.retain(|(range, placeholder, _)| is_new(range, placeholder));
+        (without_overlaps(found), goes_on)
+    }
+
+    /// The value of a header, if it has secrets in it, and what they are.
+    pub(crate) fn header(&self, name: &[u8], value: &[u8]) -> Option<(Vec<u8>, &str)> {
+        if self.names.has_header(name) {
+            let redacted = header_value(name, value);
+            return (redacted != value).then_some((redacted, OF_A_NAME));
+        }
+        self.redacted_line(value)
+    }
+
+    /// A text without the secrets that are in it, if there are any, and what the first of them is.
+    pub(crate) fn redacted_line(&self, text: &[u8]) -> Option<(Vec<u8>, &str)> {
+        let replacements = self.replacements(text, Kind::Line);
+        let what = replacements.first()?.what;
+        Some((replaced(text, &replacements), what))
+    }
+}
+
+/// Ranges in order; where some overlap, one that has all of them, replaced as the first of them is.
+fn without_overlaps<'r>(mut found: Vec<(Range<usize>, &'static str, &'r str)>) -> Vec<Replacement<'r>> {
+    found.sort_by_key(|(range, ..)| (range.start, std::cmp::Reverse(range.end)));
+    let mut apart: Vec<Replacement<'r>> = Vec::with_capacity(found.len());
+    for (range, placeholder, what) in found {
+        match apart.last_mut().filter(|last| range.start < last.range.end) {
+            Some(last) => last.range.end = last.range.end.max(range.end),
+            None => apart.push(Replacement { range, placeholder, what }),
+        }
+    }
+    apart
+}
+
+fn replaced(text: &[u8], replacements: &[Replacement<'_>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut done = 0;
+    for replacement in replacements {
+        out.extend_from_slice(&text[done..replacement.range.start]);
+        out.extend_from_slice(replacement.placeholder.as_bytes());
+        done = replacement.range.end;
+    }
+    out.extend_from_slice(&text[done..]);
+    out
+}
+
+/// The value of a secret header: the scheme of credentials and the names of cookies stay.
+fn header_value(name: &[u8], value: &[u8]) -> Vec<u8> {
+    match name.to_ascii_lowercase().as_slice() {
+        b"authorization" | b"proxy-authorization" => credentials(value),
+        b"cookie" => value.split(|&byte| byte == b';').map(cookie).collect::<Vec<_>>().join(&b';'),
+        b"set-cookie" => {
+            let (pair, attributes) = value.split_at(value.iter().position(|&byte| byte == b';').unwrap_or(value.len()));
+            [&*cookie(pair), attributes].concat()
+        }
+        _ if value.is_empty() => Vec::new(),
+        _ => PLACEHOLDER.into(),
+    }
+}
+
+/// `Bearer REDACTED`.
+fn credentials(value: &[u8]) -> Vec<u8> {
+    match value.iter().position(|&byte| byte == b' ') {
+        Some(at) => [&value[..=at], PLACEHOLDER.as_bytes()].concat(),
+        None if value.is_empty() => Vec::new(),
+        None => PLACEHOLDER.into(),
+    }
+}
+
+/// `name=REDACTED`. A cookie without a name is all value.
+fn cookie(pair: &[u8]) -> Cow<'_, [u8]> {
+    match pair.iter().position(|&byte| byte == b'=') {
+        Some(at) if at + 1 == pair.len() => Cow::Borrowed(pair),
+        Some(at) => Cow::Owned([&pair[..=at], PLACEHOLDER.as_bytes()].concat()),
+        None if pair.trim_ascii().is_empty() => Cow::Borrowed(pair),
+        None => Cow::Owned([&pair[..pair.len() - pair.trim_ascii_start().len()], PLACEHOLDER.as_bytes()].concat()),
+    }
+}

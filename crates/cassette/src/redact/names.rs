@@ -1,0 +1,128 @@
+//! Names whose values are secrets, wherever they stand: headers, queries, forms, JSON.
+//!
+//! Names are compared in small letters and without `-` and `_`, so that `api_key`, `apiKey` and `Api-Key` are one name.
+
+use std::collections::BTreeSet;
+
+/// Names of secrets in queries, forms, JSON and headers.
+const ANYWHERE: [&str; 14] = [
+    "assertion",
+    "clientassertion",
+    "codeverifier",
+    "credential",
+    "credentials",
+    "jwt",
+    "pass",
+    "passphrase",
+    "pwd",
+    "securitytoken",
+    "sessiontoken",
+    "sig",
+    "xamzcredential",
+    "xamzsignature",
+];
+
+/// Ends of such names: `clientSecret`, `aws_secret_access_key`, `X-Goog-Api-Key`.
+const ENDS: [&str; 14] = [
+    "accesskey",
+    "accesstoken",
+    "apikey",
+    "apitoken",
+    "authtoken",
+    "bearertoken",
+    "idtoken",
+    "passwd",
+    "password",
+    "privatekey",
+    "refreshtoken",
+    "secret",
+    "secretkey",
+    "securitytoken",
+];
+
+/// Names of headers that are secrets, beside [`ANYWHERE`] and [`ENDS`].
+const HEADERS: [&str; 9] = [
+    "authentication",
+    "authorization",
+    "cookie",
+    "csrftoken",
+    "proxyauthorization",
+    "setcookie",
+    "xcsrftoken",
+    "xsrftoken",
+    "xxsrftoken",
+];
+
+/// The names whose values are secrets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// Whether the lists above count.
+    usual: bool,
+    added: BTreeSet<String>,
+}
+
+impl Names {
+    pub(crate) fn usual() -> Self {
+        Self { usual: true, added: BTreeSet::new() }
+    }
+
+    pub(crate) fn add(&mut self, name: &str) {
+        self.added.insert(plain(name.as_bytes()));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.usual && self.added.is_empty()
+    }
+
+    /// Whether the value of a name in a query, a form or JSON is a secret.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        let name = plain(name);
+        let is_usual = || ANYWHERE.contains(&name.as_str()) || ENDS.iter().any(|end| name.ends_with(end));
+        self.added.contains(&name) || self.usual && is_usual()
+    }
+
+    /// Whether the value of a header is a secret: also those that are called a token, as long as they are not the token of
+    /// a page of results.
+    pub(crate) fn has_header(&self, name: &[u8]) -> bool {
+        let plain = plain(name);
+        let is_token =
+            plain.ends_with("token") && !plain.ends_with("pagetoken") && !plain.ends_with("continuationtoken");
+        self.has(name) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
+    }
+}
+
+fn plain(name: &[u8]) -> String {
+    let letters = name.iter().filter(|byte| !matches!(byte, b'-' | b'_'));
+    letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_however_they_are_written() {
+        let names = Names::usual();
+        for name in ["api_key", "apiKey", "X-Goog-Api-Key", "AWS_SECRET_ACCESS_KEY", "client-secret", "password", "sig"]
+        {
+            assert!(names.has(name.as_bytes()) && names.has_header(name.as_bytes()), "{name}");
+        }
+        for name in ["Authorization", "Set-Cookie", "X-Auth-Token", "x-amz-security-token"] {
+            assert!(names.has_header(name.as_bytes()), "{name}");
+        }
+        for name in ["key", "token", "max_tokens", "page_token", "secretary", "passenger"] {
+            assert!(!names.has(name.as_bytes()), "{name}");
+        }
+        for name in ["x-ratelimit-remaining-tokens", "next-page-token", "content-type"] {
+            assert!(!names.has_header(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_can_be_added() {
+        let mut names = Names::default();
+        assert!(names.is_empty() && !names.has(b"password"));
+        names.add("Member-Number");
+        assert!(names.has(b"member_number") && !names.is_empty());
+    }
+}

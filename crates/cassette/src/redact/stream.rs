@@ -1,0 +1,117 @@
+//! Taking secrets out of a body that comes chunk by chunk.
+//!
+//! 1. A chunk is given out when it is known that no secret begins in it and ends behind it: when enough came after it, or when
+//!    it ends a line at a place where nothing goes on.
+//! 2. Some of what was given out is kept, so that a value is seen behind its name.
+//! 3. Chunks stay whole. So what waits is bounded by the look-ahead and the longest chunk.
+//!
+//! What is given out is what the whole body would have been, as long as no secret is longer than the look-ahead.
+
+use crate::message::{Body, Chunk};
+use crate::redact::exchange::chunks_after;
+use crate::redact::text::ends_in_string;
+use crate::redact::{Kind, Redaction, replaced};
+use std::sync::Arc;
+
+/// How many bytes must have come after a chunk before it is given out, if it does not end a line. A secret that is longer may
+/// be found in part only.
+pub const LOOKAHEAD_BYTES: usize = 16 << 10;
+
+/// How much of what was given out is kept.
+const CONTEXT_BYTES: usize = 4 << 10;
+
+/// More does not wait, even for the end of a secret.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+
+/// A body that comes chunk by chunk, without secrets.
+#[derive(Debug)]
+pub struct Stream {
+    redaction: Arc<Redaction>,
+    kind: Kind,
+    /// What was given out and is kept, then what waits.
+    bytes: Vec<u8>,
+    /// How much of it was given out.
+    given: usize,
+    /// Whether it begins in a string of JSON.
+    in_string: bool,
+    /// The chunks that wait.
+    chunks: Vec<Chunk>,
+    found: usize,
+}
+
+impl Stream {
+    /// A body of which nothing came yet; `is_form` is whether it is `application/x-www-form-urlencoded`.
+    pub fn new(redaction: Arc<Redaction>, is_form: bool) -> Self {
+        let kind = if is_form { Kind::Form } else { Kind::Body };
+        Self { redaction, kind, bytes: Vec::new(), given: 0, in_string: false, chunks: Vec::new(), found: 0 }
+    }
+
+    /// Takes a chunk. Gives those that can be recorded, as a body with their times.
+    pub fn push(&mut self, at_us: u64, bytes: &[u8]) -> Body<'static> {
+        self.bytes.extend_from_slice(bytes);
+        self.chunks.push(Chunk { at_us, bytes: bytes.len() });
+        let waits = self.bytes.len() - self.given;
+        let known = if self.ends_line() { waits } else { waits.saturating_sub(LOOKAHEAD_BYTES) };
+        self.give(known)
+    }
+
+    /// Gives what is left.
+    pub fn finish(&mut self) -> Body<'static> {
+        self.give(usize::MAX)
+    }
+
+    /// How many secrets were found in what was given.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+
+    /// Whether nothing that may be a secret goes on behind what came.
+    fn ends_line(&self) -> bool {
+        let ends =
+            self.bytes.last() == Some(&b'\n') && !matches!(self.bytes.trim_ascii_end().last(), Some(b':' | b'"'));
+        ends && self.kind == Kind::Body && !self.redaction.spans_lines && !self.is_in_private_key()
+    }
+
+    fn is_in_private_key(&self) -> bool {
+        let begin = memchr::memmem::rfind(&self.bytes, b"-----BEGIN ");
+        begin.is_some_and(|begin| memchr::memmem::find(&self.bytes[begin..], b"-----END ").is_none())
+    }
+
+    /// Gives the chunks that end within the first `known` bytes of what waits, but for those with a secret that goes on.
+    fn give(&mut self, known: usize) -> Body<'static> {
+        let (replacements, name) = self.redaction.look_through(&self.bytes, self.kind, self.in_string);
+        let is_last = known == usize::MAX || self.bytes.len() - self.given > WAITING_BYTES_MAX;
+        let goes_on = |end: usize| replacements.iter().any(|hit| hit.range.start < end && end < hit.range.end);
+        let (mut count, mut end, mut at) = (0, self.given, self.given);
+        for (index, chunk) in self.chunks.iter().enumerate() {
+            at += chunk.bytes;
+            if is_last || at - self.given <= known && !goes_on(at) {
+                (count, end) = (index + 1, at);
+            }
+        }
+        let mut inside = replacements;
+        inside.retain_mut(|hit| {
+            let is_inside = hit.range.end > self.given && hit.range.start < end;
+            if is_inside {
+                hit.range = hit.range.start.max(self.given) - self.given..hit.range.end.min(end) - self.given;
+            }
+            is_inside
+        });
+        let chunks: Vec<_> = self.chunks.drain(..count).collect();
+        let bytes = replaced(&self.bytes[self.given..end], &inside);
+        let body = Body::from_parts(bytes, chunks_after(&chunks, &inside));
+        self.found += inside.len();
+        self.forget(end, name);
+        body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"))
+    }
+
+    /// Forgets what was given, but for some of it, and for a name whose value goes on.
+    fn forget(&mut self, end: usize, name: Option<usize>) {
+        let gone = end.saturating_sub(CONTEXT_BYTES);
+        let gone =
+            name.filter(|name| end.saturating_sub(*name) < WAITING_BYTES_MAX).map_or(gone, |name| gone.min(name));
+        self.in_string = ends_in_string(&self.bytes[..gone], self.in_string);
+        self.bytes.drain(..gone);
+        self.given = end - gone;
+    }
+}

@@ -1,0 +1,280 @@
+//! Values of secret names inside of texts: JSON, whatever is around it, and parameters of URLs and forms.
+//!
+//! JSON is not parsed but looked through, quote by quote. So it is found in lines of a stream of events, in lines of JSON, in
+//! what is cut off; and in strings of JSON, where quotes are escaped. A quote behind `n` backslashes delimits a string so many
+//! levels deep as `n` has ones at its end in binary: none or two behind each other are the outermost level, one is a
+//! string in a string, three one in that.
+
+use crate::matching::url::unescaped;
+use crate::redact::names::Names;
+use regex::bytes::Regex;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// A secret, and what stands in its place.
+pub(crate) type Hit = (Range<usize>, &'static str);
+
+/// What stands in the place of a secret. It needs no escapes, in JSON or in a URL.
+pub(crate) const PLACEHOLDER: &str = "REDACTED";
+/// The same for a number in JSON.
+const NUMBER_PLACEHOLDER: &str = "0";
+
+/// A parameter of a URL: the name, and the value if it is not empty.
+static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?-u)[?&;]([A-Za-z0-9_.%\[\]-]+)=([^&;\s"'<>\\#]+)"#;
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("the expression is a constant: {error}"))
+});
+
+/// Values of secret names in parameters of URLs, wherever they stand in a text.
+pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
+    for captures in PARAMETER.captures_iter(text) {
+        if let (Some(name), Some(value)) = (captures.get(1), captures.get(2)) {
+            found.extend(names.has(&unescaped(name.as_bytes())).then(|| (value.range(), PLACEHOLDER)));
+        }
+    }
+}
+
+/// Values of secret names in a form.
+pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Vec<Hit>) {
+    let mut begin = 0;
+    for pair in form.split(|&byte| byte == b'&') {
+        let end = begin + pair.len();
+        if let Some(at) = pair.iter().position(|&byte| byte == b'=') {
+            let is_secret = at + 1 < pair.len() && names.has(&unescaped(&pair[..at]));
+            found.extend(is_secret.then(|| (begin + at + 1..end, PLACEHOLDER)));
+        }
+        begin = end + 1;
+    }
+}
+
+/// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays. `in_string` is whether
+/// the text begins in a string. Gives where the name begins whose value reaches to the end of the text.
+pub(crate) fn find_members(text: &[u8], in_string: bool, names: &Names, found: &mut Vec<Hit>) -> Option<usize> {
+    let mut goes_on = None;
+    let mut done = 0;
+    let mut open = [None; LEVELS];
+    open[0] = in_string.then_some(0);
+    for quote in memchr::memchr_iter(b'"', text) {
+        let level = level(text, quote);
+        if quote < done || level >= LEVELS {
+            continue;
+        }
+        open[level + 1..].fill(None);
+        let Some(begin) = open[level].take().filter(|&begin| is_in_one_line(&text[begin..quote])) else {
+            open[level] = Some(quote + 1);
+            continue;
+        };
+        let name = &text[begin..quote - backslashes(level)];
+        let colon = skip_space(text, quote + 1, level);
+        if text.get(colon) == Some(&b':') && names.has(name) {
+            done = take_value(text, skip_space(text, colon + 1, level), level, found);
+            goes_on = (done >= text.len()).then_some(begin - 1);
+        }
+    }
+    goes_on
+}
+
+/// Whether a text ends in a string.
+pub(crate) fn ends_in_string(text: &[u8], in_string: bool) -> bool {
+    let mut open = in_string.then_some(0);
+    for quote in memchr::memchr_iter(b'"', text).filter(|&quote| level(text, quote) == 0) {
+        open = match open.filter(|&begin| is_in_one_line(&text[begin..quote])) {
+            Some(_) => None,
+            None => Some(quote + 1),
+        };
+    }
+    open.is_some_and(|begin| is_in_one_line(&text[begin..]))
+}
+
+/// No string of JSON has a line feed in it. What seems to is something else, with a quote before it that was none of JSON.
+fn is_in_one_line(text: &[u8]) -> bool {
+    memchr::memchr(b'\n', text).is_none()
+}
+
+/// How many strings may be in each other.
+const LEVELS: usize = 4;
+
+/// How many backslashes a quote of a level has before it, at least.
+fn backslashes(level: usize) -> usize {
+    (1 << level) - 1
+}
+
+/// The level of the string that a quote delimits.
+fn level(text: &[u8], quote: usize) -> usize {
+    let before = text[..quote].iter().rev().take_while(|&&byte| byte == b'\\').count();
+    before.trailing_ones() as usize
+}
+
+/// Goes over space. In a string, a line feed is written as backslashes and an `n`.
+fn skip_space(text: &[u8], from: usize, level: usize) -> usize {
+    let mut at = from;
+    loop {
+        let rest = &text[at.min(text.len())..];
+        let escapes = backslashes(level).div_ceil(2);
+        match rest {
+            [b' ' | b'\n' | b'\r' | b'\t', ..] => at += 1,
+            _ if is_escaped(rest, escapes, b"nrt") => at += escapes + 1,
+            _ => return at,
+        }
+    }
+}
+
+/// Whether a text begins with so many backslashes and one of these letters.
+fn is_escaped(text: &[u8], escapes: usize, letters: &[u8]) -> bool {
+    let begins = text.iter().take_while(|&&byte| byte == b'\\').take(escapes).count() == escapes;
+    begins && escapes > 0 && text.get(escapes).is_some_and(|byte| letters.contains(byte))
+}
+
+fn begins_string(text: &[u8], at: usize, level: usize) -> bool {
+    match level {
+        0 => text.get(at) == Some(&b'"'),
+        _ => is_escaped(&text[at.min(text.len())..], backslashes(level), b"\""),
+    }
+}
+
+/// Finds what is in a value. Gives where it ends.
+fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+    match text.get(at) {
+        _ if begins_string(text, at, level) => take_string(text, at, level, found),
+        Some(b'{' | b'[') => take_children(text, at, level, found),
+        Some(b'-' | b'0'..=b'9') => {
+            let is_of_number = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+            let end = at + text[at..].iter().take_while(is_of_number).count();
+            found.push((at..end, NUMBER_PLACEHOLDER));
+            end
+        }
+        _ => at,
+    }
+}
+
+/// The same of a string. One that does not end reaches to the end of the text.
+fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+    let (begin, end, behind) = string(text, at, level);
+    if begin < end {
+        found.push((begin..end, PLACEHOLDER));
+    }
+    behind
+}
+
+/// Where the content of a string begins and ends, and where the string ends.
+fn string(text: &[u8], at: usize, wanted: usize) -> (usize, usize, usize) {
+    let begin = (at + backslashes(wanted) + 1).min(text.len());
+    let closing = memchr::memchr_iter(b'"', &text[begin..]).map(|quote| begin + quote);
+    match closing.map(|quote| (quote, level(text, quote))).find(|(_, level)| *level <= wanted) {
+        Some((quote, level)) => {
+            let end = (quote - backslashes(level)).max(begin);
+            (begin, end, if level == wanted { quote + 1 } else { end })
+        }
+        None => (begin, text.len(), text.len()),
+    }
+}
+
+/// The same of all strings and numbers in an object or an array, but for names.
+fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+    let mut depth = 0_usize;
+    let mut at = at;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ if begins_string(text, at, level) => {
+                let (_, _, behind) = string(text, at, level);
+                if text.get(skip_space(text, behind, level)) != Some(&b':') {
+                    take_string(text, at, level, found);
+                }
+                at = behind;
+                continue;
+            }
+            b'-' | b'0'..=b'9' => {
+                at = take_value(text, at, level, found);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_json(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
+        let _ = find_members(text, false, names, found);
+    }
+
+    fn replaced(text: &str, find: fn(&[u8], &Names, &mut Vec<Hit>)) -> String {
+        let mut found = Vec::new();
+        find(text.as_bytes(), &Names::usual(), &mut found);
+        let mut text = text.to_owned();
+        for (range, placeholder) in found.into_iter().rev() {
+            text.replace_range(range, placeholder);
+        }
+        text
+    }
+
+    #[test]
+    fn members_are_found_wherever_json_is() {
+        for (text, expected) in [
+            (r#"{"password": "a\"b\\", "x": "y"}"#, r#"{"password": "REDACTED", "x": "y"}"#),
+            (r#"{"x": "password", "y": 1}"#, r#"{"x": "password", "y": 1}"#),
+            (r#"{"pwd":1234,"pwd":-1e5}"#, r#"{"pwd":0,"pwd":0}"#),
+            (r#"{"pwd":null,"pwd":true,"pwd":""}"#, r#"{"pwd":null,"pwd":true,"pwd":""}"#),
+            (
+                "data: {\"api_key\" : \"k\"}\n\ndata: {\"apiKey\":\"k",
+                "data: {\"api_key\" : \"REDACTED\"}\n\ndata: {\"apiKey\":\"REDACTED",
+            ),
+            (
+                r#"{"credentials": {"user": "u", "list": ["a", 7, {"b": "c"}]}, "z": "z"}"#,
+                r#"{"credentials": {"user": "REDACTED", "list": ["REDACTED", 0, {"b": "REDACTED"}]}, "z": "z"}"#,
+            ),
+            (
+                r#"{"arguments": "{\"password\": \"x\\\"y\", \"z\": \"z\"}", "z": 1}"#,
+                r#"{"arguments": "{\"password\": \"REDACTED\", \"z\": \"z\"}", "z": 1}"#,
+            ),
+            (r#""{\"a\": \"{\\\"pwd\\\": \\\"x\\\"}\"}""#, r#""{\"a\": \"{\\\"pwd\\\": \\\"REDACTED\\\"}\"}""#),
+            (
+                r#""{\n \"credentials\": {\n  \"a\": [\n \"b\", 1]}}""#,
+                r#""{\n \"credentials\": {\n  \"a\": [\n \"REDACTED\", 0]}}""#,
+            ),
+            (r#"{"a\\": "x", "pwd": "y"}"#, r#"{"a\\": "x", "pwd": "REDACTED"}"#),
+        ] {
+            assert_eq!(replaced(text, in_json), expected);
+        }
+    }
+
+    #[test]
+    fn parameters_are_found_wherever_a_url_is() {
+        assert_eq!(
+            replaced("/a?x=1&api%5Fkey=k&sig=a%20b#c", find_parameters),
+            "/a?x=1&api%5Fkey=REDACTED&sig=REDACTED#c"
+        );
+        assert_eq!(
+            replaced("see <https://a/b?access_token=t> or ?pwd=", find_parameters),
+            "see <https://a/b?access_token=REDACTED> or ?pwd="
+        );
+        assert_eq!(replaced("password=a%26b&user=u&pwd=&passwd", find_fields), "password=REDACTED&user=u&pwd=&passwd");
+    }
+
+    #[test]
+    fn a_quote_too_many_harms_one_line() {
+        let text = "a 5\" pipe\n{\"pwd\": \"x\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"x\"}";
+        let expected = "a 5\" pipe\n{\"pwd\": \"REDACTED\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"REDACTED\"}";
+        assert_eq!(replaced(text, in_json), expected);
+        assert!(ends_in_string(b"{\"a\": \"b", false) && !ends_in_string(b"b\", \"c\"}", true));
+        assert!(!ends_in_string(b"\"a\nb", false));
+    }
+
+    #[test]
+    fn nothing_is_too_broken_to_be_looked_through() {
+        for text in
+            [r#"{"pwd""#, r#"{"pwd":"#, r#"{"pwd":\"#, r#"{"pwd":["#, r#"{"pwd": ]"#, "\\\"\\\\\"\"", r#"{\"pwd\":"x"#]
+        {
+            replaced(text, in_json);
+        }
+    }
+}

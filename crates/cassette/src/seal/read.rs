@@ -1,0 +1,322 @@
+//! Reading a sealed tape where it lies.
+//!
+//! 1. Opening looks at the header and the trailer, and at nothing that grows with the tape.
+//! 2. The index and each directory are checked against their checksums when they are first used, once.
+//! 3. A block is checked, decompressed and kept when something of it is first asked for. One that is not compressed is used
+//!    where it lies.
+//!
+//! An exchange borrows from the tape. All of this is safe for any number of threads.
+
+use super::blocks::{RowPlace, places};
+use super::layout::{
+    BLOCK_BYTES_MAX, BlockEntry, HEADER_BYTES, Part, PieceEntry, TRAILER_BYTES, Trailer, check_header, u32_at,
+};
+use crate::compress::decompress;
+use crate::error::{Damage, Failure, Flaw, Malformed, ReadError};
+use crate::exchange::{Exchange, Note};
+use crate::key::KeyScheme;
+use crate::record::fields;
+use crate::record::whole::{self, Pieces};
+use crate::wire::Cursor;
+use crc32c::crc32c;
+use journal::Mapping;
+use std::borrow::Cow;
+use std::ops::{Deref, Range};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A sealed tape, open.
+pub(crate) struct Sealed {
+    bytes: Store,
+    shown: String,
+    trailer: Trailer,
+    checked: [OnceLock<()>; 5],
+    rows: OnceLock<Box<[OnceLock<RowsOf>]>>,
+    /// Blocks of pieces that were looked at; empty if one is used where it lies.
+    pieces: OnceLock<Box<[OnceLock<Vec<u8>>]>>,
+}
+
+/// Where the bytes of a tape are.
+enum Store {
+    Mapped(Mapping),
+    Owned(Vec<u8>),
+}
+
+impl Deref for Store {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(mapping) => mapping,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// A block of rows that was looked at.
+struct RowsOf {
+    /// Empty if the block is used where it lies.
+    decompressed: Vec<u8>,
+    places: Vec<RowPlace>,
+}
+
+impl Sealed {
+    /// Opens a tape that lies at a path.
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        let shown = path.display().to_string();
+        let mapping = Mapping::open(path).map_err(Failure::new("open", &shown))?;
+        Self::from_store(Store::Mapped(mapping), shown)
+    }
+
+    /// Opens a tape that lies in memory.
+    pub(crate) fn from_bytes(bytes: Vec<u8>, shown: String) -> Result<Self, ReadError> {
+        Self::from_store(Store::Owned(bytes), shown)
+    }
+
+    fn from_store(bytes: Store, shown: String) -> Result<Self, ReadError> {
+        let damage = |offset, flaw| Damage { file: shown.clone(), offset, flaw };
+        check_header(&bytes).map_err(|flaw| damage(0, flaw))?;
+        let length = bytes.len() as u64;
+        let at = length.saturating_sub(TRAILER_BYTES);
+        let trailer = Trailer::decode(&bytes[at as usize..], length).map_err(|flaw| damage(at, flaw))?;
+        let (rows, pieces) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { bytes, shown, trailer, checked: Default::default(), rows, pieces })
+    }
+
+    pub(crate) fn trailer(&self) -> &Trailer {
+        &self.trailer
+    }
+
+    pub(crate) fn rows(&self) -> u32 {
+        self.trailer.rows
+    }
+
+    fn damage(&self, offset: u64, flaw: Flaw) -> ReadError {
+        ReadError::Damaged(Damage { file: self.shown.clone(), offset, flaw })
+    }
+
+    /// A section, which is what its checksum was made of.
+    fn section(&self, part: Part) -> Result<&[u8], ReadError> {
+        let section = self.trailer.section(part);
+        let bytes = &self.bytes[section.offset as usize..(section.offset + section.length) as usize];
+        let is_checked = &self.checked[part as usize];
+        if is_checked.get().is_none() {
+            if crc32c(bytes) != section.checksum {
+                return Err(self.damage(section.offset, Flaw::Checksum));
+            }
+            let _ = is_checked.set(());
+        }
+        Ok(bytes)
+    }
+
+    /// The numbers of the rows whose requests have this key, in their order.
+    pub(crate) fn find(&self, key: u64) -> Result<impl Iterator<Item = u32> + use<'_>, ReadError> {
+        let index = self.section(Part::Index)?;
+        let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
+        let (width, key) = (self.trailer.row_width(), (key >> 32) as u32);
+        let range = range_of(keys, key);
+        Ok(rows[range.start * width..range.end * width].chunks_exact(width).map(move |row| {
+            let mut number = [0; 4];
+            number[..width].copy_from_slice(row);
+            u32::from_le_bytes(number)
+        }))
+    }
+
+    /// Whether the index has the keys of this scheme.
+    pub(crate) fn is_indexed_by(&self, scheme: &KeyScheme) -> bool {
+        self.trailer.key_scheme == scheme.number() && scheme.number() != KeyScheme::UNNAMED
+    }
+
+    /// The keys of the index with their rows.
+    pub(crate) fn keys(&self) -> Result<Vec<(u32, u32)>, ReadError> {
+        let index = self.section(Part::Index)?;
+        let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
+        let rows = rows.chunks_exact(self.trailer.row_width()).map(|row| {
+            let mut number = [0; 4];
+            number[..row.len()].copy_from_slice(row);
+            u32::from_le_bytes(number)
+        });
+        Ok(keys.chunks_exact(4).map(|key| u32_at(key, 0)).zip(rows).collect())
+    }
+
+    /// The keys of all rows by other rules.
+    pub(crate) fn keys_by(&self, scheme: &KeyScheme) -> Result<Vec<(u32, u32)>, ReadError> {
+        (0..self.rows()).map(|row| Ok(((scheme.key(&self.exchange(row)?.request) >> 32) as u32, row))).collect()
+    }
+
+    pub(crate) fn row_blocks(&self) -> Result<impl Iterator<Item = BlockEntry> + use<'_>, ReadError> {
+        Ok(self.section(Part::RowBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
+    }
+
+    pub(crate) fn piece_blocks(&self) -> Result<impl Iterator<Item = BlockEntry> + use<'_>, ReadError> {
+        Ok(self.section(Part::PieceBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
+    }
+
+    pub(crate) fn pieces(&self) -> Result<impl Iterator<Item = PieceEntry> + use<'_>, ReadError> {
+        Ok(self.section(Part::Pieces)?.chunks_exact(PieceEntry::BYTES).map(PieceEntry::get))
+    }
+
+    /// Header and blocks.
+    pub(crate) fn blocks(&self) -> &[u8] {
+        &self.bytes[..self.blocks_end() as usize]
+    }
+
+    fn blocks_end(&self) -> u64 {
+        self.trailer.blocks_end().expect("a trailer was checked when it was read")
+    }
+
+    /// Compares every block with its checksum.
+    pub(crate) fn check_blocks(&self) -> Result<(), ReadError> {
+        let mut blocks: Vec<BlockEntry> = self.row_blocks()?.chain(self.piece_blocks()?).collect();
+        blocks.sort_unstable_by_key(|block| block.offset);
+        let mut end = HEADER_BYTES;
+        for block in &blocks {
+            if block.offset != end {
+                return Err(self.damage(end, Flaw::Parts));
+            }
+            end += self.stored(block)?.len() as u64;
+        }
+        if end == self.blocks_end() { Ok(()) } else { Err(self.damage(end, Flaw::Parts)) }
+    }
+
+    /// What is known of the tape.
+    pub(crate) fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
+        let bytes = self.section(Part::Meta)?;
+        let mut cursor = Cursor::new(bytes);
+        let notes = fields::list(&mut cursor, fields::note).and_then(|notes| cursor.end().map(|()| notes));
+        notes.map_err(|malformed| self.damage(self.trailer.section(Part::Meta).offset, Flaw::Record(malformed)))
+    }
+
+    /// An exchange.
+    pub(crate) fn exchange(&self, row: u32) -> Result<Exchange<'_>, ReadError> {
+        let directory = self.section(Part::RowBlocks)?;
+        let index = block_of(directory, row).ok_or_else(|| self.damage(0, Flaw::Parts))?;
+        let entry = BlockEntry::get(&directory[index * BlockEntry::BYTES..]);
+        let cache = self.rows.get_or_init(|| empty(self.trailer.row_blocks));
+        let rows = self.cached(&cache[index], || self.load_rows(&entry))?;
+        let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };
+        let place =
+            rows.places.get((row - entry.first) as usize).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))?;
+        whole::decode(place.beginning, &block[place.range.clone()], &self).map_err(|error| match error {
+            RowError::Record(malformed) => self.damage(entry.offset, Flaw::Record(malformed)),
+            RowError::Read(error) => error,
+        })
+    }
+
+    fn cached<'s, T>(
+        &self,
+        cache: &'s OnceLock<T>,
+        load: impl FnOnce() -> Result<T, ReadError>,
+    ) -> Result<&'s T, ReadError> {
+        if let Some(loaded) = cache.get() {
+            return Ok(loaded);
+        }
+        // Two threads may both load; one of them is kept.
+        let loaded = load()?;
+        Ok(cache.get_or_init(|| loaded))
+    }
+
+    fn load_rows(&self, entry: &BlockEntry) -> Result<RowsOf, ReadError> {
+        let bytes = self.content(entry)?;
+        let places = places(&bytes).map_err(|malformed| self.damage(entry.offset, Flaw::Record(malformed)))?;
+        Ok(RowsOf { decompressed: only_owned(bytes), places })
+    }
+
+    fn decompressed(&self, entry: &BlockEntry) -> Result<Vec<u8>, ReadError> {
+        self.content(entry).map(only_owned)
+    }
+
+    /// The bytes of a block in the file.
+    fn place(&self, entry: &BlockEntry) -> Result<&[u8], ReadError> {
+        let parts = || self.damage(entry.offset, Flaw::Parts);
+        let end = entry.offset.checked_add(u64::from(entry.stored)).ok_or_else(parts)?;
+        if entry.offset < HEADER_BYTES || end > self.blocks_end() || entry.bytes > BLOCK_BYTES_MAX {
+            return Err(parts());
+        }
+        Ok(&self.bytes[entry.offset as usize..end as usize])
+    }
+
+    /// The same, once they are known to be what their checksum was made of.
+    fn stored(&self, entry: &BlockEntry) -> Result<&[u8], ReadError> {
+        let stored = self.place(entry)?;
+        if crc32c(stored) == entry.checksum { Ok(stored) } else { Err(self.damage(entry.offset, Flaw::Checksum)) }
+    }
+
+    fn content(&self, entry: &BlockEntry) -> Result<Cow<'_, [u8]>, ReadError> {
+        let stored = self.stored(entry)?;
+        if !entry.is_compressed() {
+            return Ok(Cow::Borrowed(stored));
+        }
+        let bytes = decompress(stored, entry.bytes as usize);
+        bytes.map(Cow::Owned).ok_or_else(|| self.damage(entry.offset, Flaw::Compression))
+    }
+
+    fn piece_at(&self, number: u32) -> Result<&[u8], ReadError> {
+        let at = self.trailer.section(Part::Pieces).offset;
+        let piece = self.pieces()?.nth(number as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
+        let entry = self.piece_blocks()?.nth(piece.block as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
+        let cache = self.pieces.get_or_init(|| empty(self.trailer.piece_blocks));
+        let decompressed = self.cached(&cache[piece.block as usize], || self.decompressed(&entry))?;
+        let block: &[u8] = if entry.is_compressed() { decompressed } else { self.place(&entry)? };
+        let range = piece.offset as usize..piece.offset as usize + piece.length as usize;
+        block.get(range).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))
+    }
+}
+
+/// Why a row cannot be decoded: it is malformed, or something that it needs cannot be read.
+pub(crate) enum RowError {
+    Record(Malformed),
+    Read(ReadError),
+}
+
+impl From<Malformed> for RowError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Record(malformed)
+    }
+}
+
+impl<'s> Pieces<'s> for &'s Sealed {
+    type Error = RowError;
+
+    fn piece(&self, number: u32) -> Result<&'s [u8], RowError> {
+        (*self).piece_at(number).map_err(RowError::Read)
+    }
+}
+
+/// What was decompressed; nothing if the bytes are used where they lie.
+fn only_owned(bytes: Cow<'_, [u8]>) -> Vec<u8> {
+    match bytes {
+        Cow::Owned(bytes) => bytes,
+        Cow::Borrowed(_) => Vec::new(),
+    }
+}
+
+fn empty<T>(count: u32) -> Box<[OnceLock<T>]> {
+    (0..count).map(|_| OnceLock::new()).collect()
+}
+
+/// Where a key lies among keys in ascending order, of which there may be several.
+fn range_of(keys: &[u8], key: u32) -> Range<usize> {
+    let at = |index: usize| u32_at(keys, 4 * index);
+    let count = keys.len() / 4;
+    let begin = partition_point(count, |index| at(index) < key);
+    let equal = (begin..count).take_while(|&index| at(index) == key).count();
+    begin..begin + equal
+}
+
+/// The block that a row lies in.
+fn block_of(directory: &[u8], row: u32) -> Option<usize> {
+    let count = directory.len() / BlockEntry::BYTES;
+    let first = |index: usize| BlockEntry::get(&directory[index * BlockEntry::BYTES..]).first;
+    partition_point(count, |index| first(index) <= row).checked_sub(1)
+}
+
+/// The first of `count` numbers of which this is not true, given that it is true of those before it only.
+fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}

@@ -1,0 +1,282 @@
+//! A tape, open for reading, whatever state it is in.
+
+use crate::error::{Failure, ReadError, SealError};
+use crate::exchange::{Exchange, Note};
+use crate::key::KeyScheme;
+use crate::message::Request;
+use crate::record::assemble::Assembler;
+use crate::record::event::Event;
+use crate::recording::{self, Recorded, recording_path};
+use crate::seal::read::Sealed;
+use crate::seal::write::Sealer;
+use journal::{Directory, Disk, SingleFile};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is on a tape: a sealed one, one that is being recorded or whose recording a crash ended, or one that was sealed and is
+/// being added to.
+///
+/// Opening a sealed tape takes the same time whatever its length. Exchanges are counted from 0 in the order in which their
+/// requests began, and borrow from the tape, which keeps what it has decompressed. A recording is read whole.
+pub struct Tape {
+    sealed: Option<Sealed>,
+    recorded: Recorded,
+}
+
+/// What a tape comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// How many exchanges it has.
+    pub exchanges: usize,
+    /// How many of them are not sealed.
+    pub unsealed: usize,
+    /// The bytes of all bodies, as often as they occur; of the sealed exchanges only.
+    pub sealed_body_bytes: u64,
+    /// When the first request of the sealed exchanges began, in nanoseconds since 1970; 0 if there is none.
+    pub first_started_ns: i64,
+    /// When the last one began.
+    pub last_started_ns: i64,
+}
+
+impl Tape {
+    /// Opens a tape, with the recording beside it if there is one. The path of a recording by itself is taken as well.
+    ///
+    /// # Errors
+    /// There is no tape, the system refuses, or what lies there is not what was written.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let path = path.as_ref();
+        let recording = recording_path(path);
+        let sealed = match beginning(path) {
+            Ok(found) if found == *b"MNEMONJL" => return Self::of_recording(None, path),
+            Ok(_) => Some(Sealed::open(path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
+            Err(error) => return Err(Failure::new("open", path.display().to_string())(error).into()),
+        };
+        if recording.exists() { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
+    }
+
+    /// A sealed tape that lies in memory; `shown` is what messages call it.
+    ///
+    /// # Errors
+    /// The bytes are no sealed tape.
+    pub fn from_bytes(bytes: Vec<u8>, shown: &str) -> Result<Self, ReadError> {
+        Sealed::from_bytes(bytes, shown.to_owned()).map(|sealed| Self::of(Some(sealed)))
+    }
+
+    fn of(sealed: Option<Sealed>) -> Self {
+        Self { sealed, recorded: Recorded::default() }
+    }
+
+    /// A recording whose journal lies on any disk, such as one in memory; `shown` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Tape::open`].
+    pub fn from_recording(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
+        Ok(Self { sealed: None, recorded: recording::read(disk, shown)? })
+    }
+
+    fn of_recording(sealed: Option<Sealed>, path: &Path) -> Result<Self, ReadError> {
+        let shown = path.display().to_string();
+        let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
+        let recorded = recording::read(Arc::new(disk), &shown)?;
+        // A crash can leave a recording that was sealed already.
+        if sealed.as_ref().is_some_and(|sealed| recorded.chain == Some(sealed.trailer().chain)) {
+            return Ok(Self::of(sealed));
+        }
+        Ok(Self { sealed, recorded })
+    }
+
+    /// How many exchanges it has.
+    pub fn len(&self) -> usize {
+        self.sealed_len() + self.recorded.exchanges.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn sealed_len(&self) -> usize {
+        self.sealed.as_ref().map_or(0, |sealed| sealed.rows() as usize)
+    }
+
+    /// Whether all of it is sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.sealed.is_some() && self.recorded.chain.is_none()
+    }
+
+    /// The number that the next exchange gets.
+    pub fn next_number(&self) -> u64 {
+        let sealed = self.sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
+        sealed.max(self.recorded.next_number)
+    }
+
+    /// An exchange, counted from 0 in the order in which requests began.
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub fn exchange(&self, index: usize) -> Result<Exchange<'_>, ReadError> {
+        assert!(index < self.len(), "exchange {index} of {}", self.len());
+        match &self.sealed {
+            Some(sealed) if index < self.sealed_len() => sealed.exchange(index as u32),
+            _ => Ok(self.recorded.exchanges[index - self.sealed_len()].borrowed()),
+        }
+    }
+
+    /// All exchanges in the order in which requests began.
+    pub fn exchanges(&self) -> impl Iterator<Item = Result<Exchange<'_>, ReadError>> {
+        (0..self.len()).map(|index| self.exchange(index))
+    }
+
+    /// The exchanges whose requests have the key of this one, in their order; they may differ from it and are to be compared.
+    ///
+    /// Cost: a look into the index, if the tape was sealed with the same scheme; else every request is looked at.
+    ///
+    /// # Errors
+    /// What is looked at is not what was written.
+    pub fn find(&self, scheme: &KeyScheme, request: &Request<'_>) -> Result<Vec<usize>, ReadError> {
+        let key = scheme.key(request);
+        let mut found = match &self.sealed {
+            None => Vec::new(),
+            Some(sealed) if sealed.is_indexed_by(scheme) => sealed.find(key)?.map(|row| row as usize).collect(),
+            Some(sealed) => {
+                let keys = sealed.keys_by(scheme)?.into_iter();
+                keys.filter(|&(other, _)| other == (key >> 32) as u32).map(|(_, row)| row as usize).collect()
+            }
+        };
+        let recorded = self.recorded.exchanges.iter().zip(self.sealed_len()..);
+        found.extend(recorded.filter(|(exchange, _)| scheme.key(&exchange.request) == key).map(|(_, index)| index));
+        Ok(found)
+    }
+
+    /// The upper halves of the keys of all requests, by position.
+    pub(crate) fn upper_keys(&self, scheme: &KeyScheme) -> Result<Vec<u32>, ReadError> {
+        let mut upper = vec![0; self.len()];
+        if let Some(sealed) = &self.sealed {
+            let keys = if sealed.is_indexed_by(scheme) { sealed.keys()? } else { sealed.keys_by(scheme)? };
+            keys.into_iter().for_each(|(key, row)| upper[row as usize] = key);
+        }
+        let recorded = self.recorded.exchanges.iter().map(|exchange| (scheme.key(&exchange.request) >> 32) as u32);
+        upper[self.sealed_len()..].iter_mut().zip(recorded).for_each(|(upper, key)| *upper = key);
+        Ok(upper)
+    }
+
+    /// What is known of the tape: names and values.
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    pub fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
+        let sealed = self.sealed.as_ref().map_or(Ok(Vec::new()), Sealed::meta)?;
+        let is_newer = |note: &Note<'_>| self.recorded.meta.iter().any(|newer| newer.name == note.name);
+        let newer = self.recorded.meta.iter().map(|note| Note::new(&note.name[..], &note.value[..]));
+        Ok(sealed.into_iter().filter(|note| !is_newer(note)).chain(newer).collect())
+    }
+
+    /// What it comes to, without looking at an exchange.
+    pub fn summary(&self) -> Summary {
+        let trailer = self.sealed.as_ref().map(|sealed| sealed.trailer().clone()).unwrap_or_default();
+        Summary {
+            exchanges: self.len(),
+            unsealed: self.recorded.exchanges.len(),
+            sealed_body_bytes: trailer.body_bytes,
+            first_started_ns: trailer.first_started_ns,
+            last_started_ns: trailer.last_started_ns,
+        }
+    }
+
+    /// Looks at every byte of it.
+    ///
+    /// # Errors
+    /// The first thing that is not what was written.
+    pub fn verify(&self) -> Result<(), ReadError> {
+        if let Some(sealed) = &self.sealed {
+            sealed.check_blocks()?;
+        }
+        self.meta()?;
+        self.exchanges().try_for_each(|exchange| exchange.map(drop))
+    }
+}
+
+/// Writes exchanges as a sealed tape, in place of any of the path, at once and durably. Their numbers say their order.
+///
+/// # Errors
+/// The system refuses, or two exchanges have the same number; what lay there stays then.
+pub fn write_tape(
+    path: impl AsRef<Path>,
+    exchanges: &[Exchange<'_>],
+    meta: &[Note<'_>],
+    key: KeyScheme,
+) -> Result<(), SealError> {
+    let (folder, name) = folder_and_name(path.as_ref())?;
+    write_tape_on(&folder, &name, exchanges, meta, key)
+}
+
+/// The same on any disk, under a name.
+///
+/// # Errors
+/// As [`write_tape`].
+pub fn write_tape_on(
+    disk: &dyn Disk,
+    name: &str,
+    exchanges: &[Exchange<'_>],
+    meta: &[Note<'_>],
+    key: KeyScheme,
+) -> Result<(), SealError> {
+    let order = exchanges.iter().map(|exchange| exchange.number).collect();
+    let mut sealer = Sealer::new(disk, name, key, None, order)?;
+    let added = add_all(&mut sealer, exchanges);
+    match added {
+        Ok(()) => sealer.finish(meta, [0; 32], 0),
+        Err(error) => {
+            sealer.abandon();
+            Err(error)
+        }
+    }
+}
+
+fn add_all(sealer: &mut Sealer<'_>, exchanges: &[Exchange<'_>]) -> Result<(), SealError> {
+    let mut assembler = Assembler::default();
+    for exchange in exchanges {
+        let whole = Event::Whole(Box::new(exchange.borrowed()));
+        let over = assembler.take(exchange.number, whole, &mut sealer.keeper())?;
+        over.map_or(Ok(()), |draft| sealer.add(draft))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failure> {
+    let shown = path.display().to_string();
+    let not_a_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file in UTF-8");
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(not_a_name).map_err(Failure::new("write", &shown))?;
+    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = Directory::open(around).map_err(Failure::new("open the folder of", &shown))?;
+    Ok((folder, name.to_owned()))
+}
+
+/// The first bytes of a file; zeros where it ends before.
+fn beginning(path: &Path) -> io::Result<[u8; 8]> {
+    let mut bytes = [0; 8];
+    let mut file = File::open(path)?;
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read(&mut bytes[read..])? {
+            0 => break,
+            count => read += count,
+        }
+    }
+    Ok(bytes)
+}
+
+impl fmt::Debug for Tape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tape").field("summary", &self.summary()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,65 @@
+//! Every version that was ever written is read for good: its files are kept in `tests/data`.
+//!
+//! `MNEMON_BLESS=1` writes the files of the current version, once, when it is new.
+
+use crate::exchanges::{Folder, of_the_report, with_everything};
+use cassette::{Body, Content, Exchange, KeyScheme, Note, Recorder, RecorderOptions, Tape};
+use std::path::PathBuf;
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-1").join(name)
+}
+
+fn content() -> Content {
+    let mut shared = of_the_report(2);
+    shared.response.as_mut().unwrap().body = Some(Body::new(17, b"0123456789abcdef".repeat(128)));
+    let again = Exchange { number: 5, ..shared.clone() };
+    let exchanges = vec![with_everything(0), of_the_report(1), shared, again];
+    Content { exchanges, meta: vec![Note::new("name", "golden")] }
+}
+
+/// The bytes that are written today for a name.
+fn written(name: &str) -> Vec<u8> {
+    let folder = Folder::new();
+    let path = folder.join(name);
+    if name == "golden.tape.recording" {
+        let recorder = Recorder::open(folder.join("golden.tape"), RecorderOptions::default()).unwrap();
+        content().meta.into_iter().for_each(|note| recorder.meta(note).unwrap());
+        content().exchanges.into_iter().for_each(|exchange| recorder.record_started(exchange).unwrap());
+        let call = recorder.begin(7, &of_the_report(6).request).unwrap();
+        call.response_chunk(1, b"unfinished").unwrap();
+        drop(call);
+        recorder.stop().unwrap();
+    } else {
+        content().write(&path, KeyScheme::target()).unwrap();
+    }
+    std::fs::read(path).unwrap()
+}
+
+const NAMES: [&str; 4] = ["golden.tape", "golden.tape.recording", "golden.json", "golden.msgpack"];
+
+#[test]
+fn what_is_written_is_what_was() {
+    for name in NAMES {
+        let written = written(name);
+        if std::env::var_os("MNEMON_BLESS").is_some() && !data(name).exists() {
+            std::fs::create_dir_all(data("")).unwrap();
+            std::fs::write(data(name), &written).unwrap();
+        }
+        assert!(written == std::fs::read(data(name)).unwrap(), "{name} is written otherwise; make a new version");
+    }
+}
+
+#[test]
+fn what_was_written_is_read() {
+    for name in ["golden.tape", "golden.json", "golden.msgpack"] {
+        // Beside the tape lies a recording of its own.
+        let folder = Folder::new();
+        std::fs::copy(data(name), folder.join(name)).unwrap();
+        assert_eq!(Content::read(folder.join(name)).unwrap(), content(), "{name}");
+    }
+    let recording = Tape::open(data("golden.tape.recording")).unwrap();
+    let read = Content::of_tape(&recording).unwrap();
+    assert_eq!(read.exchanges[..4], content().exchanges);
+    assert_eq!(read.exchanges[4].response, None);
+}

@@ -1,0 +1,13 @@
+//! The behaviour of tapes, one file a subject.
+
+mod crash;
+mod damage;
+mod exchanges;
+mod forms;
+mod golden;
+mod matching;
+mod modes;
+mod recording;
+mod redact;
+mod report;
+mod sealing;

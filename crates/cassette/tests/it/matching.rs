@@ -1,0 +1,414 @@
+//! Which recorded exchange answers a request. Tests named after a defect of an earlier system say so.
+
+use cassette::matching::{
+    BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Repeats,
+    Rules,
+};
+use cassette::{Body, Exchange, Header, Request};
+use proptest::prelude::*;
+use regex::bytes::Regex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+fn request(method: &'static str, target: &str, body: &str) -> Request<'static> {
+    Request {
+        method: method.into(),
+        scheme: "https".into(),
+        host: "api.test".into(),
+        port: 443,
+        target: target.to_owned().into(),
+        body: (!body.is_empty()).then(|| Body::new(0, body.to_owned())),
+        ..Request::default()
+    }
+}
+
+fn get(target: &str) -> Request<'static> {
+    request("GET", target, "")
+}
+
+fn post(kind: &'static str, body: &str) -> Request<'static> {
+    Request { headers: vec![Header::new("Content-Type", kind)], ..request("POST", "/chat", body) }
+}
+
+fn json(body: &str) -> Request<'static> {
+    post("application/json; charset=utf-8", body)
+}
+
+fn with_header(mut request: Request<'static>, name: &'static str, value: &'static str) -> Request<'static> {
+    request.headers.push(Header::new(name, value));
+    request
+}
+
+/// A tape of these requests, begun in this order.
+fn tape(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'static>> {
+    let numbered = |(number, request)| Exchange { number: number as u64, request, ..Exchange::default() };
+    requests.into_iter().enumerate().map(numbered).collect()
+}
+
+fn player<'t>(tape: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<'t, [Exchange<'static>]> {
+    Player::new(tape, rules, repeats).expect("what is in memory can be read")
+}
+
+fn position(found: Result<Found, NotFound<std::convert::Infallible>>) -> Option<usize> {
+    found.ok().map(|found| found.position)
+}
+
+fn miss(found: Result<Found, NotFound<std::convert::Infallible>>) -> Miss {
+    match found {
+        Err(NotFound::Miss(miss)) => *miss,
+        other => panic!("no miss: {other:?}"),
+    }
+}
+
+fn paths(paths: &[&str]) -> Vec<JsonPath> {
+    paths.iter().map(|path| JsonPath::new(path).expect("a path")).collect()
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn identical_requests_replay_in_sequence() {
+    let tape = tape([get("/a"), get("/b"), get("/a"), get("/a")]);
+    for (repeats, expected) in [
+        (Repeats::Refused, [Some(0), Some(2), Some(3), None, None]),
+        (Repeats::Last, [Some(0), Some(2), Some(3), Some(3), Some(3)]),
+        (Repeats::Cycle, [Some(0), Some(2), Some(3), Some(0), Some(2)]),
+    ] {
+        let player = player(&tape, Rules::default(), repeats);
+        assert_eq!([(); 5].map(|()| position(player.find(&get("/a")))), expected, "{repeats:?}");
+        assert_eq!(player.unused(), [1]);
+    }
+}
+
+#[test]
+fn the_order_is_that_of_beginnings() {
+    let mut tape = tape([get("/a"), get("/a"), get("/a")]);
+    for (exchange, number) in tape.iter_mut().zip([7, 3, 5]) {
+        exchange.number = number;
+    }
+    let player = player(&tape, Rules::default(), Repeats::Refused);
+    assert_eq!([(); 3].map(|()| position(player.find(&get("/a")))), [Some(1), Some(2), Some(0)]);
+}
+
+#[test]
+fn repeated_query_params_count() {
+    let rules = Rules::default();
+    assert!(rules.same(&get("/a?x=1&y=%7e"), &get("/a?y=~&x=1")));
+    assert!(!rules.same(&get("/a?x=1&x=1"), &get("/a?x=1")));
+    assert!(!rules.same(&get("/a?x=1&x=2"), &get("/a?x=2&x=1")));
+    let as_sent = Rules { query: QueryRule::AsSent, ..Rules::default() };
+    assert!(!as_sent.same(&get("/a?x=1&y=2"), &get("/a?y=2&x=1")));
+    assert!(!as_sent.same(&get("/a?"), &get("/a")));
+}
+
+#[test]
+fn ignore_sets_are_used() {
+    let rules = Rules {
+        query: QueryRule::Without(names(&["nonce"])),
+        headers: HeaderRule::Without(names(&["date"])),
+        ..Rules::default()
+    };
+    let recorded = with_header(get("/a?nonce=1&x=1"), "Date", "today");
+    assert!(rules.same(&recorded, &with_header(get("/a?x=1&nonce=2"), "date", "tomorrow")));
+    assert!(!rules.same(&recorded, &with_header(get("/a?x=2&nonce=1"), "date", "today")));
+    assert!(!rules.same(&recorded, &with_header(recorded.clone(), "Accept", "*/*")));
+    assert!(rules.same(&recorded, &with_header(recorded.clone(), "Transfer-Encoding", "chunked")));
+}
+
+#[test]
+fn header_match_ignores_case() {
+    let rules = Rules { headers: HeaderRule::Only(names(&["Authorization"])), ..Rules::default() };
+    let one = with_header(get("/a"), "authorization", "Bearer 1");
+    assert!(rules.same(&one, &with_header(get("/a"), "AUTHORIZATION", "Bearer 1")));
+    assert!(!rules.same(&one, &with_header(get("/a"), "Authorization", "Bearer 2")));
+    assert!(!rules.same(&one, &get("/a")));
+}
+
+#[test]
+fn regex_match_compares_captures() {
+    let pattern = Regex::new("^/users/([0-9]+)/").unwrap();
+    let rules = Rules { path: PathRule::Captures(pattern), ..Rules::default() };
+    assert!(rules.same(&get("/users/7/a"), &get("/users/7/b")));
+    assert!(!rules.same(&get("/users/7/a"), &get("/users/8/a")));
+    assert!(!rules.same(&get("/other"), &get("/another")));
+    assert!(rules.same(&get("/other"), &get("/other")));
+}
+
+#[test]
+fn jsonpath_absent_is_not_equal() {
+    let rules = Rules { body: BodyRule::JsonAt(paths(&["model", "messages.*.content"])), ..Rules::default() };
+    let asks = |id: &str, content: &str| {
+        json(&format!(r#"{{"id": {id}, "messages": [{{"content": "{content}"}}], "model": "m"}}"#))
+    };
+    assert!(rules.same(&asks("1", "hi"), &asks("2", "hi")));
+    assert!(!rules.same(&asks("1", "hi"), &asks("1", "ho")));
+    assert!(!rules.same(&json(r#"{"a": 1}"#), &json(r#"{"a": 2}"#)));
+    assert!(!rules.same(&json("no JSON"), &json("no JSON either")));
+    assert!(!rules.same(&json("no JSON"), &json(r#"{"model": "m", "messages": [{"content": "hi"}]}"#)));
+}
+
+#[test]
+fn bodies_are_compared_as_what_they_are() {
+    let rules = Rules::default();
+    assert!(rules.same(&json(r#"{"a": 1, "b": [1.0]}"#), &json(r#"{"b":[1],"a":1}"#)));
+    assert!(!rules.same(&json("[1, 2]"), &json("[2, 1]")));
+    assert!(!rules.same(&json("[123456789012345678901]"), &json("[123456789012345678902]")));
+    let form = |body| post("application/x-www-form-urlencoded", body);
+    assert!(rules.same(&form("a=1&b=2"), &form("b=2&a=1")));
+    assert!(!rules.same(&form("a=1"), &json("a=1")));
+    let part = |boundary: &str| format!("--{boundary}\r\n\r\nhello\r\n--{boundary}--\r\n");
+    let multipart = |kind, boundary| post(kind, &part(boundary));
+    let one = multipart("multipart/form-data; boundary=abc", "abc");
+    assert!(rules.same(&one, &multipart("multipart/form-data; boundary=\"x1y2\"", "x1y2")));
+    assert!(!rules.same(&one, &post("multipart/form-data; boundary=abc", &part("abc").replace("hello", "bye"))));
+    assert!(rules.same(&Request { body: Some(Body::default()), ..get("/a") }, &get("/a")));
+    assert!(!Rules { body: BodyRule::Bytes, ..Rules::default() }.same(&json("[1,2]"), &json("[1, 2]")));
+    assert!(Rules { body: BodyRule::Length, ..Rules::default() }.same(&json("[1,2]"), &json("[3,4]")));
+}
+
+#[test]
+fn volatile_places_are_left_out() {
+    let rules = Rules { body: BodyRule::JsonWithout(paths(&["**.id", "created"])), ..Rules::default() };
+    let one = json(r#"{"created": 1, "messages": [{"id": "a", "text": "hi"}]}"#);
+    assert!(rules.same(&one, &json(r#"{"created": 2, "messages": [{"id": "b", "text": "hi"}]}"#)));
+    assert!(!rules.same(&one, &json(r#"{"created": 1, "messages": [{"id": "a", "text": "ho"}]}"#)));
+}
+
+#[test]
+fn a_host_is_written_in_any_case_and_a_method_is_not() {
+    let rules = Rules::default();
+    assert!(rules.same(&Request { host: "API.test".into(), ..get("/") }, &get("/")));
+    assert!(!rules.same(&Request { method: "get".into(), ..get("/") }, &get("/")));
+    assert!(!rules.same(&Request { port: 8443, ..get("/") }, &get("/")));
+    assert!(!rules.same(&Request { scheme: "http".into(), ..get("/") }, &get("/")));
+    assert!(!rules.same(&get("/a%2fb"), &get("/a/b")));
+}
+
+/// The first word of the body is the same.
+struct FirstWord;
+
+impl Condition for FirstWord {
+    fn name(&self) -> &str {
+        "first-word"
+    }
+
+    fn holds(&self, recorded: &Request<'_>, live: &Request<'_>) -> bool {
+        let first = |request: &Request<'_>| request.body_bytes().split(|&byte| byte == b' ').next().map(<[u8]>::to_vec);
+        first(recorded) == first(live)
+    }
+}
+
+#[test]
+fn conditions_choose_among_equals() {
+    let rules = || Rules { body: BodyRule::Ignored, custom: vec![Arc::new(FirstWord)], ..Rules::default() };
+    let say = |text| post("text/plain", text);
+    let tape = tape([say("buy bread"), say("sell milk"), say("buy milk")]);
+    let player_of = |repeats| player(&tape, rules(), repeats);
+    let once = player_of(Repeats::Refused);
+    let asked = ["sell all", "buy some", "buy more", "buy even more"].map(|text| position(once.find(&say(text))));
+    assert_eq!(asked, [Some(1), Some(0), Some(2), None]);
+    let missed = miss(once.find(&say("rent a house")));
+    assert!(matches!(missed.reason, Reason::AllGiven { count: 3, .. }), "{missed}");
+    let cycling = player_of(Repeats::Cycle);
+    assert_eq!([(); 4].map(|()| position(cycling.find(&say("buy")))), [Some(0), Some(2), Some(0), Some(2)]);
+    let missed = miss(cycling.find(&say("rent"))).to_string();
+    assert!(missed.contains("condition first-word"), "{missed}");
+}
+
+#[test]
+fn a_miss_names_the_nearest_and_what_differs() {
+    let tape = tape([
+        get("/users/7?page=1&size=10"),
+        Request { host: "other.test".into(), ..get("/users/7?page=2&size=10") },
+        json(r#"{"model": "m", "messages": [{"content": "hello"}]}"#),
+    ]);
+    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let missed = miss(player.find(&get("/users/7?page=2&size=10&all")));
+    assert_eq!(
+        missed.to_string(),
+        "no recorded exchange answers GET https://api.test/users/7?page=2&size=10&all\n\
+         nearest is exchange 0, GET https://api.test/users/7?page=1&size=10; what differs:\n  \
+         query all: recorded nothing, now \"\"\n  \
+         query page: recorded \"1\", now \"2\""
+    );
+    let missed = miss(player.find(&json(r#"{"messages": [{"content": "bye"}], "model": "m"}"#)));
+    assert_eq!(
+        missed.to_string(),
+        "no recorded exchange answers POST https://api.test/chat\n\
+         nearest is exchange 2, POST https://api.test/chat; what differs:\n  \
+         body at messages.0.content: recorded \"hello\", now \"bye\""
+    );
+    assert_eq!(position(player.find(&tape[0].request)), Some(0));
+    let missed = miss(player.find(&tape[0].request));
+    assert_eq!(
+        missed.to_string(),
+        "no recorded exchange answers GET https://api.test/users/7?page=1&size=10\n\
+         it was recorded once, and each was given (exchange 0 last); allow repeats, or record again"
+    );
+    let nothing = miss(self::player(&[], Rules::default(), Repeats::Last).find(&get("/")));
+    assert_eq!(nothing.reason, Reason::Empty);
+}
+
+#[test]
+fn what_differs_is_shown_where_it_differs() {
+    let long =
+        |end: &str| with_header(get("/"), "X-Long", Box::leak(format!("{}{end}", "x".repeat(500)).into_boxed_str()));
+    let rules = Rules { headers: HeaderRule::Only(names(&["x-long"])), ..Rules::default() };
+    let tape = tape([long("one")]);
+    let missed = miss(player(&tape, rules, Repeats::Refused).find(&long("two"))).to_string();
+    assert!(missed.contains("one\"") && missed.contains("two\"") && missed.len() < 400, "{missed}");
+}
+
+#[test]
+fn concurrent_replay_scales() {
+    const REQUESTS: usize = 10_000;
+    let tape = tape((0..REQUESTS).map(|_| get("/same")));
+    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let mut positions: Vec<_> = std::thread::scope(|scope| {
+        let ask = || (0..REQUESTS / 8).map(|_| position(player.find(&get("/same")))).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect()
+    });
+    positions.sort_unstable();
+    assert!(positions.into_iter().eq((0..REQUESTS).map(Some)), "each is given once");
+    assert!(player.unused().is_empty());
+}
+
+/// A request out of few, so that equal ones are common.
+fn any_request() -> impl Strategy<Value = Request<'static>> {
+    let target =
+        prop::sample::select(vec!["/a", "/a?x=1", "/a?x=1&y=2", "/a?y=2&x=1", "/%61", "/a?x", "/a?x=", "/b?x=1&x=1"]);
+    let body = prop::sample::select(vec!["", "{\"a\":1}", "{ \"a\": 1.0 }", "{\"a\":2}", "a=1&b=2", "b=2&a=1", "[]"]);
+    let kind = prop::sample::select(vec!["application/json", "application/x-www-form-urlencoded", "text/plain"]);
+    let host = prop::sample::select(vec!["one.test", "ONE.test", "two.test"]);
+    (target, body, kind, host).prop_map(|(target, body, kind, host)| Request {
+        host: host.into(),
+        target: target.into(),
+        ..post(kind, body)
+    })
+}
+
+fn any_rules() -> impl Strategy<Value = Rules> {
+    let query = prop::sample::select(vec![
+        QueryRule::Pairs,
+        QueryRule::AsSent,
+        QueryRule::Ignored,
+        QueryRule::Without(names(&["x"])),
+    ]);
+    let headers = prop::sample::select(vec![
+        HeaderRule::Ignored,
+        HeaderRule::Only(names(&["content-type"])),
+        HeaderRule::Without(names(&["x"])),
+    ]);
+    let body = prop::sample::select(vec![
+        BodyRule::Content,
+        BodyRule::Bytes,
+        BodyRule::Ignored,
+        BodyRule::Length,
+        BodyRule::JsonWithout(paths(&["a"])),
+        BodyRule::JsonAt(paths(&["a"])),
+        BodyRule::Captures(Regex::new("a.*([0-9])").unwrap()),
+    ]);
+    (query, headers, body).prop_map(|(query, headers, body)| Rules { query, headers, body, ..Rules::default() })
+}
+
+proptest! {
+    /// Requests that are the same have the same key, and a miss explains itself exactly when they are not the same.
+    #[test]
+    fn keys_equality_and_explanations_agree(rules in any_rules(), one in any_request(), other in any_request()) {
+        let same = rules.same(&one, &other);
+        prop_assert_eq!(same, rules.key(&one) == rules.key(&other));
+        prop_assert_eq!(same, rules.same(&other, &one));
+        let tape = tape([one]);
+        let player = player(&tape, rules, Repeats::Last);
+        match player.find(&other) {
+            Ok(_) => prop_assert!(same),
+            Err(NotFound::Miss(miss)) => {
+                let Reason::Unlike(nearest) = &miss.reason else { panic!("{miss}") };
+                prop_assert!(!same && !nearest.differences.is_empty());
+            }
+            Err(NotFound::Unreadable(never)) => match never {},
+        }
+    }
+
+    /// The player does what lists of positions by question do.
+    #[test]
+    fn a_player_is_queues_by_question(
+        rules in any_rules(),
+        recorded in prop::collection::vec(any_request(), 0..20),
+        asked in prop::collection::vec(any_request(), 0..40),
+        repeats in prop::sample::select(vec![Repeats::Refused, Repeats::Last, Repeats::Cycle]),
+    ) {
+        let tape = tape(recorded);
+        let player = player(&tape, rules.clone(), repeats);
+        let mut turns: HashMap<usize, usize> = HashMap::new();
+        for live in &asked {
+            let same: Vec<_> = (0..tape.len()).filter(|&at| rules.same(&tape[at].request, live)).collect();
+            let expected = same.first().and_then(|first| {
+                let turn = turns.entry(*first).or_default();
+                *turn += 1;
+                match (*turn - 1, repeats) {
+                    (turn, _) if turn < same.len() => Some(same[turn]),
+                    (_, Repeats::Refused) => None,
+                    (_, Repeats::Last) => same.last().copied(),
+                    (turn, Repeats::Cycle) => Some(same[turn % same.len()]),
+                }
+            });
+            prop_assert_eq!(position(player.find(live)), expected);
+        }
+        let given = |at: &usize| asked.iter().filter(|live| rules.same(&tape[*at].request, live)).count()
+            > (0..*at).filter(|&before| rules.same(&tape[before].request, &tape[*at].request)).count();
+        prop_assert_eq!(player.unused(), (0..tape.len()).filter(|at| !given(at)).collect::<Vec<_>>());
+    }
+}
+
+mod on_tapes {
+    //! The same of tapes that lie on a disk.
+
+    use super::*;
+    use crate::exchanges::Folder;
+    use cassette::{KeyScheme, ReadError, Tape, write_tape};
+
+    fn sealed(exchanges: &[Exchange<'static>], rules: &Rules) -> Vec<u8> {
+        let folder = Folder::new();
+        let path = folder.join("a.tape");
+        write_tape(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
+        std::fs::read(path).expect("it is there")
+    }
+
+    fn open(bytes: Vec<u8>) -> Tape {
+        Tape::from_bytes(bytes, "a.tape").expect("what opening looks at is well")
+    }
+
+    #[test]
+    fn a_tape_answers_as_its_exchanges_do() {
+        let targets = ["/a?x=1", "/b", "/a?x=2", "/a?x=1", "/c"];
+        let exchanges = tape(targets.map(get));
+        for sealed_by in [Rules::default(), Rules::lenient()] {
+            let tape = open(sealed(&exchanges, &sealed_by));
+            for rules in [Rules::default(), Rules::lenient()] {
+                let from_tape = Player::new(&tape, rules.clone(), Repeats::Last).expect("it can be read");
+                let from_memory = player(&exchanges, rules, Repeats::Last);
+                for target in ["/a?x=1", "/a?x=1", "/a?x=3", "/c", "/d", "/a?x=1"] {
+                    let found = from_tape.find(&get(target)).map_err(|error| error.to_string());
+                    assert_eq!(found, from_memory.find(&get(target)).map_err(|error| error.to_string()), "{target}");
+                }
+                assert_eq!(from_tape.unused(), from_memory.unused());
+            }
+        }
+    }
+
+    #[test]
+    fn opening_a_player_reads_no_exchange() {
+        let exchanges = tape(["/a", "/b"].map(get));
+        let mut bytes = sealed(&exchanges, &Rules::default());
+        let at = bytes.windows(2).position(|window| window == b"/a").expect("a tape this small is not compressed");
+        bytes[at] ^= 1;
+        let tape = open(bytes);
+        let player = Player::new(&tape, Rules::default(), Repeats::Refused).expect("the index is well");
+        let found = player.find(&get("/a"));
+        assert!(matches!(found, Err(NotFound::Unreadable(ReadError::Damaged(_)))), "{found:?}");
+    }
+}

@@ -1,0 +1,396 @@
+//! Keeping secrets off a tape. Tests named after a defect of an earlier system say so.
+
+use cassette::matching::{Player, Repeats};
+use cassette::redact::{LOOKAHEAD_BYTES, Redaction, RuleError, Rules, Stream};
+use cassette::{
+    Body, Chunk, Direction, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
+    Request, Response, WsFrame,
+};
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+const KEY: &str = "sk-proj-0123456789abcdefABCDEF";
+
+fn request(target: &str, headers: &[(&'static str, &str)], body: &str) -> Request<'static> {
+    Request {
+        method: "POST".into(),
+        scheme: "https".into(),
+        host: "api.test".into(),
+        port: 443,
+        target: target.to_owned().into(),
+        headers: headers.iter().map(|(name, value)| Header::new(*name, (*value).to_owned())).collect(),
+        body: (!body.is_empty()).then(|| Body::new(0, body.to_owned())),
+        ..Request::default()
+    }
+}
+
+/// The usual rules, made once.
+static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(Redaction::usual);
+
+fn redacted(mut request: Request<'static>) -> Request<'static> {
+    USUAL.request(&mut request);
+    request
+}
+
+fn header(request: &Request<'_>, name: &str) -> String {
+    request.header_values(name).map(|value| value.to_text_lossy().into_owned()).collect::<Vec<_>>().join(" | ")
+}
+
+fn body(request: &Request<'_>) -> String {
+    String::from_utf8_lossy(request.body_bytes()).into_owned()
+}
+
+/// Whether a secret is anywhere in an exchange.
+fn shows(exchange: &Exchange<'_>, secret: &str) -> bool {
+    let bytes = format!("{exchange:?}");
+    bytes.contains(secret)
+}
+
+#[test]
+fn headers_keep_what_is_no_secret() {
+    let request = redacted(request(
+        "/",
+        &[
+            ("Authorization", "Bearer abc.def"),
+            ("Proxy-Authorization", "Basic dTpw"),
+            ("Cookie", "session=abc; theme=dark; flag"),
+            ("X-Api-Key", "k"),
+            ("Accept", "text/html"),
+            ("Referer", "https://a.test/?access_token=t&x=1"),
+            ("X-Page-Token", "next"),
+        ],
+        "",
+    ));
+    for (name, expected) in [
+        ("authorization", "Bearer REDACTED"),
+        ("proxy-authorization", "Basic REDACTED"),
+        ("cookie", "session=REDACTED; theme=REDACTED; REDACTED"),
+        ("x-api-key", "REDACTED"),
+        ("accept", "text/html"),
+        ("referer", "https://a.test/?access_token=REDACTED&x=1"),
+        ("x-page-token", "next"),
+    ] {
+        assert_eq!(header(&request, name), expected, "{name}");
+    }
+}
+
+#[test]
+fn set_cookie_keeps_its_attributes() {
+    let headers = vec![Header::new("Set-Cookie", "a=secret; Path=/; HttpOnly"), Header::new("set-cookie", "b=")];
+    let response = Response { status: 200, headers, ..Response::default() };
+    let mut exchange = Exchange { response: Some(response), ..Exchange::default() };
+    USUAL.exchange(&mut exchange);
+    let values: Vec<_> = exchange.response.iter().flat_map(|response| response.header_values("set-cookie")).collect();
+    assert_eq!(values, ["a=REDACTED; Path=/; HttpOnly", "b="]);
+}
+
+#[test]
+fn redaction_keeps_match() {
+    let recorded = request(
+        "/v1?api_key=one&x=1",
+        &[("Authorization", "Bearer one"), ("Content-Type", "application/json"), ("Content-Length", "40")],
+        r#"{"client_secret": "one", "prompt": "hi"}"#,
+    );
+    let live = request(
+        "/v1?api_key=another&x=1",
+        &[("Content-Type", "application/json"), ("Content-Length", "44")],
+        r#"{"client_secret": "another", "prompt": "hi"}"#,
+    );
+    let mut exchange = Exchange { request: recorded, ..Exchange::default() };
+    USUAL.exchange(&mut exchange);
+    assert_eq!(header(&exchange.request, "content-length"), body(&exchange.request).len().to_string());
+    let tape = [exchange];
+    let player = Player::new(&tape[..], cassette::matching::Rules::default(), Repeats::Refused).unwrap();
+    assert!(player.find(&live).is_err());
+    assert!(player.find(&redacted(live)).is_ok());
+}
+
+#[test]
+fn redaction_covers_all_kinds() {
+    let text = || format!("the key {KEY} was refused");
+    let frame = |direction, opcode, text: String| WsFrame::new(0, direction, opcode, text);
+    let mut close = vec![3, 232];
+    close.extend(text().into_bytes());
+    let mut exchange = Exchange {
+        request: Request {
+            trailers: vec![Header::new("X-Trailer", text())],
+            ..request(&format!("/bot/{KEY}"), &[("X-Other", KEY)], &format!("key={KEY}"))
+        },
+        informational: vec![Informational { headers: vec![Header::new("Link", text())], ..Informational::default() }],
+        response: Some(Response {
+            reason: text().into(),
+            body: Some(Body::new(0, text())),
+            trailers: vec![Header::new("X-Trailer", text())],
+            ..Response::default()
+        }),
+        frames: Some(vec![
+            frame(Direction::Sent, Opcode::TEXT, text()),
+            frame(Direction::Received, Opcode::BINARY, text()),
+            WsFrame::new(0, Direction::Received, Opcode::CLOSE, close),
+        ]),
+        outcome: Outcome::Aborted(NetworkError { kind: NetworkErrorKind::Other, message: text().into() }),
+        notes: vec![Note::new("seen", text())],
+        ..Exchange::default()
+    };
+    let found = USUAL.scan(&exchange);
+    assert_eq!(found.findings.len(), 13, "{:#?}", found.findings);
+    assert!(shows(&exchange, "0123456789abcdef"));
+    assert_eq!(USUAL.exchange(&mut exchange), found);
+    assert!(!shows(&exchange, "0123456789abcdef"), "{exchange:#?}");
+    assert!(USUAL.scan(&exchange).findings.is_empty());
+    let code = exchange.frames.as_ref().and_then(|frames| frames[2].close()).and_then(|close| close.code);
+    assert_eq!(code, Some(1_000));
+}
+
+#[test]
+fn what_secrets_look_like_is_known() {
+    let digits = "0123456789abcdefghijABCDEFGHIJ0123456789";
+    for secret in [
+        KEY.to_owned(),
+        format!("ghp_{}", &digits[..36]),
+        format!("github_pat_{digits}"),
+        format!("glpat-{}", &digits[..20]),
+        "xoxb-0123456789-abcdef".to_owned(),
+        "AKIA0123456789ABCDEF".to_owned(),
+        format!("AIza{}", &digits[..35]),
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl".to_owned(),
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----".to_owned(),
+        format!("sk_live_{}", &digits[..24]),
+        format!("hf_{}", &digits[..34]),
+        format!("npm_{}", &digits[..36]),
+    ] {
+        let found = body(&redacted(request("/", &[], &format!("before {secret}, after"))));
+        assert_eq!(found, "before REDACTED, after", "{secret}");
+    }
+    let escaped = format!(r#"{{"text": "one\n{KEY}\ttwo"}}"#);
+    assert_eq!(body(&redacted(request("/", &[], &escaped))), r#"{"text": "one\nREDACTED\ttwo"}"#);
+    for harmless in ["sk-learn-is-a-library-for-python", "AKIA0123", "desk-0123456789abcdefghij", "bearer of good news"]
+    {
+        assert_eq!(body(&redacted(request("/", &[], harmless))), harmless);
+    }
+    let url = "postgres://user:hunter2@db.test/x";
+    assert_eq!(body(&redacted(request("/", &[], url))), "postgres://user:REDACTED@db.test/x");
+}
+
+#[test]
+fn users_have_rules_of_their_own() {
+    let rules = Rules {
+        names: vec!["Member-Number".to_owned()],
+        patterns: vec![r"\bID-([0-9]+)".to_owned()],
+        secrets: vec![b"p\"ss/word".to_vec()],
+        ..Rules::default()
+    };
+    let redaction = rules.compile().unwrap();
+    let mut asked = request(
+        "/?member_number=7&q=p%22ss%2Fword",
+        &[("member-number", "7"), ("X-Raw", "p\"ss/word")],
+        r#"{"memberNumber": 7, "id": "ID-42", "text": "it is p\"ss/word"}"#,
+    );
+    redaction.request(&mut asked);
+    assert_eq!(asked.target, "/?member_number=REDACTED&q=REDACTED");
+    assert_eq!((header(&asked, "member-number"), header(&asked, "x-raw")), ("REDACTED".into(), "REDACTED".into()));
+    assert_eq!(body(&asked), r#"{"memberNumber": 0, "id": "ID-REDACTED", "text": "it is REDACTED"}"#);
+    let only = Rules { without_usual: true, names: vec!["x".to_owned()], ..Rules::default() }.compile().unwrap();
+    let mut asked = request("/?x=1&password=2", &[("Authorization", "a")], KEY);
+    only.request(&mut asked);
+    assert_eq!((asked.target.as_text(), body(&asked).as_str()), (Some("/?x=REDACTED&password=2"), KEY));
+    let mut untouched = request("/?password=2", &[("Authorization", "a")], KEY);
+    let before = untouched.clone();
+    assert!(Redaction::nothing().request(&mut untouched).findings.is_empty());
+    assert_eq!(untouched, before);
+}
+
+#[test]
+fn rules_that_cannot_be_used_are_refused() {
+    let short = Rules { secrets: vec![b"abc".to_vec()], ..Rules::default() };
+    assert!(matches!(short.compile(), Err(RuleError::ShortSecret)));
+    let pattern = Rules { patterns: vec!["(".to_owned()], ..Rules::default() };
+    let error = pattern.compile().unwrap_err().to_string();
+    assert!(error.starts_with("an expression for secrets cannot be read"), "{error}");
+}
+
+#[test]
+fn a_secret_is_found_wherever_chunks_end() {
+    let event = format!("data: {{\"api_key\": \"abc\", \"text\": \"{KEY}\"}}\n\n");
+    for cut in 1..event.len() {
+        let (one, other) = event.split_at(cut);
+        let mut body = Body::new(3, one.to_owned());
+        body.push(7, other.as_bytes());
+        let mut asked = Request { body: Some(body), ..request("/", &[], "") };
+        USUAL.request(&mut asked);
+        let body = asked.body.as_ref().unwrap();
+        assert_eq!(*body.bytes(), "data: {\"api_key\": \"REDACTED\", \"text\": \"REDACTED\"}\n\n");
+        assert_eq!(body.chunks().iter().map(|chunk| chunk.at_us).collect::<Vec<_>>(), [3, 7]);
+        let head = body.chunks()[0].bytes;
+        assert!(one.len() > event.len() - 3 || head < body.bytes().len(), "{cut}");
+    }
+}
+
+#[test]
+fn a_secret_is_found_wherever_frames_end() {
+    for cut in 1..KEY.len() {
+        let (one, other) = KEY.split_at(cut);
+        let first = WsFrame { is_final: false, ..WsFrame::new(1, Direction::Received, Opcode::TEXT, one) };
+        let ping = WsFrame::new(2, Direction::Received, Opcode::PING, "ping");
+        let sent = WsFrame::new(3, Direction::Sent, Opcode::TEXT, "sent");
+        let last = WsFrame::new(4, Direction::Received, Opcode::CONTINUATION, other);
+        let mut exchange = Exchange { frames: Some(vec![first, ping, sent, last]), ..Exchange::default() };
+        let found = USUAL.exchange(&mut exchange).findings;
+        assert_eq!(found.len(), 1, "{cut}");
+        let payloads: Vec<_> = exchange.frames.iter().flatten().map(|frame| frame.payload.to_text_lossy()).collect();
+        assert_eq!(payloads, ["REDACTED", "ping", "sent", ""]);
+    }
+}
+
+#[test]
+fn compressed_bodies_are_looked_into() {
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+    let gzip = |text: &str| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
+    };
+    let response = |bytes: Vec<u8>| Response {
+        headers: vec![Header::new("Content-Encoding", "gzip"), Header::new("Content-Length", bytes.len().to_string())],
+        body: Some(Body::new(0, bytes)),
+        ..Response::default()
+    };
+    let mut clean = Exchange { response: Some(response(gzip("hello"))), ..Exchange::default() };
+    let before = clean.clone();
+    assert_eq!(USUAL.exchange(&mut clean).findings.len(), 0);
+    assert_eq!(clean, before, "byte by byte");
+
+    let mut with_secret = Exchange { response: Some(response(gzip(&format!("key {KEY}")))), ..Exchange::default() };
+    assert_eq!(USUAL.exchange(&mut with_secret).findings.len(), 1);
+    let response_is = with_secret.response.as_ref().unwrap();
+    assert_eq!(response_is.body_bytes(), b"key REDACTED");
+    assert_eq!(response_is.headers, [Header::new("Content-Length", "12")]);
+    assert_eq!(with_secret.notes, [Note::new("redacted.content-encoding", "gzip")]);
+
+    let unknown = Response { headers: vec![Header::new("Content-Encoding", "sdch")], ..response(b"??".to_vec()) };
+    let mut opaque = Exchange { response: Some(unknown), ..Exchange::default() };
+    assert_eq!(USUAL.exchange(&mut opaque).opaque, ["response body"]);
+    let compressed = WsFrame { reserved: 4, ..WsFrame::new(0, Direction::Sent, Opcode::TEXT, vec![1, 2]) };
+    let mut opaque = Exchange { frames: Some(vec![compressed]), ..Exchange::default() };
+    assert_eq!(USUAL.exchange(&mut opaque).opaque, ["message of frame 0"]);
+}
+
+/// Texts in which secrets are likely.
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "\"password\": \"x\"",
+        "\\\"pwd\\\":\\\"y\\\"",
+        "?api_key=z&",
+        "{",
+        "}",
+        "[1,",
+        "]",
+        "\"",
+        "\\",
+        ":",
+        "\"pwd\":",
+        "12",
+        " ",
+        "bearer abcdefghijklmnop",
+        KEY,
+        "sk-",
+        "REDACTED",
+        "\"credentials\": {",
+        "ü",
+        "\n",
+    ]);
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn redacting_twice_is_redacting_once(text in any_text(), cuts in prop::collection::vec(0.0..1.0, 0..3)) {
+        let mut ends: Vec<_> = cuts.iter().map(|cut: &f64| (cut * text.len() as f64) as usize).collect();
+        ends.sort_unstable();
+        ends.push(text.len());
+        let mut begin = 0;
+        let chunks = ends.into_iter().map(|end| {
+            let bytes = end - std::mem::replace(&mut begin, end);
+            Chunk { at_us: 0, bytes }
+        });
+        let body = Body::from_parts(text.clone(), chunks.collect()).unwrap();
+        let once = redacted(Request { body: Some(body), ..request("/", &[], "") });
+        let whole = redacted(request("/", &[], &text));
+        prop_assert_eq!(self::body(&once), self::body(&whole));
+        prop_assert_eq!(&redacted(once.clone()), &once);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Chunk by chunk a body becomes what it becomes as a whole, in the same chunks.
+    #[test]
+    fn a_stream_is_redacted_as_a_whole_is(
+        parts in prop::collection::vec((any_text(), 0..3_usize, prop::bool::ANY), 1..8),
+        cuts in prop::collection::vec(0.0..1.0, 0..20),
+        is_form in prop::bool::ANY,
+    ) {
+        let padding = |size: usize| ["", "padding, ", "more and more padding "][size].repeat([0, 300, 700][size]);
+        let text: String = parts.iter().map(|(part, size, line)| part.clone() + &padding(*size) + if *line { "\n" } else { "" }).collect();
+        let mut ends: Vec<_> = cuts.iter().map(|cut: &f64| (cut * text.len() as f64) as usize).collect();
+        ends.sort_unstable();
+        ends.push(text.len());
+        let mut stream = Stream::new(USUAL.clone(), is_form);
+        let (mut given, mut chunks, mut begin) = (Vec::new(), Vec::new(), 0);
+        let mut take = |body: Body<'static>| {
+            given.extend_from_slice(body.bytes());
+            chunks.extend(body.chunks().iter().map(|chunk| chunk.at_us));
+        };
+        for (at_us, &end) in ends.iter().enumerate() {
+            take(stream.push(at_us as u64, &text.as_bytes()[begin..end]));
+            begin = end;
+        }
+        take(stream.finish());
+        let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/plain" };
+        let whole = redacted(request("/", &[("Content-Type", kind)], &text));
+        // A secret that is longer than the look-ahead may be found in part only.
+        prop_assume!(body(&whole).len() + LOOKAHEAD_BYTES / 2 > text.len());
+        prop_assert!(*given == *body(&whole).as_bytes(), "{} bytes, not {}", given.len(), body(&whole).len());
+        prop_assert_eq!(chunks, (0..ends.len() as u64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn lines_of_a_stream_do_not_wait() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let event = stream.push(1, b"data: {\"text\": \"hello\"}\n\n");
+    assert_eq!(*event.bytes(), "data: {\"text\": \"hello\"}\n\n");
+    assert!(stream.push(2, b"data: {\"api_key\":\n").bytes().is_empty());
+    let rest = stream.push(3, b"\"abcdef\"}\n");
+    assert_eq!(*rest.bytes(), "data: {\"api_key\":\n\"REDACTED\"}\n");
+    assert_eq!((rest.chunks().len(), stream.found()), (2, 1));
+    assert!(stream.push(4, b"-----BEGIN PRIVATE KEY-----\nMII\n").bytes().is_empty());
+    assert_eq!(*stream.push(5, b"E=\n-----END PRIVATE KEY-----\n").bytes(), "REDACTED\n");
+}
+
+#[test]
+fn a_long_stream_is_held_in_little_memory() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let chunk = b"no line ends here ".repeat(4_000);
+    let mut given = 0;
+    for round in 1..=100 {
+        given += stream.push(round, &chunk).bytes().len();
+        assert!(round as usize * chunk.len() - given <= LOOKAHEAD_BYTES + chunk.len());
+    }
+    given += stream.finish().bytes().len();
+    assert_eq!(given, 100 * chunk.len());
+}
+
+#[test]
+fn a_long_secret_object_is_replaced_all_the_way() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut given = Vec::new();
+    given.extend_from_slice(stream.push(0, b"{\"credentials\": [\n").bytes());
+    for _ in 0..500 {
+        given.extend_from_slice(stream.push(0, b"\"very secret\",\n").bytes());
+    }
+    given.extend_from_slice(stream.push(0, b"7],\n\"open\": \"very open\"}\n").bytes());
+    let text = String::from_utf8(given).unwrap();
+    assert!(!text.contains("very secret") && text.ends_with("0],\n\"open\": \"very open\"}\n"));
+}

@@ -1,0 +1,53 @@
+//! A file as a slice of bytes: the one mapping of Mnemon.
+//!
+//! Opening costs the same however long the file is, and bytes come into memory when somebody looks at them.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+
+/// A whole file, mapped for reading.
+///
+/// It is meant for files that never change once they have their name, such as sealed tapes: their writers make another file
+/// and rename it, which leaves the mapped one as it was. The owner checks what it reads by checksums before using it.
+///
+/// A program that writes into a mapped file all the same makes it say something else, which checksums tell when they are
+/// compared, and one that cuts it makes looking at the lost pages end this program with a signal (SIGBUS). `docs/safety.md`
+/// has more of this.
+#[derive(Debug)]
+pub struct Mapping {
+    /// `None` for an empty file, which cannot be mapped.
+    map: Option<memmap2::Mmap>,
+}
+
+impl Mapping {
+    /// Maps an ordinary file.
+    ///
+    /// # Errors
+    /// There is none of this name, it is no ordinary file, or the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
+        }
+        let map = if found.len() == 0 { None } else { Some(map(&file)?) };
+        Ok(Self { map })
+    }
+}
+
+#[allow(unsafe_code, reason = "a mapped file can be changed by others; see docs/safety.md")]
+fn map(file: &File) -> io::Result<memmap2::Mmap> {
+    // SAFETY: the mapping is private and for reading, so nothing in this process changes it. Files that are mapped are never
+    // written once they have their name; another process that does so anyhow is a hazard that docs/safety.md names.
+    unsafe { memmap2::MmapOptions::new().map_copy_read_only(file) }
+}
+
+impl Deref for Mapping {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
+}
