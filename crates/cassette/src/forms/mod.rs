@@ -12,7 +12,6 @@ use crate::key::KeyScheme;
 use crate::tape::{Tape, folder_and_name, write_tape};
 use crate::{ReadError, SealError};
 use journal::Disk;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt;
@@ -27,8 +26,7 @@ pub enum Form {
     Tape,
     /// JSON, indented: for people, differences and edits.
     Json,
-    /// MessagePack.
-    #[cfg(feature = "msgpack")]
+    /// MessagePack; with the feature `msgpack` only.
     MessagePack,
 }
 
@@ -46,7 +44,6 @@ impl Form {
     pub fn of_name(path: &Path) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some(extension) if extension.eq_ignore_ascii_case("json") => Self::Json,
-            #[cfg(feature = "msgpack")]
             Some(extension) if ["msgpack", "mp"].iter().any(|known| extension.eq_ignore_ascii_case(known)) => {
                 Self::MessagePack
             }
@@ -62,7 +59,6 @@ impl Form {
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
         match text.first()? {
             b'{' => Some(Self::Json),
-            #[cfg(feature = "msgpack")]
             0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
             _ => None,
         }
@@ -85,7 +81,6 @@ impl Content {
         match Form::of_content(&bytes) {
             Some(Form::Tape) => Self::of_tape(&Tape::open(path)?),
             Some(Form::Json) => Self::from_json(&bytes).map_err(|error| error.of(&shown)),
-            #[cfg(feature = "msgpack")]
             Some(Form::MessagePack) => Self::from_msgpack(&bytes).map_err(|error| error.of(&shown)),
             None => Err(FormError::Unknown { file: shown }),
         }
@@ -100,7 +95,6 @@ impl Content {
         let bytes = match Form::of_name(path) {
             Form::Tape => return Ok(write_tape(path, &self.exchanges, &self.meta, key)?),
             Form::Json => self.to_json(true)?,
-            #[cfg(feature = "msgpack")]
             Form::MessagePack => self.to_msgpack()?,
         };
         Ok(write_file(path, &bytes)?)
@@ -149,22 +143,59 @@ impl Content {
     /// As MessagePack.
     ///
     /// # Errors
-    /// Memory is too small, in effect.
-    #[cfg(feature = "msgpack")]
+    /// Memory is too small, in effect, or the feature `msgpack` is off.
     pub fn to_msgpack(&self) -> Result<Vec<u8>, FormError> {
-        rmp_serde::to_vec(&DocumentOut::of(self)).map_err(|error| FormError::malformed("MessagePack", &error))
+        msgpack::write(&DocumentOut::of(self))
     }
 
     /// From MessagePack: ours, or that of the Magneto-Serge system.
     ///
     /// # Errors
-    /// It is neither.
-    #[cfg(feature = "msgpack")]
+    /// It is neither, or the feature `msgpack` is off.
     pub fn from_msgpack(bytes: &[u8]) -> Result<Self, FormError> {
-        match is_ours(bytes) {
-            true => whole_msgpack::<Document>(bytes)?.content(),
+        // Ours begins with our name.
+        match bytes.get(2..2 + FORMAT.len()) == Some(FORMAT.as_bytes()) {
+            true => msgpack::read::<Document>(bytes)?.content(),
             false => report::from_msgpack(bytes),
         }
+    }
+}
+
+/// Values in MessagePack, structures as arrays.
+#[cfg(feature = "msgpack")]
+mod msgpack {
+    use super::FormError;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    pub(super) fn write(value: &impl Serialize) -> Result<Vec<u8>, FormError> {
+        rmp_serde::to_vec(value).map_err(|error| FormError::malformed("MessagePack", &error))
+    }
+
+    /// A value of all of these bytes.
+    pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FormError> {
+        let mut reader = rmp_serde::Deserializer::new(std::io::Cursor::new(bytes));
+        let value = T::deserialize(&mut reader).map_err(|error| FormError::malformed("MessagePack", &error))?;
+        let is_all = reader.position() == bytes.len() as u64;
+        if is_all { Ok(value) } else { Err(FormError::malformed("MessagePack", &"something follows its end")) }
+    }
+}
+
+/// The same in a program without MessagePack: it says so.
+#[cfg(not(feature = "msgpack"))]
+mod msgpack {
+    use super::FormError;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    const OFF: &str = "this program was built without the feature `msgpack`";
+
+    pub(super) fn write(_: &impl Serialize) -> Result<Vec<u8>, FormError> {
+        Err(FormError::malformed("MessagePack", &OFF))
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(_: &[u8]) -> Result<T, FormError> {
+        Err(FormError::malformed("MessagePack", &OFF))
     }
 }
 
@@ -209,24 +240,6 @@ impl Document {
 fn has_field(bytes: &[u8], name: &str) -> bool {
     let fields: Result<std::collections::BTreeMap<&str, serde::de::IgnoredAny>, _> = serde_json::from_slice(bytes);
     fields.is_ok_and(|fields| fields.contains_key(name))
-}
-
-/// Our MessagePack begins with our name.
-#[cfg(feature = "msgpack")]
-fn is_ours(bytes: &[u8]) -> bool {
-    bytes.get(2..2 + FORMAT.len()) == Some(FORMAT.as_bytes())
-}
-
-/// A value of all of these bytes.
-#[cfg(feature = "msgpack")]
-fn whole_msgpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FormError> {
-    let mut reader = rmp_serde::Deserializer::new(std::io::Cursor::new(bytes));
-    let value = T::deserialize(&mut reader).map_err(|error| FormError::malformed("MessagePack", &error))?;
-    if reader.position() == bytes.len() as u64 {
-        Ok(value)
-    } else {
-        Err(FormError::malformed("MessagePack", &"something follows its end"))
-    }
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

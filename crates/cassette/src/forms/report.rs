@@ -23,7 +23,6 @@ struct Cassette {
 }
 
 /// The same without the field that is left out, for where fields have places.
-#[cfg(feature = "msgpack")]
 #[derive(Deserialize)]
 struct CassetteWithoutCookies {
     version: String,
@@ -126,15 +125,14 @@ pub(super) fn from_json(bytes: &[u8]) -> Result<Content, FormError> {
     cassette.content("JSON")
 }
 
-#[cfg(feature = "msgpack")]
 pub(super) fn from_msgpack(bytes: &[u8]) -> Result<Content, FormError> {
     // An array of five has cookies, one of four has none; their writer counted what it wrote.
     if bytes.first() == Some(&0x94) {
-        let cassette: CassetteWithoutCookies = super::whole_msgpack(bytes)?;
+        let cassette: CassetteWithoutCookies = super::msgpack::read(bytes)?;
         let CassetteWithoutCookies { version, name, recorded_at, interactions } = cassette;
         return Cassette { version, name, recorded_at, cookies: None, interactions }.content("MessagePack");
     }
-    super::whole_msgpack::<Cassette>(bytes)?.content("MessagePack")
+    super::msgpack::read::<Cassette>(bytes)?.content("MessagePack")
 }
 
 impl Cassette {

@@ -3,7 +3,8 @@
 //! 1. [`Recorder::record`] and the methods of [`Call`] put things into the queue and return. The queue is bounded in bytes; who
 //!    finds it full waits.
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
-//!    what was taken survives the death of the program. On request it goes to the disk as well.
+//!    what was taken survives the death of the program. That happens within about a millisecond, at once when somebody waits. On
+//!    request it goes to the disk as well.
 //! 3. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
 //!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
 

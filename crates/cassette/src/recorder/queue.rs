@@ -8,6 +8,7 @@ use crate::exchange::Exchange;
 use crate::record::event::{self, Event};
 use journal::{Durability, Journal};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What is to be written.
 #[derive(Debug)]
@@ -41,6 +42,9 @@ pub(crate) fn weight(exchange: &Exchange<'_>) -> usize {
     size_of::<Item>() + request.target.len() + headers + body + frames + notes
 }
 
+/// Room for so many items is there from the beginning: making some takes longer than giving one.
+const ITEMS_AT_FIRST: usize = 4096;
+
 /// A queue between those who record and the one who writes.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -71,7 +75,7 @@ struct State {
 
 impl Queue {
     pub(crate) fn new(bytes_max: usize, next_number: u64) -> Self {
-        let state = State { next_number, ..State::default() };
+        let state = State { items: Vec::with_capacity(ITEMS_AT_FIRST), next_number, ..State::default() };
         Self { state: Mutex::new(state), bytes_max, work: Condvar::new(), progress: Condvar::new() }
     }
 
@@ -122,6 +126,7 @@ impl Queue {
     fn room_for(&self, bytes: usize) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         while state.failure.is_none() && !state.has_room(bytes, self.bytes_max) {
+            self.work.notify_one();
             state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state
@@ -154,9 +159,9 @@ impl Queue {
         let mut state = self.lock();
         if durability == Durability::Fsync && state.fsync_wanted < given {
             state.fsync_wanted = given;
-            self.wake(state);
-            state = self.lock();
         }
+        // Whoever waits does not want to wait until the writer has lingered.
+        self.work.notify_one();
         while state.reached(durability) < given {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
@@ -185,13 +190,14 @@ impl Queue {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        self.wake(state);
+        drop(state);
+        self.work.notify_one();
     }
 
     /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
     pub(crate) fn write(&self, journal: &Journal, durability: Durability) {
         let mut frame = Vec::new();
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(ITEMS_AT_FIRST);
         while let Some((bytes, given, is_wanted)) = self.next(&mut items) {
             let level = if is_wanted { Durability::Fsync } else { durability };
             let outcome = append(journal, &mut items, level, &mut frame);
@@ -213,12 +219,23 @@ impl Queue {
         }
     }
 
+    /// Sleeps until there may be work. Being woken costs those who record more than all else they do, so the writer looks a few
+    /// times by itself first: what is recorded in close succession wakes nobody.
+    fn sleep<'q>(&'q self, mut state: MutexGuard<'q, State>, lingered: &mut u32) -> MutexGuard<'q, State> {
+        if *lingered < LINGERS {
+            *lingered += 1;
+            return self.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.is_idle = true;
+        self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The items that come next, with their bytes, how many were given with them, and whether they are wanted on the disk.
     fn next(&self, items: &mut Vec<Item>) -> Option<(usize, u64, bool)> {
+        let mut lingered = 0;
         let mut state = self.lock();
         while state.items.is_empty() && state.fsync_wanted <= state.fsynced && !state.is_closed {
-            state.is_idle = true;
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.sleep(state, &mut lingered);
         }
         state.is_idle = false;
         let is_wanted = state.fsync_wanted > state.fsynced;
@@ -230,6 +247,10 @@ impl Queue {
         Some((state.bytes, state.given, is_wanted))
     }
 }
+
+/// How long the writer looks again before it has to be woken, and how often.
+const LINGER: Duration = Duration::from_millis(1);
+const LINGERS: u32 = 5;
 
 fn append(journal: &Journal, items: &mut Vec<Item>, level: Durability, frame: &mut Vec<u8>) -> Result<(), RecordError> {
     for item in items.drain(..) {
