@@ -432,7 +432,9 @@ fn rules_are_compared_with_what_states_held_when_the_call_was_made() {
             "[b]",
         ),
         (
-            &format!("{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"),
+            &format!(
+                "{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"
+            ),
             "[b, c, d]",
         ),
         (
