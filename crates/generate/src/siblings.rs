@@ -76,13 +76,14 @@ pub(crate) fn lines(seed: u64) -> String {
         writer.declare(&mut lines);
     }
     for place in 0..1 + writer.dice.below(3) {
-        let body = writer.expression(3, &["$x"]);
+        let depth = if writer.dice.one_in(3) { 3 } else { 2 };
+        let body = writer.expression(depth, &["$x"]);
         lines.push(format!("(= (g{place} $x) {body})"));
         let argument = writer.expression(1, &[]);
         lines.push(format!("!(g{place} {argument})"));
     }
     for _ in 0..1 + writer.dice.below(2) {
-        let asked = writer.expression(3, &[]);
+        let asked = writer.expression(2, &[]);
         lines.push(format!("!(id {asked})"));
         let kept = writer.expression(2, &[]);
         let (change, rest) = (writer.change(), writer.expression(1, &["$k"]));
