@@ -62,20 +62,20 @@ const PROLOGUE: &[&str] = &[
     "(= (first $x $y) $x)",
 ];
 
-/// Writes the lines of a seed, every other time.
+/// Writes the lines of a seed, every fourth time.
 pub(crate) fn lines(seed: u64) -> String {
     let mut writer = Siblings { dice: Dice::new(seed ^ 0x51b1_1465), several: 0 };
-    if writer.dice.one_in(2) {
+    if !writer.dice.one_in(4) {
         return String::new();
     }
     let mut lines: Vec<String> = PROLOGUE.iter().map(|line| (*line).to_owned()).collect();
     for _ in 0..1 + writer.dice.below(2) {
         lines.push(format!("(held {})", writer.dice.pick(HELD)));
     }
-    for _ in 0..1 + writer.dice.below(3) {
+    for _ in 0..1 + writer.dice.below(2) {
         writer.declare(&mut lines);
     }
-    for place in 0..1 + writer.dice.below(3) {
+    for place in 0..1 + writer.dice.below(2) {
         let depth = if writer.dice.one_in(3) { 3 } else { 2 };
         let body = writer.expression(depth, &["$x"]);
         lines.push(format!("(= (g{place} $x) {body})"));
@@ -85,7 +85,7 @@ pub(crate) fn lines(seed: u64) -> String {
     for _ in 0..1 + writer.dice.below(2) {
         let asked = writer.expression(2, &[]);
         lines.push(format!("!(id {asked})"));
-        let kept = writer.expression(2, &[]);
+        let kept = writer.expression(1, &[]);
         let (change, rest) = (writer.change(), writer.expression(1, &["$k"]));
         lines.push(format!("!(let* (($k {kept}) ($c {change})) (kept $k {rest}))"));
     }
