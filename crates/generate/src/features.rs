@@ -54,6 +54,7 @@ features! {
     WholeFloats "whole-floats" "Floats that equal an integer, and `-0.0`.",
     WideIntegers "wide-integers" "Integers around and beyond 64 bits.",
     Tables "tables" "`(pragma! table f)`.",
+    Siblings "siblings" "Alternatives that see what their siblings changed: rules, states, facts that hold code.",
     Functional "functional" "Functions passed on and returned, partial application as data, loops over lists with a function.",
     Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
     Texts "texts" "Strings, `format-args`, `sort-strings`.",
@@ -110,8 +111,9 @@ impl Features {
     /// A part of the set, so that a program is not always about everything: some mistakes show only when something
     /// else is absent.
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
-        // Whether there are tables decides dice of their own.
-        let is_left_out = |feature: &Feature| *feature != Feature::Tables && dice.below(5) < 2;
+        // These decide by dice of their own.
+        let is_left_out =
+            |feature: &Feature| !matches!(feature, Feature::Tables | Feature::Siblings) && dice.below(5) < 2;
         let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();
         self.without(&left_out)
     }

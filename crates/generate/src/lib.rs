@@ -19,6 +19,7 @@ mod functions;
 mod kinds;
 mod nested;
 mod shrink;
+mod siblings;
 mod tabling;
 mod texts;
 mod trees;
@@ -36,7 +37,8 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let mut dice = Dice::new(seed);
     let features = features.some(&mut dice);
     let program = writer::Writer::new(dice, features).program(size);
-    if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program }
+    let program = if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program };
+    if features.has(Feature::Siblings) { program + &siblings::lines(seed) } else { program }
 }
 
 #[cfg(test)]

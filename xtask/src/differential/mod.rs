@@ -42,6 +42,7 @@ pub(crate) const TASK: Task = Task {
 /// What Hyperon does otherwise, as docs/compat.md says, or leaves open: it wraps integers around, ends its process at
 /// `(% n 0)`, promises no order of alternatives or types, goes wrong in some runs with dependent types, takes `1` for
 /// `1.0` once a space holds that, does not remove every rule it is asked to, has no tables, and looks at a metatype too early.
+/// What an alternative changes, its siblings see in an order of their own.
 const NOT_HYPERONS: &[Feature] = &[
     Feature::WideIntegers,
     Feature::ModuloByZero,
@@ -55,6 +56,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::TypeCheckAuto,
     Feature::UntypedStates,
     Feature::Tables,
+    Feature::Siblings,
 ];
 /// A program that asks for more is stopped, and counted.
 const STEPS_MAX: &str = "100000";

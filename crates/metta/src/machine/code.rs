@@ -86,9 +86,9 @@ pub(super) enum Guard {
     Space,
     /// A state of this type.
     State(TypeId),
-    /// Anything but `NotReducible`.
+    /// Anything but `NotReducible` and errors.
     Reducible,
-    /// Anything but that and the code of a function.
+    /// Anything but these and the code of a function.
     Answer,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
@@ -150,8 +150,9 @@ pub(super) enum Instruction {
     /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
     /// `NotReducible` the call stands for itself.
     Body { slot: Slot, type_id: TypeId, function: u32 },
-    /// What a form answered with is `NotReducible`, for which a call stands for itself, or code, which the call enters.
-    Odd { slot: Slot, template: u32, type_id: TypeId, site: u32 },
+    /// What a form answered with is `NotReducible`, for which a call stands for itself, if there is one; or code, which the call
+    /// enters; or an error, which is final.
+    Odd { slot: Slot, template: Option<Template>, type_id: TypeId, site: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
@@ -291,6 +292,9 @@ impl Instruction {
         }
     }
 }
+
+/// The place of a template.
+pub(super) type Template = std::num::NonZeroU32;
 
 /// Where a call goes on.
 #[derive(Clone, Debug, Default)]
@@ -619,6 +623,8 @@ impl Code {
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, slots: 1, live: Box::default() });
         code.types.push(crate::names::undefined());
+        // No template is the first.
+        code.templates.push(Box::default());
         code.end_piece();
         code.note_origin(UNCHANGED, Origin::Unchanged);
         code

@@ -526,7 +526,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
     /// The template of an atom as it stands; its variables get slots if they have none.
     fn template(&mut self, atom: &Atom) -> u32 {
         self.make_variables(atom);
-        let mut parts = Vec::new();
+        let mut parts = Vec::with_capacity(16);
         self.parts(atom, &mut parts);
         self.add_template(parts)
     }

@@ -521,8 +521,8 @@ impl<'a> Listing<'a> {
                 format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
             }
             Instruction::Odd { slot: value, template, site, .. } => {
-                let call = self.template(template);
-                format!("odd {}, of {call}{}", slot(value), self.site(site))
+                let call = template.map_or_else(String::new, |call| format!(", of {}", self.template(call.get())));
+                format!("odd {}{call}{}", slot(value), self.site(site))
             }
             Instruction::Came { slot: value } => format!("came {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),

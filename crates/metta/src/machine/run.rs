@@ -565,8 +565,8 @@ impl Running<'_> {
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
             Guard::Ground => self.m.is_ground(value),
-            Guard::Reducible => value != NOT_REDUCIBLE,
-            Guard::Answer => value != NOT_REDUCIBLE && !self.m.values.is_function(value),
+            Guard::Reducible => value != NOT_REDUCIBLE && !self.m.is_error(value),
+            Guard::Answer => value != NOT_REDUCIBLE && !self.m.is_error(value) && !self.m.values.is_function(value),
             Guard::Unbound => value.tag() == tag::VARIABLE,
         }
     }

@@ -7,7 +7,7 @@
 //! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
-use super::code::{CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, TypeId, UNCHANGED};
+use super::code::{CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, Template, TypeId, UNCHANGED};
 use super::evaluate::CHILDREN;
 use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
 use super::{Halt, Machine, Running};
@@ -163,14 +163,26 @@ impl Running<'_> {
         }
         match self.settled(value, type_id) {
             Some(settled) => self.give(settled),
+            None if self.m.is_error(value) => self.give(value),
             None if type_id == self.m.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
         }
     }
 
-    /// An answer of a form that is `NotReducible`, or code.
-    pub(super) fn odd_answer(&mut self, slot: Slot, call: u32, type_id: TypeId, site: u32) -> Result<(), Halt> {
-        let (value, call) = (self.m.read(slot), self.build(call)?);
+    /// An answer of a form that is `NotReducible`, code, or an error.
+    pub(super) fn odd_answer(
+        &mut self,
+        slot: Slot,
+        call: Option<Template>,
+        type_id: TypeId,
+        site: u32,
+    ) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if self.m.is_error(value) {
+            return self.resume(site, value.unmarked());
+        }
+        let Some(call) = call else { return self.fail() };
+        let call = self.build(call.get())?;
         if value == NOT_REDUCIBLE {
             let call = self.m.evaluated(call);
             return self.resume(site, call);

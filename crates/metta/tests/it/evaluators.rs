@@ -432,7 +432,9 @@ fn rules_are_compared_with_what_states_held_when_the_call_was_made() {
             "[b]",
         ),
         (
-            &format!("{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"),
+            &format!(
+                "{states} (= (f &s) b) (= (f &s) c) (= (f $x) d) !(let $r (f &t) (let $_ (change-state! &t 2) $r))"
+            ),
             "[b, c, d]",
         ),
         (
@@ -459,4 +461,30 @@ fn many_changes_of_states_are_noted_as_often_as_choices_ask_for_them() {
          (= (count $n) (if (== $n 0) done (let $_ (change-state! &t $n) (count (- $n 1)))))
          (= (f $x $y) (count 2000)) (= (f $x $x) same) (= (f $x $y) (get-state &t)) !(f &s &t)";
     check_both(&[(text, "[done, same, 1]")]);
+}
+
+#[test]
+fn the_alternatives_of_a_conditional_are_found_before_the_expression_around_it_goes_on() {
+    check_both(&[
+        ("(= (t) True) (= (t) False) (= (g $x) (empty)) !(g (if (t) a (Error a b)))", "[]"),
+        ("(= (g $x) (empty)) !(g (if (superpose (True False)) a (Error a b)))", "[]"),
+    ]);
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let text = "!(println! (if (superpose (True False)) a (let $_ (println! b) c)))";
+        let ran = Program::new(text).with_evaluator(evaluator).run();
+        assert_eq!(ran.lines[..3], ["b", "a", "c"], "{evaluator:?}");
+    }
+}
+
+#[test]
+fn an_error_that_a_form_answers_with_is_final() {
+    let asked = |body: &str| format!("(held (Error)) (= (f (quote $x)) {body}) !(f (quote (Error)))");
+    check_both(&[
+        (&asked("$x"), "[(Error)]"),
+        (&asked("(r (if True $x 1))"), "[(Error)]"),
+        (&asked("(r (let $z 1 $x))"), "[(Error)]"),
+        (&asked("(r (case 1 ((1 $x))))"), "[(Error)]"),
+        (&asked("(superpose ($x $x))"), "[(Error), (Error)]"),
+        (&asked("(match &self (held $h) $h)"), "[(Error)]"),
+    ]);
 }

@@ -2,10 +2,11 @@
 //!
 //! 1. A variable may stand for `NotReducible`: then what was reduced last stands for itself, as if the form had no rule.
 //! 2. It may stand for code: where a rule or a native function gives it, the call enters that, and its errors name the call.
-//! 3. Both are looked for where the variable is evaluated; a number or a truth value is neither.
+//! 3. It may stand for an error, which is final as the answer of a form, also one that is no whole one.
+//! 4. All of it is looked for where the variable is evaluated; a number or a truth value is none of it.
 
 use super::{Compiler, Dest, Later};
-use crate::machine::code::{Guard, Instruction, Slot, TypeId};
+use crate::machine::code::{Guard, Instruction, Slot, Template, TypeId};
 use space::Atom;
 
 /// What becomes of an odd answer.
@@ -71,11 +72,7 @@ impl Compiler<'_, '_> {
 
     /// The call stands for itself or enters the code that a slot holds.
     pub(super) fn odd_answer(&mut self, slot: Slot, call: Option<&Atom>, type_id: TypeId, dest: Dest) {
-        let Some(call) = call else {
-            self.emit(Instruction::Fail);
-            return;
-        };
-        let template = self.template(call);
+        let template = call.map(|call| self.template(call)).and_then(Template::new);
         let dst = self.target(dest);
         let site = self.site(dst, None);
         self.emit(Instruction::Odd { slot, template, type_id, site });

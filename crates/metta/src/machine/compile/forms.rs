@@ -72,7 +72,12 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         match (name, arguments) {
-            ("if", [condition, then, otherwise]) => self.conditional(atom, [condition, then, otherwise], type_id, dest),
+            ("if", [condition, then, otherwise]) if self.has_one_result(condition) => {
+                self.conditional(atom, [condition, then, otherwise], type_id, dest);
+            }
+            ("if", [condition, then, otherwise]) => self.gathered(atom, condition, dest, |compiler, dest| {
+                compiler.conditional(atom, [condition, then, otherwise], type_id, dest);
+            }),
             ("let", [pattern, value, body]) => self.gathered(atom, value, dest, |compiler, dest| {
                 compiler.binding(atom, [pattern, value, body], type_id, dest);
             }),
@@ -116,6 +121,18 @@ impl Compiler<'_, '_> {
             compiler.joined_with(atom, slot, write);
         });
         self.barrier = outer;
+    }
+
+    /// Whether the evaluation of an atom has one result and no effect, as far as is plain to see.
+    fn has_one_result(&self, atom: &Atom) -> bool {
+        match atom.children() {
+            Some([head, arguments @ ..]) => {
+                let is_plain =
+                    |name| comparison_of(name).is_some() || arithmetic_of(name).is_some() || logic_of(name).is_some();
+                operation_name(head).is_some_and(is_plain) && arguments.iter().all(|part| self.has_one_result(part))
+            }
+            _ => !self.may_branch(atom),
+        }
     }
 
     fn conditional(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {

@@ -78,7 +78,7 @@ impl Running<'_> {
             lists: lists.into(),
             switch: Some(switch),
             are_facts: false,
-                compares_values: false,
+            compares_values: false,
             slots: 0,
         }
     }
