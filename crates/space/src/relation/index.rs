@@ -135,7 +135,10 @@ impl Index {
         let hash_of = |&place: &u32| keys.at(first_of(place, lists)).map_or(0, hash);
         let is_it = |&place: &u32| keys.at(first_of(place, lists)) == Some(key);
         let mut found = match places.entry(hash(key), is_it, hash_of) {
-            Entry::Vacant(vacant) => return drop(vacant.insert(row)),
+            Entry::Vacant(vacant) => {
+                vacant.insert(row);
+                return;
+            }
             Entry::Occupied(found) => found,
         };
         let place = *found.get();

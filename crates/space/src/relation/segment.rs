@@ -158,7 +158,9 @@ impl Segment {
         let mut set = HashTable::with_capacity(room);
         let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
         let live = (0..self.rows.length - 1).filter(|&row| copies.are_plain() || copies.get(row) > 0);
-        live.for_each(|row| drop(set.insert_unique(hash(&row), row, hash)));
+        for row in live {
+            set.insert_unique(hash(&row), row, hash);
+        }
         self.set = set;
     }
 

@@ -147,7 +147,7 @@ impl Part {
         let word = self.word_of(entry);
         reserve(&mut self.entries, 1);
         self.entries.push(word);
-        if place as usize % BLOCK == 0 {
+        if (place as usize).is_multiple_of(BLOCK) {
             self.kept.push(OnceLock::new());
         }
         if key.is_some() && self.keys.is_empty() {
@@ -203,7 +203,9 @@ impl Part {
             self.table = HashTable::new();
             let mut table = HashTable::with_capacity(room);
             let hash_of = |&place: &u32| self.at(place).hash();
-            (0..place).for_each(|place| drop(table.insert_unique(hash_of(&place), place, hash_of)));
+            for place in 0..place {
+                table.insert_unique(hash_of(&place), place, hash_of);
+            }
             self.table = table;
         }
         self.table.insert_unique(hash, place, |_| unreachable!("there is room"));

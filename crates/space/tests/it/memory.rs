@@ -57,7 +57,6 @@ fn a_fact_with_one_index_takes_60_bytes() {
 #[ignore = "takes a minute and half a gigabyte"]
 fn ten_million_facts_take_60_bytes_each() {
     let bytes = bytes_per_fact(10_000_000);
-    println!("10,000,000 facts: {bytes:.1} bytes each");
     assert!(bytes <= 60.0, "{bytes:.1} bytes each");
 }
 
