@@ -139,6 +139,6 @@ mod tests {
         };
         let text = crate::row::json(&[row]);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(crate::row::json(&[read(row.suite, &value[0]).unwrap()]), text);
+        assert_eq!(crate::row::json(&[read(super::super::SUITE, &value[0]).unwrap()]), text);
     }
 }

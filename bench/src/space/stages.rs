@@ -1,17 +1,15 @@
 //! Where the time of loading goes: a row a stage, beside the whole.
 //!
-//! A stage is run by itself on what the stage before has made. Reading makes atoms of a text; encoding makes terms of the atoms in
-//! an empty dictionary; inserting adds the atoms to a space whose dictionary has them, so it looks each up once more; indexing is
-//! the first question by the second argument.
+//! A stage is run by itself on what the stage before has made. Reading cuts a text into records and hands them to nobody; encoding makes
+//! terms of their names in an empty dictionary; inserting adds rows of such terms; indexing is the first question by the second argument.
 
 use super::facts::{TARGETS, atom, report_fact, text};
 use super::{Contest, Failure};
 use crate::compare::{Clock, Timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
-use metta::Tokenizer;
-use metta::syntax;
-use space::{Atom, SharedTerms, Space, SpaceRef, Terms, VariableSource};
+use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Runner};
+use space::{Atom, SharedTerms, Space, SpaceRef, Term, Terms, VariableSource};
 use std::hint::black_box;
 
 const EDGES: u64 = 1_000_000;
@@ -23,10 +21,9 @@ const ENCODING_MUST: Option<f64> = Some(2.0);
 pub(super) fn rows(plan: &Plan) -> Rows {
     let edges = plan.scaled(EDGES);
     let text = text(super::Form::Metta, edges)?;
-    let atoms = read(&text);
     let facts: Vec<Atom> = (0..1000).map(|number| atom(&report_fact(number))).collect();
     let mut rows = Vec::new();
-    for (name, must, stage) in stages(&text, &atoms) {
+    for (name, must, stage) in stages(&text, edges) {
         let name = format!("load of a text of 1M, {name}");
         rows.push(row(plan, &name, must, edges, stage, &mut || Ok(whole(&text)))?);
     }
@@ -56,34 +53,82 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 
 type Stage<'a> = Box<dyn FnMut() -> Result<Timed, Failure> + 'a>;
 
-fn stages<'a>(text: &'a str, atoms: &'a [Atom]) -> Vec<(&'static str, Option<f64>, Stage<'a>)> {
-    let n = atoms.len() as u64;
+fn stages(text: &str, edges: u64) -> Vec<(&'static str, Option<f64>, Stage<'_>)> {
     let timed = move |work: &mut dyn FnMut()| {
         let mut clock = Clock::default();
         clock.run(work);
-        Ok(clock.done(n))
+        Ok(clock.done(edges))
+    };
+    let reading = move || {
+        let mut format = MettaText::new(Runner::new(Box::new(MemoryWorld::default())).words());
+        let mut nobody = Nobody::default();
+        let done = timed(&mut || assert_eq!(format.read(black_box(text.as_bytes()), true, &mut nobody), text.len()));
+        assert_eq!(nobody.records, edges, "all records are read");
+        done
+    };
+    let encoding = move || {
+        let shared = Terms::shared();
+        timed(&mut || drop(black_box(terms_of(text, &shared))))
+    };
+    let inserting = move || {
+        let shared = Terms::shared();
+        let rows = terms_of(text, &shared);
+        let space = SpaceRef::new(1, "space", shared);
+        timed(&mut || space.append(|appender| black_box(&rows).iter().for_each(|row| appender.row(row))))
+    };
+    let indexing = move || {
+        let shared = Terms::shared();
+        let rows = terms_of(text, &shared);
+        let space = SpaceRef::new(1, "space", shared);
+        space.append(|appender| rows.iter().for_each(|row| appender.row(row)));
+        timed(&mut || assert!(ask(&space) > 0))
     };
     vec![
-        ("reading", None, Box::new(move || timed(&mut || drop(black_box(read(text)))))),
-        ("encoding", ENCODING_MUST, Box::new(move || timed(&mut || drop(black_box(encode(atoms)))))),
-        (
-            "inserting",
-            None,
-            Box::new(move || {
-                let terms = encode(atoms);
-                timed(&mut || drop(black_box(insert(atoms, &terms))))
-            }),
-        ),
-        (
-            "indexing",
-            None,
-            Box::new(move || {
-                let space = SpaceRef::new(1, "space", Terms::shared());
-                atoms.iter().for_each(|atom| space.add(atom));
-                timed(&mut || assert!(ask(&space) > 0))
-            }),
-        ),
+        ("reading", None, Box::new(reading)),
+        ("encoding", ENCODING_MUST, Box::new(encoding)),
+        ("inserting", None, Box::new(inserting)),
+        ("indexing", None, Box::new(indexing)),
     ]
+}
+
+/// Takes records and does nothing with them.
+#[derive(Default)]
+struct Nobody {
+    records: u64,
+}
+
+impl Out for Nobody {
+    fn record(&mut self, _: u64) {
+        self.records += 1;
+    }
+
+    fn open(&mut self) {}
+
+    fn symbol(&mut self, name: &str) {
+        black_box(name);
+    }
+
+    fn leaf(&mut self, atom: Atom) {
+        black_box(atom);
+    }
+
+    fn close(&mut self) {}
+
+    fn atom(&mut self, atom: Atom) {
+        black_box(atom);
+    }
+
+    fn skip(&mut self, _: &str, _: bool) {}
+}
+
+/// The terms of the names of each line, `(edge a7 b7)`.
+fn terms_of(text: &str, shared: &SharedTerms) -> Vec<[Term; 3]> {
+    let mut terms = shared.write().expect("nobody else has it");
+    let names = |line: &str| -> [Term; 3] {
+        let mut names = line[1..line.len() - 1].split(' ').map(|name| terms.intern_symbol(name));
+        std::array::from_fn(|_| names.next().expect("an edge has three names"))
+    };
+    black_box(text).lines().map(names).collect()
 }
 
 fn row(
@@ -99,12 +144,6 @@ fn row(
     contest.run(plan, &mut stage, &mut || whole())
 }
 
-fn read(text: &str) -> Vec<Atom> {
-    let words = Tokenizer::literals();
-    let parsed = syntax::parse(black_box(text));
-    parsed.tree.forms().iter().map(|form| metta::read_atom(&parsed.tree, form.node, &words)).collect()
-}
-
 fn encode(atoms: &[Atom]) -> SharedTerms {
     let shared = Terms::shared();
     let mut terms = shared.write().expect("nobody else has it");
@@ -117,12 +156,6 @@ fn encode(atoms: &[Atom]) -> SharedTerms {
     shared
 }
 
-fn insert(atoms: &[Atom], terms: &SharedTerms) -> Space {
-    let mut space = Space::new(SharedTerms::clone(terms));
-    black_box(atoms).iter().for_each(|atom| space.add(atom));
-    space
-}
-
 fn ask(space: &SpaceRef) -> usize {
     let pattern = atom(&format!("(edge $x b{})", TARGETS / 8 / 10));
     space.query(&pattern, &mut VariableSource::default()).len()
@@ -130,16 +163,14 @@ fn ask(space: &SpaceRef) -> usize {
 
 /// Reading, encoding, inserting and indexing.
 fn whole(text: &str) -> Timed {
+    let mut runner = Runner::new(Box::new(MemoryWorld::default().with_source("edges.metta", text)));
     let mut clock = Clock::default();
-    let count = clock.run(|| {
-        let space = SpaceRef::new(1, "space", Terms::shared());
-        let words = Tokenizer::literals();
-        let parsed = syntax::parse(black_box(text));
-        for form in parsed.tree.forms() {
-            space.add(&metta::read_atom(&parsed.tree, form.node, &words));
-        }
-        assert!(ask(&space) > 0);
-        space.len() as u64
+    let added = clock.run(|| {
+        let mut format = MettaText::new(runner.words());
+        let source = LoadSource { origin: "edges", file: Some("edges.metta") };
+        let report = runner.load(&source, &mut format, &mut |_| {}).expect("a file in memory is loaded");
+        assert!(ask(&runner.top_space()) > 0);
+        report.added
     });
-    clock.done(count)
+    clock.done(added)
 }

@@ -22,6 +22,7 @@ mod random;
 mod reader;
 mod restore;
 mod runner;
+mod stated;
 pub mod stdlib;
 pub mod syntax;
 mod tables;

@@ -4,7 +4,8 @@ use super::LoadReport;
 use crate::memory::{Cause, CauseKind, SourceId};
 use crate::modules::ModuleId;
 use crate::names;
-use crate::runner::{Runner, Stated};
+use crate::runner::Runner;
+use crate::stated::Stated;
 use space::{Appender, Atom, Term};
 
 /// Takes the records of a file, one after the other.
