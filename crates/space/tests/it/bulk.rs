@@ -20,14 +20,14 @@ fn watched(serial: u64, terms: &SharedTerms, log: &ChangeLog) -> SpaceRef {
 }
 
 /// The atoms with their variables numbered anew, the hash, and what the log has kept.
-fn state(space: &SpaceRef, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<String>, [u64; 4]) {
+fn state(space: &SpaceRef, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<String>, Vec<u64>) {
     let atoms = space.atoms(&mut VariableSource::default()).iter().map(Atom::to_string).collect();
     let noted = log.take().changes.into_iter().map(|change| match change.kind {
         ChangeKind::Added { atom, .. } => format!("+ {atom}"),
         ChangeKind::Removed { atom, number, .. } => format!("- {atom} {number}"),
         ChangeKind::Set { .. } => unreachable!("no state is set"),
     });
-    (atoms, space.read(Space::hash), noted.collect(), space.changes())
+    (atoms, space.read(Space::hash), noted.collect(), space.changes().to_vec())
 }
 
 #[test]
