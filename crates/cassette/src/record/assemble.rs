@@ -10,6 +10,7 @@ use crate::bytes::Bytes;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::key::KEY_BODY_BYTES_MAX;
 use crate::message::{Body, Chunk};
+use crate::redact::{REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, correct_length};
 use std::collections::BTreeMap;
 
 /// Takes the pieces of long bodies.
@@ -160,11 +161,25 @@ impl Draft {
                     head.trailers = response.into_iter().map(|header| header.into_owned()).collect();
                 }
                 exchange.outcome = outcome.into_owned();
+                self.correct_lengths();
                 return Ok(true);
             }
             Event::Meta(_) | Event::Whole(_) | Event::Begin { .. } => unreachable!("the assembler takes these"),
         }
         Ok(false)
+    }
+
+    /// Says how long bodies are out of which secrets were taken after their heads were recorded.
+    fn correct_lengths(&mut self) {
+        let Exchange { request, response, notes, .. } = &mut self.exchange;
+        for note in notes.iter() {
+            if note.name == REQUEST_BODY_NOTE {
+                correct_length(&mut request.headers, self.request.length());
+            }
+            if let Some(response) = response.as_mut().filter(|_| note.name == RESPONSE_BODY_NOTE) {
+                correct_length(&mut response.headers, self.response.length());
+            }
+        }
     }
 
     /// The exchange with its bodies, if nothing of them was kept elsewhere.
@@ -255,6 +270,10 @@ impl Growing {
             self.rest.clear();
         }
         Ok(())
+    }
+
+    fn length(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.bytes).sum()
     }
 
     fn form(&self) -> BodyForm<'_> {

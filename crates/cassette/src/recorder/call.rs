@@ -1,19 +1,24 @@
 //! An exchange that is recorded as it happens.
 
 use super::queue::{Queue, frame_of};
+use super::redacting::{Give, Redactor};
 use crate::bytes::Bytes;
 use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Header, Informational, Request, Response};
 use crate::record::event::{Event, Piece};
+use crate::redact::Redaction;
 use crate::websocket::WsFrame;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A chunk of more bytes is cut for the journal, and is one again when it is read.
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 
 /// An exchange that began and is not over. Everything that happens to it is a frame of its own.
+///
+/// Secrets are taken out before anything is queued, unless the recorder keeps them; so a chunk may wait until it is known that no
+/// secret goes on behind it: [`Stream`](crate::redact::Stream) says how long.
 ///
 /// One that is dropped without [`Call::end`] is partial on the tape. All times are microseconds after its beginning.
 ///
@@ -21,11 +26,12 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 pub struct Call {
     queue: Arc<Queue>,
     number: u64,
+    redactor: Option<Mutex<Redactor>>,
 }
 
 /// Whose body grows.
 #[derive(Clone, Copy)]
-enum Side {
+pub(super) enum Side {
     Request,
     Response,
 }
@@ -56,14 +62,19 @@ impl Call {
     /// Begins an exchange with a request and as much of its body as is there; more can follow if there is a body at all.
     pub(super) fn begin(
         queue: Arc<Queue>,
+        redaction: Option<Arc<Redaction>>,
         number: u64,
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
-        let call = Self { queue, number };
-        let has_body = request.body.is_some();
-        call.give(&Event::Begin { started_ns, has_body, request: request.head() })?;
-        call.body(request.body.as_ref(), Side::Request)?;
+        let call = Self { queue, number, redactor: redaction.map(Redactor::new).map(Mutex::new) };
+        call.redacting(
+            |redactor, give| redactor.begin(started_ns, request, give),
+            |give| {
+                give(&Event::Begin { started_ns, has_body: request.body.is_some(), request: request.head() })?;
+                give_some(Side::Request, request.body.as_ref(), give)
+            },
+        )?;
         Ok(call)
     }
 
@@ -85,7 +96,10 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn informational(&self, informational: &Informational<'_>) -> Result<(), RecordError> {
-        self.give(&Event::Informational(informational.borrowed()))
+        self.redacting(
+            |redactor, give| redactor.informational(informational, give),
+            |give| give(&Event::Informational(informational.borrowed())),
+        )
     }
 
     /// The response came, with as much of its body as is there; its trailers belong to [`Call::end`].
@@ -93,8 +107,13 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn response(&self, response: &Response<'_>) -> Result<(), RecordError> {
-        self.give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
-        self.body(response.body.as_ref(), Side::Response)
+        self.redacting(
+            |redactor, give| redactor.response(response, give),
+            |give| {
+                give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
+                give_some(Side::Response, response.body.as_ref(), give)
+            },
+        )
     }
 
     /// A chunk of the response's body came.
@@ -110,7 +129,7 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn open_websocket(&self) -> Result<(), RecordError> {
-        self.give(&Event::WsOpen)
+        self.redacting(Redactor::open_websocket, |give| give(&Event::WsOpen))
     }
 
     /// A frame went one way or the other.
@@ -118,7 +137,7 @@ impl Call {
     /// # Errors
     /// The recorder has failed, or the frame has more than 16 MiB.
     pub fn frame(&self, frame: &WsFrame<'_>) -> Result<(), RecordError> {
-        self.give(&Event::WsFrame(frame.borrowed()))
+        self.redacting(|redactor, give| redactor.frame(frame, give), |give| give(&Event::WsFrame(frame.borrowed())))
     }
 
     /// Something is to be known of it beside.
@@ -126,21 +145,25 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn note(&self, note: &Note<'_>) -> Result<(), RecordError> {
-        self.give(&Event::Note(note.borrowed()))
+        self.redacting(|redactor, give| redactor.note(note, give), |give| give(&Event::Note(note.borrowed())))
     }
 
     /// It is over.
     ///
     /// # Errors
     /// The recorder has failed.
-    pub fn end(self, ending: Ending<'_>) -> Result<(), RecordError> {
+    pub fn end(mut self, ending: Ending<'_>) -> Result<(), RecordError> {
+        if let Some(redactor) = self.redactor.take() {
+            let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
+            return redactor.end(ending, &mut |event| self.give(event));
+        }
         let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
         self.give(&Event::End { ended_us, request: request_trailers, response: response_trailers, outcome })
     }
 
-    /// Records an exchange that is too long for one frame as if it happened now.
+    /// Records an exchange that is too long for one frame as if it happened now. It is redacted already, if it is to be.
     pub(super) fn retell(queue: Arc<Queue>, exchange: &Exchange<'_>) -> Result<(), RecordError> {
-        let call = Self::begin(queue, exchange.number, exchange.started_ns, &exchange.request)?;
+        let call = Self::begin(queue, None, exchange.number, exchange.started_ns, &exchange.request)?;
         exchange.informational.iter().try_for_each(|informational| call.informational(informational))?;
         if let Some(response) = &exchange.response {
             call.response(response)?;
@@ -159,20 +182,55 @@ impl Call {
         })
     }
 
-    fn body(&self, body: Option<&Body<'_>>, side: Side) -> Result<(), RecordError> {
-        body.map_or(Ok(()), |body| body.pieces().try_for_each(|(at_us, bytes)| self.chunk(at_us, bytes, side)))
+    fn chunk(&self, at_us: u64, bytes: &[u8], side: Side) -> Result<(), RecordError> {
+        self.redacting(
+            |redactor, give| redactor.chunk(side, at_us, bytes, give),
+            |give| give_chunk(side, at_us, bytes, give),
+        )
     }
 
-    fn chunk(&self, at_us: u64, bytes: &[u8], side: Side) -> Result<(), RecordError> {
-        let (first, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES_MAX));
-        self.give(&side.chunk(Piece { at_us, goes_on: false, bytes: Bytes::from(first) }))?;
-        rest.chunks(CHUNK_BYTES_MAX)
-            .try_for_each(|bytes| self.give(&side.chunk(Piece { at_us, goes_on: true, bytes: Bytes::from(bytes) })))
+    /// Does one thing if secrets are taken out, and another if they are kept.
+    fn redacting(
+        &self,
+        with: impl FnOnce(&mut Redactor, &mut Give<'_>) -> Result<(), RecordError>,
+        without: impl FnOnce(&mut Give<'_>) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        let mut give = |event: &Event<'_>| self.give(event);
+        match &self.redactor {
+            Some(redactor) => with(&mut redactor.lock().unwrap_or_else(PoisonError::into_inner), &mut give),
+            None => without(&mut give),
+        }
     }
 
     fn give(&self, event: &Event<'_>) -> Result<(), RecordError> {
         self.queue.give(frame_of(event, self.number)?).map(drop)
     }
+}
+
+/// What waits of an exchange that is not over is recorded still; if the recorder has failed, it says so elsewhere.
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(redactor) = self.redactor.take() {
+            let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let _ = redactor.settle(&mut |event| self.give(event));
+        }
+    }
+}
+
+/// Gives the chunks of a body.
+pub(super) fn give_body(side: Side, body: &Body<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    body.pieces().try_for_each(|(at_us, bytes)| give_chunk(side, at_us, bytes, give))
+}
+
+fn give_some(side: Side, body: Option<&Body<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    body.map_or(Ok(()), |body| give_body(side, body, give))
+}
+
+fn give_chunk(side: Side, at_us: u64, bytes: &[u8], give: &mut Give<'_>) -> Result<(), RecordError> {
+    let (first, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES_MAX));
+    give(&side.chunk(Piece { at_us, goes_on: false, bytes: Bytes::from(first) }))?;
+    let mut rest = rest.chunks(CHUNK_BYTES_MAX);
+    rest.try_for_each(|bytes| give(&side.chunk(Piece { at_us, goes_on: true, bytes: Bytes::from(bytes) })))
 }
 
 impl fmt::Debug for Call {

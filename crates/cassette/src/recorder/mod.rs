@@ -5,11 +5,14 @@
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
 //!    what was taken survives the death of the program. That happens within about a millisecond, at once when somebody waits. On
 //!    request it goes to the disk as well.
-//! 3. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
+//! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
+//!    as it happens by whoever records it.
+//! 4. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
 //!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
 
 mod call;
 mod queue;
+mod redacting;
 
 pub use call::{Call, Ending};
 
@@ -20,6 +23,7 @@ use crate::matching::Rules;
 use crate::message::Request;
 use crate::record::event::Event;
 use crate::recording::{self, recording_path};
+use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::folder_and_name;
 use journal::{Disk, Durability, Journal, SingleFile};
@@ -44,12 +48,19 @@ pub struct RecorderOptions {
     durability: Durability,
     key: KeyScheme,
     meta: Vec<Note<'static>>,
+    redaction: Option<Arc<Redaction>>,
 }
 
 impl Default for RecorderOptions {
     fn default() -> Self {
         let (durability, key) = (Durability::Os, KeyScheme::of(&Rules::default()));
-        Self { queue_bytes: QUEUE_BYTES_DEFAULT, durability, key, meta: Vec::new() }
+        Self {
+            queue_bytes: QUEUE_BYTES_DEFAULT,
+            durability,
+            key,
+            meta: Vec::new(),
+            redaction: Some(Redaction::usual()),
+        }
     }
 }
 
@@ -73,6 +84,20 @@ impl RecorderOptions {
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
         self.key = key;
+        self
+    }
+
+    /// What is a secret, in place of the usual rules.
+    #[must_use]
+    pub fn redaction(mut self, redaction: Arc<Redaction>) -> Self {
+        self.redaction = Some(redaction);
+        self
+    }
+
+    /// Secrets are recorded as everything else.
+    #[must_use]
+    pub fn keep_secrets(mut self) -> Self {
+        self.redaction = None;
         self
     }
 
@@ -108,6 +133,7 @@ pub struct Recorder {
     recording: PathBuf,
     disk: Arc<dyn Disk>,
     key: KeyScheme,
+    redaction: Option<Arc<Redaction>>,
     warnings: Vec<String>,
 }
 
@@ -134,12 +160,12 @@ impl Recorder {
         let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         for note in options.meta {
-            queue.give(frame_of(&Event::Meta(note), 0)?)?;
+            queue.give(frame_of(&Event::Meta(redacted(note, options.redaction.as_deref())), 0)?)?;
         }
-        let writer = spawn(queue.clone(), journal, options.durability)?;
-        let (path, key) = (path.to_owned(), options.key);
+        let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
+        let (path, key, redaction) = (path.to_owned(), options.key, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { queue, writer: Some(writer), path, recording, disk, key, warnings })
+        Ok(Self { queue, writer: Some(writer), path, recording, disk, key, redaction, warnings })
     }
 
     /// What a crash left behind, and opening mended.
@@ -159,7 +185,7 @@ impl Recorder {
     pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
         if weight(&exchange) > WHOLE_BYTES_MAX {
             exchange.number = self.start();
-            return Call::retell(self.queue.clone(), &exchange).map(|()| exchange.number);
+            return self.retell(exchange);
         }
         self.queue.give_next(Box::new(exchange))
     }
@@ -172,9 +198,17 @@ impl Recorder {
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
         if weight(&exchange) > WHOLE_BYTES_MAX {
             self.queue.take_number(exchange.number);
-            return Call::retell(self.queue.clone(), &exchange);
+            return self.retell(exchange).map(drop);
         }
         self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
+    }
+
+    /// Records an exchange that is too long for a frame. Gives its number.
+    fn retell(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
+        if let Some(redaction) = &self.redaction {
+            redaction.exchange(&mut exchange);
+        }
+        Call::retell(self.queue.clone(), &exchange).map(|()| exchange.number)
     }
 
     /// As [`Recorder::record_started`], if there is room in the queue.
@@ -204,7 +238,7 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
     pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        Call::begin(self.queue.clone(), self.queue.number(), started_ns, request)
+        Call::begin(self.queue.clone(), self.redaction.clone(), self.queue.number(), started_ns, request)
     }
 
     /// Something to be known of the tape; the last value of a name counts.
@@ -212,6 +246,7 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed.
     pub fn meta(&self, note: Note<'_>) -> Result<(), RecordError> {
+        let note = redacted(note.into_owned(), self.redaction.as_deref());
         self.queue.give(frame_of(&Event::Meta(note), 0)?).map(drop)
     }
 
@@ -297,13 +332,26 @@ impl fmt::Display for TryRecordError {
 
 impl std::error::Error for TryRecordError {}
 
-fn spawn(queue: Arc<Queue>, journal: Journal, durability: Durability) -> Result<JoinHandle<Journal>, RecordError> {
+fn spawn(
+    queue: Arc<Queue>,
+    journal: Journal,
+    durability: Durability,
+    redaction: Option<Arc<Redaction>>,
+) -> Result<JoinHandle<Journal>, RecordError> {
     let write = move || {
-        queue.write(&journal, durability);
+        queue.write(&journal, durability, redaction.as_deref());
         journal
     };
     let builder = thread::Builder::new().name("tape recorder".to_owned());
     builder.spawn(write).map_err(|error| RecordError::Disk(Failure::new("start a thread for", "the recording")(error)))
+}
+
+/// A note of the tape without secrets.
+fn redacted(note: Note<'static>, redaction: Option<&Redaction>) -> Note<'static> {
+    let Some(redaction) = redaction else { return note };
+    let mut exchange = Exchange { notes: vec![note], ..Exchange::default() };
+    redaction.exchange(&mut exchange);
+    exchange.notes.swap_remove(0)
 }
 
 fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {

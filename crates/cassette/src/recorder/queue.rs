@@ -6,6 +6,7 @@
 use crate::error::RecordError;
 use crate::exchange::Exchange;
 use crate::record::event::{self, Event};
+use crate::redact::Redaction;
 use journal::{Durability, Journal};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -195,12 +196,12 @@ impl Queue {
     }
 
     /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
-    pub(crate) fn write(&self, journal: &Journal, durability: Durability) {
+    pub(crate) fn write(&self, journal: &Journal, durability: Durability, redaction: Option<&Redaction>) {
         let mut frame = Vec::new();
         let mut items = Vec::with_capacity(ITEMS_AT_FIRST);
         while let Some((bytes, given, is_wanted)) = self.next(&mut items) {
             let level = if is_wanted { Durability::Fsync } else { durability };
-            let outcome = append(journal, &mut items, level, &mut frame);
+            let outcome = append(journal, &mut items, level, redaction, &mut frame);
             let mut state = self.lock();
             match outcome {
                 Ok(()) => {
@@ -252,10 +253,19 @@ impl Queue {
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERS: u32 = 5;
 
-fn append(journal: &Journal, items: &mut Vec<Item>, level: Durability, frame: &mut Vec<u8>) -> Result<(), RecordError> {
-    for item in items.drain(..) {
-        let bytes: &[u8] = match &item {
+fn append(
+    journal: &Journal,
+    items: &mut Vec<Item>,
+    level: Durability,
+    redaction: Option<&Redaction>,
+    frame: &mut Vec<u8>,
+) -> Result<(), RecordError> {
+    for mut item in items.drain(..) {
+        let bytes: &[u8] = match &mut item {
             Item::Whole(exchange) => {
+                if let Some(redaction) = redaction {
+                    redaction.exchange(exchange);
+                }
                 frame.clear();
                 event::encode_whole(frame, exchange);
                 frame

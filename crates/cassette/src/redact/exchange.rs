@@ -194,7 +194,7 @@ pub(crate) fn chunks_after(chunks: &[Chunk], replacements: &[Replacement<'_>]) -
     chunks
 }
 
-fn correct_length(headers: &mut [Header<'_>], length: usize) {
+pub(crate) fn correct_length(headers: &mut [Header<'_>], length: usize) {
     for header in headers.iter_mut().filter(|header| header.is("content-length")) {
         header.value = length.to_string().into();
     }

@@ -17,8 +17,10 @@ mod stream;
 mod text;
 
 pub use decode::DECODED_BYTES_MAX;
+pub(crate) use exchange::correct_length;
 pub use stream::{LOOKAHEAD_BYTES, Stream};
 
+use crate::message::Header;
 use names::Names;
 use patterns::Patterns;
 use std::borrow::Cow;
@@ -26,6 +28,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 use text::{PLACEHOLDER, find_fields, find_members, find_parameters};
+
+/// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
+/// before that was known, so `Content-Length` is corrected when the exchange is over.
+pub(crate) const REQUEST_BODY_NOTE: &str = "redacted.request-body";
+/// The same of the body of a response.
+pub(crate) const RESPONSE_BODY_NOTE: &str = "redacted.response-body";
 
 /// A secret that is shorter would be found all over a tape.
 const SECRET_BYTES_MIN: usize = 6;
@@ -288,4 +296,14 @@ fn cookie(pair: &[u8]) -> Cow<'_, [u8]> {
         None if pair.trim_ascii().is_empty() => Cow::Borrowed(pair),
         None => Cow::Owned([&pair[..pair.len() - pair.trim_ascii_start().len()], PLACEHOLDER.as_bytes()].concat()),
     }
+}
+
+/// Whether headers say that a body is compressed.
+pub(crate) fn is_compressed(headers: &[Header<'_>]) -> bool {
+    !decode::codings(headers).is_empty()
+}
+
+/// Whether headers say that a body is a form.
+pub(crate) fn is_form(headers: &[Header<'_>]) -> bool {
+    crate::matching::content_is_form(headers)
 }

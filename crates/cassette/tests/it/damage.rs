@@ -48,7 +48,7 @@ fn a_flipped_bit_of_a_sealed_tape_is_an_error() {
 }
 
 fn recorded(folder: &Folder) -> Vec<u8> {
-    let recorder = Recorder::open(folder.join("whole.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("whole.tape"), RecorderOptions::default().keep_secrets()).unwrap();
     for exchange in some() {
         recorder.record_sync(exchange, Durability::Os).unwrap();
     }

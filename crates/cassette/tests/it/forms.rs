@@ -44,7 +44,7 @@ fn format_found_is_format_loaded() {
 #[test]
 fn a_recording_is_read_by_the_name_of_its_tape() {
     let folder = Folder::new();
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default().keep_secrets()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
     recorder.stop().unwrap();
     assert_eq!(Content::read(folder.join("a.tape")).unwrap().exchanges, [of_the_report(0)]);

@@ -9,7 +9,7 @@ use journal::Durability;
 use proptest::prelude::*;
 
 fn open(path: &std::path::Path) -> Recorder {
-    Recorder::open(path, RecorderOptions::default()).unwrap()
+    Recorder::open(path, RecorderOptions::default().keep_secrets()).unwrap()
 }
 
 fn all(tape: &Tape) -> Vec<Exchange<'static>> {
@@ -20,7 +20,7 @@ fn all(tape: &Tape) -> Vec<Exchange<'static>> {
 fn a_recording_becomes_a_tape() {
     let folder = Folder::new();
     let path = folder.join("a.tape");
-    let options = RecorderOptions::default().meta(Note::new("name", "a"));
+    let options = RecorderOptions::default().keep_secrets().meta(Note::new("name", "a"));
     let recorder = Recorder::open(&path, options).unwrap();
     for number in 0..100 {
         assert_eq!(recorder.record(of_the_report(number)).unwrap(), number);
@@ -192,7 +192,7 @@ fn drop_waits_for_writer() {
 #[test]
 fn queue_is_bounded() {
     let folder = Folder::new();
-    let options = RecorderOptions::default().queue_bytes(20_000).durability(Durability::Fsync);
+    let options = RecorderOptions::default().keep_secrets().queue_bytes(20_000).durability(Durability::Fsync);
     let recorder = Recorder::open(folder.join("bounded.tape"), options).unwrap();
     let mut most = 0;
     std::thread::scope(|scope| {
@@ -216,7 +216,7 @@ fn a_second_recorder_is_refused() {
     let folder = Folder::new();
     let path = folder.join("one.tape");
     let recorder = open(&path);
-    let error = Recorder::open(&path, RecorderOptions::default()).unwrap_err();
+    let error = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap_err();
     assert!(error.to_string().contains("another writer has it open"), "{error}");
     recorder.finish().unwrap();
 }
@@ -225,7 +225,7 @@ fn a_second_recorder_is_refused() {
 fn save_without_runtime_is_an_error() {
     // There is no runtime: a recorder works on any thread, and a folder that is missing is an error at once.
     let folder = Folder::new();
-    assert!(Recorder::open(folder.join("missing/a.tape"), RecorderOptions::default()).is_err());
+    assert!(Recorder::open(folder.join("missing/a.tape"), RecorderOptions::default().keep_secrets()).is_err());
 }
 
 #[test]
