@@ -26,19 +26,30 @@ pub(super) fn cases(plan: &Plan) -> Rows {
         note: note.to_owned(),
     };
     let path = plan.scratch.join("enqueued.tape");
-    let enqueue = compare(
-        case("enqueue, p99 of a call", 1, "crossbeam-channel, bounded", note),
-        &mut || record(&path, n),
-        &mut || send(n),
-    )?;
+    let mut rows = Vec::new();
+    for (end, options) in variants() {
+        rows.push(compare(
+            case(&format!("enqueue, p99 of a call{end}"), 1, "crossbeam-channel, bounded", note),
+            &mut || record(&path, n, options.clone()),
+            &mut || send(n),
+        )?);
+    }
     let note = "ours survives the death of the program at every moment and is synced, compressed and indexed; the peer writes \
                 a file in place, once, and is not synced";
-    let recorded = compare(
-        case("record ten, to the sealed file", 10, "rmp-serde, the report's structures, to a file", note),
-        &mut || to_the_end(&path),
-        &mut || write(plan),
-    )?;
-    Ok(vec![enqueue, recorded])
+    for (end, options) in variants() {
+        let peer = "rmp-serde, the report's structures, to a file";
+        rows.push(compare(
+            case(&format!("record ten, to the sealed file{end}"), 10, peer, note),
+            &mut || to_the_end(&path, options.clone()),
+            &mut || write(plan),
+        )?);
+    }
+    Ok(rows)
+}
+
+/// Secrets kept, as peers do, and taken out.
+fn variants() -> [(&'static str, RecorderOptions); 2] {
+    [("", RecorderOptions::default().keep_secrets()), (", redacted", RecorderOptions::default())]
 }
 
 /// The 99th percentile of the times that calls took.
@@ -61,8 +72,8 @@ fn each(
     Ok(p99(times))
 }
 
-fn record(path: &std::path::Path, n: u64) -> Result<Timed, Box<dyn Error>> {
-    let recorder = Recorder::open(path, RecorderOptions::default())?;
+fn record(path: &std::path::Path, n: u64, options: RecorderOptions) -> Result<Timed, Box<dyn Error>> {
+    let recorder = Recorder::open(path, options)?;
     let elapsed = each(n, |exchange| Ok(recorder.record(exchange).map(drop)?))?;
     drop(recorder);
     let tape = Tape::open(path)?;
@@ -89,18 +100,25 @@ fn send(n: u64) -> Result<Timed, Box<dyn Error>> {
     Ok(Timed { elapsed, checksum })
 }
 
-fn to_the_end(path: &std::path::Path) -> Result<Timed, Box<dyn Error>> {
+fn to_the_end(path: &std::path::Path, options: RecorderOptions) -> Result<Timed, Box<dyn Error>> {
     let (elapsed, ()) = timed(|| {
-        let recorder = Recorder::open(path, RecorderOptions::default())?;
+        let recorder = Recorder::open(path, options)?;
         for number in 0..10 {
             recorder.record(exchange(number))?;
         }
         Ok(recorder.finish()?)
     })?;
     let tape = Tape::open(path)?;
-    let checksum = tape.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&exchange?)))?;
+    let checksum =
+        tape.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
+}
+
+/// The exchange with the secret that it had.
+fn restored(mut exchange: Exchange<'_>) -> Exchange<'_> {
+    exchange.request.headers.clone_from(&self::exchange(exchange.number).request.headers);
+    exchange
 }
 
 fn write(plan: &Plan) -> Result<Timed, Box<dyn Error>> {
