@@ -50,7 +50,7 @@ const GATES: &[Gate] = &[
     gate("nrev", "500 10", "10", [1258033, 2536926, 19, 3031]),
     gate("queens", "8 3", "276", [132941, 41952, 0, 21724]),
     gate("peano", "60 50", "180000", [372252, 381730, 2, 3254]),
-    gate("zebra", "10", "10", [7672, 58180, 0, 12911]),
+    gate("zebra", "10", "10", [7672, 58180, 0, 12910]),
     gate("triangles", "20", "9680", [42, 24220, 0, 24323]),
     gate("planner", "8", "377", [91383, 529217, 0, 45126]),
     gate("chaining", "1000", "4000", [5002, 216047, 1, 599247]),
@@ -126,9 +126,9 @@ impl Gate {
 fn programs_cost_what_they_did() {
     let is_printed = std::env::var("MNEMON_GATES").is_ok_and(|value| value == "print");
     let (mut failures, mut table) = (Vec::new(), String::new());
-    // What is made once in a process is not what a program costs.
-    gate("fib", "5", "5", [0; 4]).measured();
     for gate in GATES {
+        // The second time counts: what is made once in a process is not what a program costs.
+        gate.measured();
         let (answer, interpreted, costs) = gate.measured();
         if is_printed {
             let Costs { calls, cells, collections, allocations } = costs;
