@@ -394,6 +394,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         self.body = self.here();
         self.unpacked = first_slot as Slot;
+        // An alternative before may have changed what forms mean.
+        self.state.is_stale = is_one_of_many && self.run.m.is_exact;
         match body {
             Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
                 let function = self.function;

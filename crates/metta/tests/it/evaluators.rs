@@ -488,3 +488,14 @@ fn an_error_that_a_form_answers_with_is_final() {
         (&asked("(match &self (held $h) $h)"), "[(Error)]"),
     ]);
 }
+
+#[test]
+fn a_form_that_an_alternative_before_gave_a_rule_is_called() {
+    let after = |form: &str, call: &str| format!("(= (f) (add-atom &self (= {form} sole))) (= (f) {call}) !(f)");
+    check_both(&[
+        (&after("(unique $x)", "(unique 1)"), "[(), sole, 1]"),
+        (&after("(if $x $y $z)", "(if True 1 2)"), "[(), sole, 1]"),
+        (&after("(car-atom $x)", "(car-atom (1 2))"), "[(), sole, 1]"),
+        (&after("(g $x)", "(k (g 1))"), "[(), (k sole)]"),
+    ]);
+}
