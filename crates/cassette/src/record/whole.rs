@@ -163,14 +163,15 @@ fn body<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Option
     let (chunks, total) = fields::chunks(cursor)?;
     let bytes = match form {
         1 => Bytes::from(cursor.take(total)?),
-        2 => joined(cursor, pieces)?,
+        2 => joined(cursor, pieces, total)?,
         _ => return Err(cursor.malformed("an unknown form of a body").into()),
     };
     let body = Body::from_parts(bytes, chunks);
     body.map(Some).ok_or_else(|| cursor.malformed("chunks that are not as long as their body").into())
 }
 
-fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Bytes<'a>, P::Error> {
+/// The pieces of a body of so many bytes. No more than one is read beyond them, however many there are said to be.
+fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P, total: usize) -> Result<Bytes<'a>, P::Error> {
     let count = cursor.count()?;
     let mut joined = Bytes::EMPTY;
     for index in 0..count {
@@ -179,6 +180,9 @@ fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Byte
             joined = Bytes::from(piece);
         } else {
             joined.0.to_mut().extend_from_slice(piece);
+        }
+        if joined.len() > total {
+            return Err(cursor.malformed("pieces that are longer than their body").into());
         }
     }
     Ok(joined)
