@@ -300,3 +300,44 @@ impl Growing {
         self.is_there.then(|| Body::from_parts(self.rest, self.chunks).expect("chunks were counted with their bytes"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Header, Request};
+    use crate::websocket::{Direction, Opcode, WsFrame};
+
+    fn begin(request: Request<'_>) -> Event<'_> {
+        Event::Begin { started_ns: 5, has_body: true, request }
+    }
+
+    fn chunk(bytes: &[u8]) -> Event<'_> {
+        Event::RequestChunk(Piece { at_us: 0, goes_on: true, bytes: bytes.into() })
+    }
+
+    #[test]
+    fn the_length_of_an_unfinished_body_is_right() {
+        let mut assembler = Assembler::default();
+        let request = Request { headers: vec![Header::new("content-length", "100")], ..Request::default() };
+        let note = Event::Note(Note::new(REQUEST_BODY_NOTE, "1"));
+        for event in [begin(request), chunk(b"REDACTED"), note] {
+            assert!(assembler.take(0, event, &mut KeepNothing).unwrap().is_none());
+        }
+        let exchange = assembler.unfinished().next().unwrap().into_exchange();
+        assert_eq!((exchange.outcome, &exchange.request.headers[0].value), (Outcome::Partial, &Bytes::from("8")));
+    }
+
+    #[test]
+    fn what_comes_before_its_beginning_is_kept() {
+        let mut assembler = Assembler::default();
+        let frame = Event::WsFrame(WsFrame::new(1, Direction::Sent, Opcode::TEXT, "hello"));
+        for event in [frame, chunk(b"ab"), begin(Request::default()), chunk(b"cd")] {
+            assert!(assembler.take(3, event, &mut KeepNothing).unwrap().is_none());
+        }
+        // Another begins under the same number.
+        let first = assembler.take(3, begin(Request::default()), &mut KeepNothing).unwrap().unwrap().into_exchange();
+        assert_eq!((first.number, first.started_ns, first.outcome), (3, 5, Outcome::Partial));
+        assert_eq!((first.frames.unwrap().len(), first.request.body.unwrap().bytes().len()), (1, 4));
+        assert_eq!(assembler.unfinished().count(), 1);
+    }
+}

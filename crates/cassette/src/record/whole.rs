@@ -187,3 +187,32 @@ fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P, total: usize) 
     }
     Ok(joined)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Every piece has ten bytes; counts how many are asked for.
+    struct Tens(Cell<usize>);
+
+    impl Pieces<'static> for Tens {
+        type Error = Malformed;
+
+        fn piece(&self, _: u32) -> Result<&'static [u8], Malformed> {
+            self.0.set(self.0.get() + 1);
+            Ok(b"0123456789")
+        }
+    }
+
+    #[test]
+    fn no_more_pieces_are_joined_than_their_body_has() {
+        let mut row = Vec::new();
+        let chunks = [Chunk { at_us: 0, bytes: 20 }];
+        encode_with(&mut row, &Exchange::default(), BodyForm::Shared(&chunks, &[0; 1000]), BodyForm::Absent);
+        let row: &'static [u8] = row.leak();
+        let tens = Tens(Cell::new(0));
+        assert!(decode(Beginning::default(), row, &tens).is_err());
+        assert_eq!(tens.0.get(), 3);
+    }
+}

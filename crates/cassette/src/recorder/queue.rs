@@ -6,7 +6,7 @@
 use super::TryRecordError;
 use super::call::retell;
 use crate::error::RecordError;
-use crate::exchange::{Exchange, Outcome};
+use crate::exchange::{Exchange, NetworkError, Outcome};
 use crate::message::{Body, Header};
 use crate::record::event::{self, Event};
 use crate::redact::Redaction;
@@ -356,15 +356,58 @@ fn append_whole(journal: &Journal, exchange: &Exchange<'_>, frame: &mut Vec<u8>)
     if frame.len() <= journal::FRAME_BYTES_MAX {
         return append_frame(journal, frame);
     }
+    let mut is_cut = false;
     retell(exchange, &mut |event| {
-        frame.clear();
-        event.encode(frame, exchange.number);
-        if frame.len() > journal::FRAME_BYTES_MAX {
-            return Err(RecordError::TooLong { bytes: frame.len() });
-        }
-        append_frame(journal, frame)
+        let mut put = |event: &Event<'_>| {
+            frame.clear();
+            event.encode(frame, exchange.number);
+            frame.len() <= journal::FRAME_BYTES_MAX
+        };
+        let fits = match event {
+            Event::End { .. } if is_cut => shortened(event).is_some_and(|event| put(&event)),
+            event if put(event) => true,
+            event => {
+                is_cut = true;
+                shortened(event).is_some_and(|event| put(&event))
+            }
+        };
+        if fits { append_frame(journal, frame) } else { Ok(()) }
     })
 }
+
+/// What is recorded of something that has become too long for a frame. The exchange is truncated then.
+fn shortened<'e>(event: &'e Event<'_>) -> Option<Event<'e>> {
+    match event {
+        Event::Begin { started_ns, has_body, request } => {
+            let mut head = request.head();
+            head.headers.clear();
+            head.target.0.to_mut().truncate(LINE_BYTES_MAX);
+            Some(Event::Begin { started_ns: *started_ns, has_body: *has_body, request: head })
+        }
+        Event::ResponseHead { has_body, response } => {
+            let mut head = response.head();
+            head.headers.clear();
+            head.reason.0.to_mut().truncate(LINE_BYTES_MAX);
+            Some(Event::ResponseHead { has_body: *has_body, response: head })
+        }
+        Event::End { ended_us, outcome, .. } => {
+            let outcome = match outcome {
+                Outcome::Complete => Outcome::Truncated,
+                Outcome::Aborted(error) => {
+                    let mut message = error.message.borrowed();
+                    message.0.to_mut().truncate(LINE_BYTES_MAX);
+                    Outcome::Aborted(NetworkError { kind: error.kind, message })
+                }
+                outcome => outcome.borrowed(),
+            };
+            Some(Event::End { ended_us: *ended_us, request: Vec::new(), response: Vec::new(), outcome })
+        }
+        _ => None,
+    }
+}
+
+/// How much stays of a line that is too long.
+const LINE_BYTES_MAX: usize = 64 << 10;
 
 fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), RecordError> {
     journal.append(frame, Durability::None).map(drop).map_err(|error| RecordError::Journal(error.to_string()))

@@ -334,3 +334,30 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     }
     low
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::write_tape_on;
+    use journal::simulated::SimulatedDisk;
+
+    /// An index whose checksum is right and whose rows are not there.
+    #[test]
+    fn rows_of_the_index_are_on_the_tape() {
+        let disk = SimulatedDisk::new();
+        write_tape_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
+        let mut bytes = disk.contents("a").unwrap();
+        let at = bytes.len() - TRAILER_BYTES as usize;
+        let mut trailer = Trailer::decode(&bytes[at..], bytes.len() as u64).unwrap();
+        let index = trailer.section(Part::Index);
+        let range = index.offset as usize..(index.offset + index.length) as usize;
+        bytes[range.end - 1] = 1;
+        trailer.checksums[Part::Index as usize] = crc32c(&bytes[range]);
+        bytes.truncate(at);
+        bytes.extend(trailer.encode());
+        let sealed = Sealed::from_bytes(bytes, "a".to_owned()).unwrap();
+        for found in [sealed.find(0).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
+            assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));
+        }
+    }
+}
