@@ -212,3 +212,18 @@ fn verify_looks_at_the_index() {
     assert!(tape.exchanges().all(|exchange| exchange.is_ok()));
     assert!(tape.verify().is_err());
 }
+
+#[test]
+fn a_tape_that_cannot_be_added_to_leaves_nothing_half_made() {
+    let folder = Folder::new();
+    let path = folder.join("a.tape");
+    write_tape(&path, &[of_the_report(0)], &[], KeyScheme::target()).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The first byte of the first block.
+    bytes[24] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let recorder = open(&path);
+    recorder.record(of_the_report(1)).unwrap();
+    assert!(matches!(recorder.finish(), Err(RecordError::Seal(SealError::Unreadable(_)))));
+    assert_eq!(folder.names(), ["a.tape", "a.tape.recording"]);
+}
