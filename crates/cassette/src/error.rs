@@ -223,6 +223,12 @@ pub enum RecordError {
     },
     /// The thread that writes ended in the middle of it.
     WriterDied,
+    /// The recorder was finished or stopped before.
+    Closed,
+    /// An exchange of this number is recorded already, or may be.
+    NumberTaken(u64),
+    /// Every number that an exchange can have was given.
+    NoNumbersLeft,
 }
 
 impl fmt::Display for RecordError {
@@ -237,6 +243,11 @@ impl fmt::Display for RecordError {
                 write!(f, "headers or a message of {bytes} bytes: at most {most} are recorded; leave it out or cut it")
             }
             Self::WriterDied => f.write_str("the thread that writes the recording died; what it had written is there"),
+            Self::Closed => f.write_str("the recorder was finished or stopped; end what is recorded before that"),
+            Self::NumberTaken(number) => {
+                write!(f, "the number {number} may be taken: let the recorder number it, or take a number from `start`")
+            }
+            Self::NoNumbersLeft => f.write_str("the tape has no number left for an exchange; record to another tape"),
         }
     }
 }

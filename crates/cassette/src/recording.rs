@@ -93,14 +93,21 @@ pub(crate) struct Survey {
     pub(crate) chain: Chain,
 }
 
-pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str) -> Result<Survey, ReadError> {
-    let mut numbers = BTreeSet::new();
+/// Looks at what a recording holds. That two of its exchanges have one number is an error.
+pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str) -> Result<Survey, SealError> {
+    let (mut numbers, mut not_begun) = (BTreeSet::new(), BTreeSet::new());
     let chain = Events::open(disk, shown)?.each(|number, event| {
-        if matches!(event, Event::Begin { .. } | Event::Whole(_)) {
-            numbers.insert(number);
+        match event {
+            Event::Meta(_) => {}
+            Event::Begin { .. } | Event::Whole(_) if numbers.insert(number) => {}
+            Event::Begin { .. } | Event::Whole(_) => return Err(SealError::SameNumber(number)),
+            // What happens before an exchange begins, if it ever does, belongs to it.
+            _ if numbers.contains(&number) => {}
+            _ => drop(not_begun.insert(number)),
         }
-        Ok::<(), ReadError>(())
+        Ok(())
     })?;
+    numbers.append(&mut not_begun);
     let next_number = numbers.last().map_or(0, |last| last.saturating_add(1));
     Ok(Survey { numbers, next_number, chain })
 }

@@ -9,7 +9,7 @@ use crate::record::event::Event;
 use crate::recording::{self, Recorded, recording_path};
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Directory, Disk, SingleFile};
+use journal::{Chain, Directory, Disk, SingleFile};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -83,8 +83,13 @@ impl Tape {
         let shown = path.display().to_string();
         let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
         let recorded = recording::read(Arc::new(disk), &shown)?;
-        // A crash can leave a recording that was sealed already.
-        if sealed.as_ref().is_some_and(|sealed| recorded.chain == Some(sealed.trailer().chain)) {
+        // A crash can leave a recording that was sealed already, and one without frames adds nothing.
+        let adds_nothing = |sealed: &Sealed| {
+            [*Chain::genesis().as_bytes(), sealed.trailer().chain]
+                .into_iter()
+                .any(|chain| recorded.chain == Some(chain))
+        };
+        if sealed.as_ref().is_some_and(adds_nothing) {
             return Ok(Self::of(sealed));
         }
         Ok(Self { sealed, recorded })
@@ -197,6 +202,7 @@ impl Tape {
     /// The first thing that is not what was written.
     pub fn verify(&self) -> Result<(), ReadError> {
         if let Some(sealed) = &self.sealed {
+            sealed.check_sections()?;
             sealed.check_blocks()?;
         }
         self.meta()?;

@@ -5,7 +5,8 @@ use crate::matching::json;
 use crate::matching::player::Recorded;
 use crate::matching::rules::{BodyRule, PathRule, QueryRule, Rules};
 use crate::matching::url::{Pair, sorted_pairs};
-use crate::message::Request;
+use crate::message::{Header, Request};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// How many recorded requests a request is compared with when the nearest is looked for.
@@ -111,7 +112,8 @@ pub(crate) fn nearest<R: Recorded + ?Sized>(
     given: &[usize],
 ) -> Result<Reason, R::Error> {
     let mut best: Option<(u32, usize, Vec<Difference>)> = None;
-    for position in (0..recorded.count().min(COMPARED_MAX)).filter(|position| !given.contains(position)) {
+    let is_given: HashSet<usize> = given.iter().copied().collect();
+    for position in (0..recorded.count().min(COMPARED_MAX)).filter(|position| !is_given.contains(position)) {
         let differences = differences(rules, recorded.request(position)?.as_ref(), live);
         let distance = differences.iter().map(|difference| difference.weight).sum();
         if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
@@ -201,17 +203,12 @@ fn explain_pairs(
     found: &mut Vec<Difference>,
 ) {
     let [recorded, live] = [recorded, live].map(|query| sorted_pairs(query.unwrap_or_default()));
-    let mut names: Vec<_> = recorded.iter().chain(&live).map(|(name, _)| name).collect();
-    names.sort();
-    names.dedup();
-    for name in names.into_iter().filter(|name| !left_out.iter().any(|out| *out.as_bytes() == ***name)) {
-        let values = |pairs: &[Pair<'_>]| {
-            let of_name = pairs.iter().filter(|(other, _)| other == name);
-            of_name.map(|(_, value)| value.as_deref().map(<[u8]>::to_vec)).collect::<Vec<_>>()
-        };
-        let [recorded, live] = [values(&recorded), values(&live)];
+    let pair = |(name, value): Pair<'_>| (name.into_owned(), value.map(|value| value.into_owned()));
+    let by_name = by_name([recorded, live].map(|pairs| pairs.into_iter().map(pair)));
+    let compared = |name: &[u8]| !left_out.iter().any(|out| out.as_bytes() == name);
+    for (name, [recorded, live]) in by_name.into_iter().filter(|(name, _)| compared(name)) {
         if recorded != live {
-            let place = format!("{what} {}", String::from_utf8_lossy(name));
+            let place = format!("{what} {}", String::from_utf8_lossy(&name));
             let [recorded, live] =
                 [recorded, live].map(|values| values.into_iter().map(Option::unwrap_or_default).collect());
             found.push(values_differ(place, recorded, live));
@@ -219,16 +216,21 @@ fn explain_pairs(
     }
 }
 
+/// The values of each name on both sides, in their order.
+fn by_name<V>(sides: [impl Iterator<Item = (Vec<u8>, V)>; 2]) -> BTreeMap<Vec<u8>, [Vec<V>; 2]> {
+    let mut by_name: BTreeMap<Vec<u8>, [Vec<V>; 2]> = BTreeMap::new();
+    for (side, pairs) in sides.into_iter().enumerate() {
+        for (name, value) in pairs {
+            by_name.entry(name).or_insert_with(|| [Vec::new(), Vec::new()])[side].push(value);
+        }
+    }
+    by_name
+}
+
 fn explain_headers(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
     let [recorded, live] = [recorded, live].map(|request| rules.headers_of(request));
-    let mut names: Vec<_> = recorded.iter().chain(&live).map(|header| header.name.to_ascii_lowercase()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        let [recorded, live] = [&recorded, &live].map(|headers| {
-            let of_name = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(&name));
-            of_name.map(|header| header.value.to_vec()).collect::<Vec<_>>()
-        });
+    let header = |header: &Header<'_>| (header.name.to_ascii_lowercase(), header.value.to_vec());
+    for (name, [recorded, live]) in by_name([recorded, live].map(|headers| headers.into_iter().map(header))) {
         if recorded != live {
             found.push(values_differ(format!("header {}", String::from_utf8_lossy(&name)), recorded, live));
         }

@@ -151,7 +151,8 @@ pub struct Player<'r, R: Recorded + ?Sized> {
 /// Recorded requests whose keys are equal.
 struct Lane {
     positions: Vec<usize>,
-    queues: OnceLock<Vec<Queue>>,
+    /// By the hash of the canonical bytes of their requests.
+    queues: OnceLock<HashMap<[u8; 32], Queue>>,
 }
 
 /// Recorded requests that are the same question, in the order in which they began.
@@ -203,8 +204,8 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
     /// What was never given, by position.
     pub fn unused(&self) -> Vec<usize> {
         let given_of = |lane: &Lane| {
-            let queues = lane.queues.get().map(Vec::as_slice).unwrap_or_default();
-            queues.iter().flat_map(Queue::given).collect::<Vec<_>>()
+            let queues = lane.queues.get().into_iter().flat_map(HashMap::values);
+            queues.flat_map(Queue::given).collect::<Vec<_>>()
         };
         let mut is_unused = vec![true; self.recorded.count()];
         self.lanes.values().flat_map(given_of).for_each(|position| is_unused[position] = false);
@@ -214,7 +215,6 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
     /// The queue of requests that are the same question.
     fn queue(&self, live: &Request<'_>) -> Result<Option<&Queue>, R::Error> {
         let Some(lane) = self.lanes.get(&((self.rules.key(live) >> 32) as u32)) else { return Ok(None) };
-        let canonical = self.rules.canonical(live);
         let queues = match lane.queues.get() {
             Some(queues) => queues,
             None => {
@@ -222,28 +222,21 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
                 lane.queues.get_or_init(|| queues)
             }
         };
-        for queue in queues {
-            if self.canonical_of(queue.positions[0])? == canonical {
-                return Ok(Some(queue));
-            }
-        }
-        Ok(None)
+        Ok(queues.get(&self.question(live)))
     }
 
-    fn told_apart(&self, positions: &[usize]) -> Result<Vec<Queue>, R::Error> {
-        let mut apart: Vec<(Vec<u8>, Vec<usize>)> = Vec::new();
+    fn told_apart(&self, positions: &[usize]) -> Result<HashMap<[u8; 32], Queue>, R::Error> {
+        let mut apart: HashMap<_, Vec<usize>> = HashMap::new();
         for &position in positions {
-            let canonical = self.canonical_of(position)?;
-            match apart.iter_mut().find(|(of_queue, _)| *of_queue == canonical) {
-                Some((_, queue)) => queue.push(position),
-                None => apart.push((canonical, vec![position])),
-            }
+            let question = self.question(self.recorded.request(position)?.as_ref());
+            apart.entry(question).or_default().push(position);
         }
-        Ok(apart.into_iter().map(|(_, positions)| Queue::new(positions)).collect())
+        Ok(apart.into_iter().map(|(question, positions)| (question, Queue::new(positions))).collect())
     }
 
-    fn canonical_of(&self, position: usize) -> Result<Vec<u8>, R::Error> {
-        Ok(self.rules.canonical(self.recorded.request(position)?.as_ref()))
+    /// What stands for a request under the rules: requests are the same question if and only if theirs are equal.
+    fn question(&self, request: &Request<'_>) -> [u8; 32] {
+        *blake3::hash(&self.rules.canonical(request)).as_bytes()
     }
 
     /// The next one of a queue whose custom conditions hold.

@@ -47,6 +47,7 @@ pub(crate) struct Draft {
     pub(crate) exchange: Exchange<'static>,
     request: Growing,
     response: Growing,
+    has_begun: bool,
 }
 
 /// A body, as far as it is there.
@@ -81,40 +82,45 @@ impl Assembler {
                 Ok(None)
             }
             Event::Whole(exchange) => {
-                self.note_number(number)?;
+                self.note_number(number);
                 Draft::of(*exchange, keeper).map(Some)
             }
             Event::Begin { started_ns, has_body, request } => {
-                self.note_number(number)?;
-                let exchange = Exchange { number, started_ns, request: request.into_owned(), ..Exchange::default() };
-                let request = Growing { is_there: has_body, ..Growing::default() };
-                self.drafts.insert(number, Draft { exchange, request, response: Growing::default() });
-                Ok(None)
+                // One of the same number that has begun before will not be over: this one is another.
+                let has_begun = self.drafts.get(&number).is_some_and(|draft| draft.has_begun);
+                let before = if has_begun { self.drafts.remove(&number).map(Draft::partial) } else { None };
+                let draft = self.draft(number);
+                draft.has_begun = true;
+                draft.request.is_there |= has_body;
+                (draft.exchange.started_ns, draft.exchange.request) = (started_ns, request.into_owned());
+                Ok(before)
             }
             event => self.go_on(number, event, keeper),
         }
     }
 
     /// Numbers are given in the order in which requests begin, but those who take them may reach the tape in another.
-    fn note_number(&mut self, number: u64) -> Result<(), &'static str> {
-        if self.drafts.contains_key(&number) {
-            return Err("an exchange begins that has begun before");
-        }
+    fn note_number(&mut self, number: u64) {
         self.next_number = self.next_number.max(number.saturating_add(1));
-        Ok(())
+    }
+
+    /// The exchange of this number. Something may be known of one before its beginning is: whoever calls things in an order that
+    /// cannot be spoils no other exchange.
+    fn draft(&mut self, number: u64) -> &mut Draft {
+        self.note_number(number);
+        self.drafts
+            .entry(number)
+            .or_insert_with(|| Draft { exchange: Exchange { number, ..Exchange::default() }, ..Draft::default() })
     }
 
     fn go_on<K: Keep>(&mut self, number: u64, event: Event<'_>, keeper: &mut K) -> Result<Option<Draft>, K::Error> {
-        let draft = self.drafts.get_mut(&number).ok_or("something happens to an exchange that has not begun")?;
-        if draft.take(event, keeper)? { Ok(self.drafts.remove(&number)) } else { Ok(None) }
+        let is_over = self.draft(number).take(event, keeper)?;
+        Ok(if is_over { self.drafts.remove(&number) } else { None })
     }
 
     /// What is left: exchanges that were not over when the recording ended.
     pub(crate) fn unfinished(&mut self) -> impl Iterator<Item = Draft> + use<> {
-        std::mem::take(&mut self.drafts).into_values().map(|mut draft| {
-            draft.exchange.outcome = Outcome::Partial;
-            draft
-        })
+        std::mem::take(&mut self.drafts).into_values().map(Draft::partial)
     }
 
     /// The number after the highest one.
@@ -134,7 +140,14 @@ impl Draft {
         let request = Growing::of(exchange.request.body.take(), KEY_BODY_BYTES_MAX + 1, keeper)?;
         let response = exchange.response.as_mut().and_then(|response| response.body.take());
         let response = Growing::of(response, 0, keeper)?;
-        Ok(Self { exchange, request, response })
+        Ok(Self { exchange, request, response, has_begun: true })
+    }
+
+    /// One that will not be over.
+    fn partial(mut self) -> Self {
+        self.exchange.outcome = Outcome::Partial;
+        self.correct_lengths();
+        self
     }
 
     /// Whether it is over now.
@@ -145,13 +158,12 @@ impl Draft {
             Event::ResponseChunk(piece) => self.response.push(piece, 0, keeper)?,
             Event::Informational(informational) => exchange.informational.push(informational.into_owned()),
             Event::ResponseHead { has_body, response } => {
-                self.response.is_there = has_body;
+                self.response.is_there |= has_body;
                 exchange.response = Some(response.into_owned());
             }
-            Event::WsOpen => exchange.frames = Some(exchange.frames.take().unwrap_or_default()),
+            Event::WsOpen => drop(exchange.frames.get_or_insert_default()),
             Event::WsFrame(frame) => {
-                let frames = exchange.frames.as_mut().ok_or("a frame of what is no WebSocket")?;
-                frames.push(frame.into_owned());
+                exchange.frames.get_or_insert_default().push(frame.into_owned());
             }
             Event::Note(note) => exchange.notes.push(note.into_owned()),
             Event::End { ended_us, request, response, outcome } => {
@@ -240,7 +252,6 @@ impl Growing {
         let bytes = piece.bytes.len();
         match self.chunks.last_mut() {
             Some(chunk) if piece.goes_on => chunk.bytes += bytes,
-            None if piece.goes_on => return Err("the beginning of a chunk is missing".into()),
             _ => self.chunks.push(Chunk { at_us: piece.at_us, bytes }),
         }
         self.is_there = true;
@@ -287,5 +298,46 @@ impl Growing {
     fn into_body(self) -> Option<Body<'static>> {
         debug_assert!(self.kept.is_empty(), "nobody keeps pieces here");
         self.is_there.then(|| Body::from_parts(self.rest, self.chunks).expect("chunks were counted with their bytes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Header, Request};
+    use crate::websocket::{Direction, Opcode, WsFrame};
+
+    fn begin(request: Request<'_>) -> Event<'_> {
+        Event::Begin { started_ns: 5, has_body: true, request }
+    }
+
+    fn chunk(bytes: &[u8]) -> Event<'_> {
+        Event::RequestChunk(Piece { at_us: 0, goes_on: true, bytes: bytes.into() })
+    }
+
+    #[test]
+    fn the_length_of_an_unfinished_body_is_right() {
+        let mut assembler = Assembler::default();
+        let request = Request { headers: vec![Header::new("content-length", "100")], ..Request::default() };
+        let note = Event::Note(Note::new(REQUEST_BODY_NOTE, "1"));
+        for event in [begin(request), chunk(b"REDACTED"), note] {
+            assert!(assembler.take(0, event, &mut KeepNothing).unwrap().is_none());
+        }
+        let exchange = assembler.unfinished().next().unwrap().into_exchange();
+        assert_eq!((exchange.outcome, &exchange.request.headers[0].value), (Outcome::Partial, &Bytes::from("8")));
+    }
+
+    #[test]
+    fn what_comes_before_its_beginning_is_kept() {
+        let mut assembler = Assembler::default();
+        let frame = Event::WsFrame(WsFrame::new(1, Direction::Sent, Opcode::TEXT, "hello"));
+        for event in [frame, chunk(b"ab"), begin(Request::default()), chunk(b"cd")] {
+            assert!(assembler.take(3, event, &mut KeepNothing).unwrap().is_none());
+        }
+        // Another begins under the same number.
+        let first = assembler.take(3, begin(Request::default()), &mut KeepNothing).unwrap().unwrap().into_exchange();
+        assert_eq!((first.number, first.started_ns, first.outcome), (3, 5, Outcome::Partial));
+        assert_eq!((first.frames.unwrap().len(), first.request.body.unwrap().bytes().len()), (1, 4));
+        assert_eq!(assembler.unfinished().count(), 1);
     }
 }

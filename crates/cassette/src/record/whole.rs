@@ -163,14 +163,15 @@ fn body<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Option
     let (chunks, total) = fields::chunks(cursor)?;
     let bytes = match form {
         1 => Bytes::from(cursor.take(total)?),
-        2 => joined(cursor, pieces)?,
+        2 => joined(cursor, pieces, total)?,
         _ => return Err(cursor.malformed("an unknown form of a body").into()),
     };
     let body = Body::from_parts(bytes, chunks);
     body.map(Some).ok_or_else(|| cursor.malformed("chunks that are not as long as their body").into())
 }
 
-fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Bytes<'a>, P::Error> {
+/// The pieces of a body of so many bytes. No more than one is read beyond them, however many there are said to be.
+fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P, total: usize) -> Result<Bytes<'a>, P::Error> {
     let count = cursor.count()?;
     let mut joined = Bytes::EMPTY;
     for index in 0..count {
@@ -180,6 +181,38 @@ fn joined<'a, P: Pieces<'a>>(cursor: &mut Cursor<'a>, pieces: &P) -> Result<Byte
         } else {
             joined.0.to_mut().extend_from_slice(piece);
         }
+        if joined.len() > total {
+            return Err(cursor.malformed("pieces that are longer than their body").into());
+        }
     }
     Ok(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Every piece has ten bytes; counts how many are asked for.
+    struct Tens(Cell<usize>);
+
+    impl Pieces<'static> for Tens {
+        type Error = Malformed;
+
+        fn piece(&self, _: u32) -> Result<&'static [u8], Malformed> {
+            self.0.set(self.0.get() + 1);
+            Ok(b"0123456789")
+        }
+    }
+
+    #[test]
+    fn no_more_pieces_are_joined_than_their_body_has() {
+        let mut row = Vec::new();
+        let chunks = [Chunk { at_us: 0, bytes: 20 }];
+        encode_with(&mut row, &Exchange::default(), BodyForm::Shared(&chunks, &[0; 1000]), BodyForm::Absent);
+        let row: &'static [u8] = row.leak();
+        let tens = Tens(Cell::new(0));
+        assert!(decode(Beginning::default(), row, &tens).is_err());
+        assert_eq!(tens.0.get(), 3);
+    }
 }

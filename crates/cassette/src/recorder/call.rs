@@ -10,6 +10,7 @@ use crate::record::event::{Event, Piece};
 use crate::redact::Redaction;
 use crate::websocket::WsFrame;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A chunk of more bytes is cut for the journal, and is one again when it is read.
@@ -27,6 +28,43 @@ pub struct Call {
     queue: Arc<Queue>,
     number: u64,
     redactor: Option<Mutex<Redactor>>,
+    frames: FrameRoom,
+}
+
+/// The frames of one exchange are one row of a sealed tape, so there is an end to them. What comes then is not recorded, and the
+/// exchange is truncated.
+const EXCHANGE_FRAMES_BYTES_MAX: usize = 256 << 20;
+
+/// A frame takes about so much beside its payload.
+const FRAME_HEAD_BYTES: usize = 16;
+
+/// How much of the frames of an exchange was recorded.
+#[derive(Default)]
+struct FrameRoom {
+    taken: AtomicUsize,
+    is_exceeded: AtomicBool,
+}
+
+impl FrameRoom {
+    /// Whether a frame is recorded. None is after the first that is not.
+    fn takes(&self, frame: &WsFrame<'_>) -> bool {
+        let bytes = frame.payload.len() + FRAME_HEAD_BYTES;
+        let before = self.taken.fetch_add(bytes, Ordering::Relaxed);
+        let takes = before.saturating_add(bytes) <= EXCHANGE_FRAMES_BYTES_MAX;
+        if !takes {
+            self.taken.store(EXCHANGE_FRAMES_BYTES_MAX, Ordering::Relaxed);
+            self.is_exceeded.store(true, Ordering::Relaxed);
+        }
+        takes
+    }
+
+    /// How an exchange ended, if some of its frames may be missing.
+    fn outcome<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
+        match outcome {
+            Outcome::Complete if self.is_exceeded.load(Ordering::Relaxed) => Outcome::Truncated,
+            outcome => outcome,
+        }
+    }
 }
 
 /// Whose body grows.
@@ -67,7 +105,8 @@ impl Call {
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
-        let call = Self { queue, number, redactor: redaction.map(Redactor::new).map(Mutex::new) };
+        let redactor = redaction.map(Redactor::new).map(Mutex::new);
+        let call = Self { queue, number, redactor, frames: FrameRoom::default() };
         call.redacting(
             |redactor, give| redactor.begin(started_ns, request, give),
             |give| {
@@ -132,11 +171,14 @@ impl Call {
         self.redacting(Redactor::open_websocket, |give| give(&Event::WsOpen))
     }
 
-    /// A frame went one way or the other.
+    /// A frame went one way or the other. After about 256 MiB of frames no more are recorded, and the exchange is truncated.
     ///
     /// # Errors
     /// The recorder has failed, or the frame has more than 16 MiB.
     pub fn frame(&self, frame: &WsFrame<'_>) -> Result<(), RecordError> {
+        if !self.frames.takes(frame) {
+            return Ok(());
+        }
         self.redacting(|redactor, give| redactor.frame(frame, give), |give| give(&Event::WsFrame(frame.borrowed())))
     }
 
@@ -153,33 +195,14 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn end(mut self, ending: Ending<'_>) -> Result<(), RecordError> {
+        let outcome = self.frames.outcome(ending.outcome);
+        let ending = Ending { outcome, ..ending };
         if let Some(redactor) = self.redactor.take() {
             let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
             return redactor.end(ending, &mut |event| self.give(event));
         }
         let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
         self.give(&Event::End { ended_us, request: request_trailers, response: response_trailers, outcome })
-    }
-
-    /// Records an exchange that is too long for one frame as if it happened now. It is redacted already, if it is to be.
-    pub(super) fn retell(queue: Arc<Queue>, exchange: &Exchange<'_>) -> Result<(), RecordError> {
-        let call = Self::begin(queue, None, exchange.number, exchange.started_ns, &exchange.request)?;
-        exchange.informational.iter().try_for_each(|informational| call.informational(informational))?;
-        if let Some(response) = &exchange.response {
-            call.response(response)?;
-        }
-        if let Some(frames) = &exchange.frames {
-            call.open_websocket()?;
-            frames.iter().try_for_each(|frame| call.frame(frame))?;
-        }
-        exchange.notes.iter().try_for_each(|note| call.note(note))?;
-        let response_trailers = exchange.response.as_ref().map_or(Vec::new(), |response| response.trailers.clone());
-        call.end(Ending {
-            ended_us: exchange.ended_us,
-            request_trailers: exchange.request.trailers.clone(),
-            response_trailers,
-            outcome: exchange.outcome.clone(),
-        })
     }
 
     fn chunk(&self, at_us: u64, bytes: &[u8], side: Side) -> Result<(), RecordError> {
@@ -203,7 +226,7 @@ impl Call {
     }
 
     fn give(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        self.queue.give(frame_of(event, self.number)?).map(drop)
+        self.queue.give(frame_of(event, self.number)?)
     }
 }
 
@@ -215,6 +238,31 @@ impl Drop for Call {
             let _ = redactor.settle(&mut |event| self.give(event));
         }
     }
+}
+
+/// Gives an exchange that is too long for one frame as if it happened now. It is redacted already, if it is to be.
+pub(super) fn retell(exchange: &Exchange<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    let Exchange { started_ns, ended_us, request, response, .. } = exchange;
+    let has_body = request.body.is_some();
+    give(&Event::Begin { started_ns: *started_ns, has_body, request: request.head() })?;
+    give_some(Side::Request, request.body.as_ref(), give)?;
+    let mut informational = exchange.informational.iter();
+    informational.try_for_each(|informational| give(&Event::Informational(informational.borrowed())))?;
+    if let Some(response) = response {
+        give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
+        give_some(Side::Response, response.body.as_ref(), give)?;
+    }
+    let room = FrameRoom::default();
+    if let Some(frames) = &exchange.frames {
+        give(&Event::WsOpen)?;
+        let mut taken = frames.iter().take_while(|frame| room.takes(frame));
+        taken.try_for_each(|frame| give(&Event::WsFrame(frame.borrowed())))?;
+    }
+    exchange.notes.iter().try_for_each(|note| give(&Event::Note(note.borrowed())))?;
+    let trailers = |trailers: &[Header<'_>]| trailers.iter().map(|header| header.clone().into_owned()).collect();
+    let outcome = room.outcome(exchange.outcome.borrowed());
+    let response = response.as_ref().map_or(Vec::new(), |response| trailers(&response.trailers));
+    give(&Event::End { ended_us: *ended_us, request: trailers(&request.trailers), response, outcome })
 }
 
 /// Gives the chunks of a body.
@@ -236,5 +284,22 @@ fn give_chunk(side: Side, at_us: u64, bytes: &[u8], give: &mut Give<'_>) -> Resu
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::websocket::{Direction, Opcode};
+
+    #[test]
+    fn frames_of_an_exchange_have_an_end() {
+        let room = FrameRoom::default();
+        let frame = WsFrame::new(0, Direction::Sent, Opcode::BINARY, vec![0; (1 << 20) - FRAME_HEAD_BYTES]);
+        assert_eq!((0..300).filter(|_| room.takes(&frame)).count(), 256);
+        assert!(!room.takes(&WsFrame::new(0, Direction::Sent, Opcode::BINARY, "")));
+        assert_eq!(room.outcome(Outcome::Complete), Outcome::Truncated);
+        assert_eq!(room.outcome(Outcome::Partial), Outcome::Partial);
+        assert_eq!(FrameRoom::default().outcome(Outcome::Complete), Outcome::Complete);
     }
 }

@@ -26,8 +26,9 @@ use crate::recording::{self, recording_path};
 use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::folder_and_name;
-use journal::{Disk, Durability, Journal, SingleFile};
-use queue::{Item, Queue, frame_of, weight};
+use call::retell;
+use journal::{Chain, Disk, Durability, Journal, SingleFile};
+use queue::{Numbering, Queue, frame_of, weight};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -150,8 +151,9 @@ impl Recorder {
         let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default())
             .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
         let survey = recording::survey(disk.clone(), &recording.display().to_string())?;
-        let is_sealed_already =
-            sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
+        // A recording without frames has the same chain as any other without, sealed or not.
+        let is_sealed_already = survey.chain != Chain::genesis()
+            && sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
         if is_sealed_already {
             // A crash came between the sealing and the removal. The lock on it goes with the journal.
             remove(&recording)?;
@@ -159,13 +161,13 @@ impl Recorder {
         }
         let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
-        for note in options.meta {
-            queue.give(frame_of(&Event::Meta(redacted(note, options.redaction.as_deref())), 0)?)?;
-        }
         let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
         let (path, key, redaction) = (path.to_owned(), options.key, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self { queue, writer: Some(writer), path, recording, disk, key, redaction, warnings })
+        let recorder = Self { queue, writer: Some(writer), path, recording, disk, key, redaction, warnings };
+        // They may have to wait for room, so the writer is there before them.
+        options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
+        Ok(recorder)
     }
 
     /// What a crash left behind, and opening mended.
@@ -173,9 +175,10 @@ impl Recorder {
         &self.warnings
     }
 
-    /// A number for an exchange that begins now and will be recorded by [`Recorder::record_started`] when it is over.
+    /// A number for an exchange that begins now and will be recorded by [`Recorder::record_started`] when it is over. If no
+    /// number is left, it is one that nothing can be recorded under.
     pub fn start(&self) -> u64 {
-        self.queue.number()
+        self.queue.start()
     }
 
     /// Records an exchange under the next number, which it gives. It returns when the exchange is in the queue.
@@ -184,23 +187,22 @@ impl Recorder {
     /// The recorder has failed, or the exchange has a part that is too long.
     pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
         if weight(&exchange) > WHOLE_BYTES_MAX {
-            exchange.number = self.start();
+            exchange.number = self.queue.number()?;
             return self.retell(exchange);
         }
         self.queue.give_next(Box::new(exchange))
     }
 
-    /// Records an exchange under the number that it has: one that [`Recorder::start`] gave, or one that no exchange of the tape
-    /// has; a tape on which two have the same number cannot be sealed.
+    /// Records an exchange under the number that it has: one that [`Recorder::start`] gave, or one above all that are taken.
     ///
     /// # Errors
-    /// As [`Recorder::record`].
+    /// As [`Recorder::record`], and [`RecordError::NumberTaken`] for any other number.
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
         if weight(&exchange) > WHOLE_BYTES_MAX {
-            self.queue.take_number(exchange.number);
+            self.queue.take_number(exchange.number)?;
             return self.retell(exchange).map(drop);
         }
-        self.queue.give(Item::Whole(Box::new(exchange))).map(drop)
+        self.queue.give_started(Box::new(exchange))
     }
 
     /// Records an exchange that is too long for a frame. Gives its number.
@@ -208,19 +210,24 @@ impl Recorder {
         if let Some(redaction) = &self.redaction {
             redaction.exchange(&mut exchange);
         }
-        Call::retell(self.queue.clone(), &exchange).map(|()| exchange.number)
+        retell(&exchange, &mut |event| self.queue.give(frame_of(event, exchange.number)?))?;
+        Ok(exchange.number)
+    }
+
+    /// As [`Recorder::record`], if there is room in the queue.
+    ///
+    /// # Errors
+    /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
+    pub fn try_record(&self, exchange: Exchange<'static>) -> Result<u64, TryRecordError> {
+        self.queue.try_give(Box::new(exchange), Numbering::Next)
     }
 
     /// As [`Recorder::record_started`], if there is room in the queue.
     ///
     /// # Errors
-    /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
-    pub fn try_record(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
-        match self.queue.try_give(Item::Whole(Box::new(exchange))) {
-            Ok(given) => given.map(drop).map_err(TryRecordError::Failed),
-            Err(Item::Whole(exchange)) => Err(TryRecordError::Full(exchange)),
-            Err(Item::Frame(_)) => unreachable!("an exchange was given"),
-        }
+    /// As [`Recorder::try_record`], and as [`Recorder::record_started`] for the number.
+    pub fn try_record_started(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
+        self.queue.try_give(Box::new(exchange), Numbering::Started).map(drop)
     }
 
     /// Records an exchange under the next number and returns when it is as durable as asked.
@@ -238,7 +245,7 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
     pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        Call::begin(self.queue.clone(), self.redaction.clone(), self.queue.number(), started_ns, request)
+        Call::begin(self.queue.clone(), self.redaction.clone(), self.queue.number()?, started_ns, request)
     }
 
     /// Something to be known of the tape; the last value of a name counts.
@@ -247,7 +254,7 @@ impl Recorder {
     /// The recorder has failed.
     pub fn meta(&self, note: Note<'_>) -> Result<(), RecordError> {
         let note = redacted(note.into_owned(), self.redaction.as_deref());
-        self.queue.give(frame_of(&Event::Meta(note), 0)?).map(drop)
+        self.queue.give(frame_of(&Event::Meta(note), 0)?)
     }
 
     /// Returns when everything recorded so far is as durable as asked.
@@ -280,6 +287,10 @@ impl Recorder {
         let journal = self.join()?;
         journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
         let sealed = sealed_at(&self.path)?;
+        if sealed.is_some() && journal.progress().chain == Chain::genesis() {
+            // Nothing is to be added to the tape.
+            return remove(&self.recording);
+        }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
         recording::seal(&self.disk, &shown, &folder, &name, self.key.clone(), sealed.as_ref())?;

@@ -3,12 +3,17 @@
 //! Giving something takes a lock, a number and a place in a list. Who finds the queue full waits until there is room, or is told
 //! so, as they wish; nothing is dropped. After a failure everything is refused, with what failed.
 
+use super::TryRecordError;
+use super::call::retell;
 use crate::error::RecordError;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, NetworkError, Outcome};
+use crate::message::{Body, Header};
 use crate::record::event::{self, Event};
 use crate::redact::Redaction;
 use journal::{Durability, Journal};
+use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// What is to be written.
@@ -33,18 +38,45 @@ impl Item {
 /// About how many bytes an exchange keeps in memory.
 pub(crate) fn weight(exchange: &Exchange<'_>) -> usize {
     let request = &exchange.request;
-    let headers = request.headers.iter().chain(exchange.response.iter().flat_map(|response| &response.headers));
-    let headers: usize = headers.map(|header| header.name.len() + header.value.len() + size_of_val(header)).sum();
-    let body =
-        request.body_bytes().len() + exchange.response.as_ref().map_or(0, |response| response.body_bytes().len());
+    let line = request.method.len() + request.scheme.len() + request.host.len() + request.target.len();
+    let asked = line + of_message(&request.headers, &request.trailers, request.body.as_ref());
+    let answered = exchange.response.as_ref().map_or(0, |response| {
+        response.reason.len() + of_message(&response.headers, &response.trailers, response.body.as_ref())
+    });
+    let informational = exchange.informational.iter();
+    let informational: usize = informational
+        .map(|informational| {
+            informational.reason.len() + of_headers(&informational.headers) + size_of_val(informational)
+        })
+        .sum();
     let frames = exchange.frames.iter().flatten();
     let frames: usize = frames.map(|frame| frame.payload.len() + size_of_val(frame)).sum();
-    let notes: usize = exchange.notes.iter().map(|note| note.name.len() + note.value.len()).sum();
-    size_of::<Item>() + request.target.len() + headers + body + frames + notes
+    let notes = exchange.notes.iter();
+    let notes: usize = notes.map(|note| note.name.len() + note.value.len() + size_of_val(note)).sum();
+    let error = if let Outcome::Aborted(error) = &exchange.outcome { error.message.len() } else { 0 };
+    size_of::<Item>() + asked + answered + informational + frames + notes + error
+}
+
+fn of_message(headers: &[Header<'_>], trailers: &[Header<'_>], body: Option<&Body<'_>>) -> usize {
+    let body = body.map_or(0, |body| body.bytes().len() + size_of_val(body.chunks()));
+    of_headers(headers) + of_headers(trailers) + body
+}
+
+fn of_headers(headers: &[Header<'_>]) -> usize {
+    headers.iter().map(|header| header.name.len() + header.value.len() + size_of_val(header)).sum()
 }
 
 /// Room for so many items is there from the beginning: making some takes longer than giving one.
 const ITEMS_AT_FIRST: usize = 4096;
+
+/// Which number an exchange is recorded under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Numbering {
+    /// The next one.
+    Next,
+    /// The one that it has.
+    Started,
+}
 
 /// A queue between those who record and the one who writes.
 #[derive(Debug)]
@@ -68,6 +100,8 @@ struct State {
     fsync_wanted: u64,
     fsynced: u64,
     next_number: u64,
+    /// The numbers that were given to exchanges which are not recorded yet.
+    started: BTreeSet<u64>,
     is_closed: bool,
     /// The writer sleeps; waking it costs a call into the system, so nobody does it in vain.
     is_idle: bool,
@@ -85,67 +119,93 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of an exchange that begins now.
-    pub(crate) fn number(&self) -> u64 {
+    /// The number of an exchange that is recorded from now on.
+    pub(crate) fn number(&self) -> Result<u64, RecordError> {
+        self.lock().next_number()
+    }
+
+    /// The number of an exchange that is recorded later; if there is none left, one that is refused then.
+    pub(crate) fn start(&self) -> u64 {
         let mut state = self.lock();
-        state.next_number += 1;
-        state.next_number - 1
+        let Ok(number) = state.next_number() else { return u64::MAX };
+        state.started.insert(number);
+        number
     }
 
-    /// The numbers that are given from here on are above this one.
-    pub(crate) fn take_number(&self, number: u64) {
-        let mut state = self.lock();
-        state.next_number = state.next_number.max(number.saturating_add(1));
+    /// Takes a number for an exchange that is recorded from now on.
+    pub(crate) fn take_number(&self, number: u64) -> Result<(), RecordError> {
+        self.lock().take_number(number)
     }
 
-    /// Gives an item, waiting for room; says how many were given with it.
-    pub(crate) fn give(&self, item: Item) -> Result<u64, RecordError> {
+    /// Gives an item, waiting for room.
+    pub(crate) fn give(&self, item: Item) -> Result<(), RecordError> {
         let bytes = item.bytes();
-        self.put(self.room_for(bytes), item, bytes)
-    }
-
-    /// Gives an item if there is room; gives it back otherwise.
-    pub(crate) fn try_give(&self, item: Item) -> Result<Result<u64, RecordError>, Item> {
-        let bytes = item.bytes();
-        let state = self.lock();
-        if state.failure.is_none() && !state.has_room(bytes, self.bytes_max) {
-            return Err(item);
-        }
-        Ok(self.put(state, item, bytes))
+        let state = self.room_for(bytes)?;
+        self.put(state, item, bytes);
+        Ok(())
     }
 
     /// Gives an exchange under the next number, waiting for room; says the number.
-    pub(crate) fn give_next(&self, mut exchange: Box<Exchange<'static>>) -> Result<u64, RecordError> {
+    pub(crate) fn give_next(&self, exchange: Box<Exchange<'static>>) -> Result<u64, RecordError> {
         let bytes = weight(&exchange);
-        let state = self.room_for(bytes);
-        let number = state.next_number;
-        exchange.number = number;
-        self.put(state, Item::Whole(exchange), bytes).map(|_| number)
+        self.put_whole(self.room_for(bytes)?, exchange, bytes, Numbering::Next)
     }
 
-    /// The state, once there is room, or there never will be.
-    fn room_for(&self, bytes: usize) -> MutexGuard<'_, State> {
+    /// Gives an exchange under its number, waiting for room.
+    pub(crate) fn give_started(&self, exchange: Box<Exchange<'static>>) -> Result<(), RecordError> {
+        let bytes = weight(&exchange);
+        self.put_whole(self.room_for(bytes)?, exchange, bytes, Numbering::Started).map(drop)
+    }
+
+    /// Gives an exchange if there is room, and says its number; gives the exchange back otherwise.
+    pub(crate) fn try_give(
+        &self,
+        exchange: Box<Exchange<'static>>,
+        numbering: Numbering,
+    ) -> Result<u64, TryRecordError> {
+        let bytes = weight(&exchange);
+        let state = self.lock();
+        state.is_open().map_err(TryRecordError::Failed)?;
+        if !state.has_room(bytes, self.bytes_max) {
+            return Err(TryRecordError::Full(exchange));
+        }
+        self.put_whole(state, exchange, bytes, numbering).map_err(TryRecordError::Failed)
+    }
+
+    /// The state, once there is room.
+    fn room_for(&self, bytes: usize) -> Result<MutexGuard<'_, State>, RecordError> {
         let mut state = self.lock();
-        while state.failure.is_none() && !state.has_room(bytes, self.bytes_max) {
+        loop {
+            state.is_open()?;
+            if state.has_room(bytes, self.bytes_max) {
+                return Ok(state);
+            }
             self.work.notify_one();
             state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state
     }
 
-    fn put(&self, mut state: MutexGuard<'_, State>, item: Item, bytes: usize) -> Result<u64, RecordError> {
-        if let Some(failure) = &state.failure {
-            return Err(failure.clone());
+    fn put_whole(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        mut exchange: Box<Exchange<'static>>,
+        bytes: usize,
+        numbering: Numbering,
+    ) -> Result<u64, RecordError> {
+        match numbering {
+            Numbering::Next => exchange.number = state.next_number()?,
+            Numbering::Started => state.take_number(exchange.number)?,
         }
-        if let Item::Whole(exchange) = &item {
-            state.next_number = state.next_number.max(exchange.number.saturating_add(1));
-        }
+        let number = exchange.number;
+        self.put(state, Item::Whole(exchange), bytes);
+        Ok(number)
+    }
+
+    fn put(&self, mut state: MutexGuard<'_, State>, item: Item, bytes: usize) {
         state.items.push(item);
         state.bytes += bytes;
         state.given += 1;
-        let given = state.given;
         self.wake(state);
-        Ok(given)
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
@@ -193,10 +253,13 @@ impl Queue {
         state.is_closed = true;
         drop(state);
         self.work.notify_one();
+        // Who waits for room is refused.
+        self.progress.notify_all();
     }
 
     /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
     pub(crate) fn write(&self, journal: &Journal, durability: Durability, redaction: Option<&Redaction>) {
+        let _watch = Watch(self);
         let mut frame = Vec::new();
         let mut items = Vec::with_capacity(ITEMS_AT_FIRST);
         while let Some((bytes, given, is_wanted)) = self.next(&mut items) {
@@ -253,6 +316,18 @@ impl Queue {
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERS: u32 = 5;
 
+/// Tells everybody who waits if the writer dies.
+struct Watch<'q>(&'q Queue);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().failure.get_or_insert(RecordError::WriterDied);
+            self.0.progress.notify_all();
+        }
+    }
+}
+
 fn append(
     journal: &Journal,
     items: &mut Vec<Item>,
@@ -260,24 +335,113 @@ fn append(
     redaction: Option<&Redaction>,
     frame: &mut Vec<u8>,
 ) -> Result<(), RecordError> {
-    for mut item in items.drain(..) {
-        let bytes: &[u8] = match &mut item {
-            Item::Whole(exchange) => {
+    for item in items.drain(..) {
+        match item {
+            Item::Whole(mut exchange) => {
                 if let Some(redaction) = redaction {
-                    redaction.exchange(exchange);
+                    redaction.exchange(&mut exchange);
                 }
-                frame.clear();
-                event::encode_whole(frame, exchange);
-                frame
+                append_whole(journal, &exchange, frame)?;
             }
-            Item::Frame(bytes) => bytes,
-        };
-        journal.append(bytes, Durability::None).map_err(|error| RecordError::Journal(error.to_string()))?;
+            Item::Frame(bytes) => append_frame(journal, &bytes)?,
+        }
     }
     journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
+/// Appends an exchange as one frame, or as several if what stands for secrets has made it too long for one.
+fn append_whole(journal: &Journal, exchange: &Exchange<'_>, frame: &mut Vec<u8>) -> Result<(), RecordError> {
+    frame.clear();
+    event::encode_whole(frame, exchange);
+    if frame.len() <= journal::FRAME_BYTES_MAX {
+        return append_frame(journal, frame);
+    }
+    let mut is_cut = false;
+    retell(exchange, &mut |event| {
+        let mut put = |event: &Event<'_>| {
+            frame.clear();
+            event.encode(frame, exchange.number);
+            frame.len() <= journal::FRAME_BYTES_MAX
+        };
+        let fits = match event {
+            Event::End { .. } if is_cut => shortened(event).is_some_and(|event| put(&event)),
+            event if put(event) => true,
+            event => {
+                is_cut = true;
+                shortened(event).is_some_and(|event| put(&event))
+            }
+        };
+        if fits { append_frame(journal, frame) } else { Ok(()) }
+    })
+}
+
+/// What is recorded of something that has become too long for a frame. The exchange is truncated then.
+fn shortened<'e>(event: &'e Event<'_>) -> Option<Event<'e>> {
+    match event {
+        Event::Begin { started_ns, has_body, request } => {
+            let mut head = request.head();
+            head.headers.clear();
+            head.target.0.to_mut().truncate(LINE_BYTES_MAX);
+            Some(Event::Begin { started_ns: *started_ns, has_body: *has_body, request: head })
+        }
+        Event::ResponseHead { has_body, response } => {
+            let mut head = response.head();
+            head.headers.clear();
+            head.reason.0.to_mut().truncate(LINE_BYTES_MAX);
+            Some(Event::ResponseHead { has_body: *has_body, response: head })
+        }
+        Event::End { ended_us, outcome, .. } => {
+            let outcome = match outcome {
+                Outcome::Complete => Outcome::Truncated,
+                Outcome::Aborted(error) => {
+                    let mut message = error.message.borrowed();
+                    message.0.to_mut().truncate(LINE_BYTES_MAX);
+                    Outcome::Aborted(NetworkError { kind: error.kind, message })
+                }
+                outcome => outcome.borrowed(),
+            };
+            Some(Event::End { ended_us: *ended_us, request: Vec::new(), response: Vec::new(), outcome })
+        }
+        _ => None,
+    }
+}
+
+/// How much stays of a line that is too long.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), RecordError> {
+    journal.append(frame, Durability::None).map(drop).map_err(|error| RecordError::Journal(error.to_string()))
+}
+
 impl State {
+    /// Whether anything is taken still.
+    fn is_open(&self) -> Result<(), RecordError> {
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None if self.is_closed => Err(RecordError::Closed),
+            None => Ok(()),
+        }
+    }
+
+    /// The next number, which is taken. The last of all is none, so there is always one behind it.
+    fn next_number(&mut self) -> Result<u64, RecordError> {
+        let number = self.next_number;
+        self.next_number = number.checked_add(1).ok_or(RecordError::NoNumbersLeft)?;
+        Ok(number)
+    }
+
+    /// Takes a number that was given, or one above all that were.
+    fn take_number(&mut self, number: u64) -> Result<(), RecordError> {
+        if self.started.remove(&number) {
+            return Ok(());
+        }
+        if number < self.next_number {
+            return Err(RecordError::NumberTaken(number));
+        }
+        self.next_number = number.checked_add(1).ok_or(RecordError::NoNumbersLeft)?;
+        Ok(())
+    }
+
     /// An item that is larger than the queue goes in when nothing else is there.
     fn has_room(&self, bytes: usize, bytes_max: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= bytes_max
@@ -288,7 +452,7 @@ impl State {
     }
 }
 
-/// The frames of what happened, cut where they are too long for a frame.
+/// The frame of what happened.
 pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordError> {
     let mut frame = Vec::new();
     event.encode(&mut frame, number);
@@ -296,4 +460,50 @@ pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordErr
         return Err(RecordError::TooLong { bytes: frame.len() });
     }
     Ok(Item::Frame(frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dead() -> Queue {
+        let queue = Queue::new(1, 0);
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let _watch = Watch(&queue);
+                panic!("the writer dies");
+            });
+            assert!(writer.join().is_err());
+        });
+        queue
+    }
+
+    #[test]
+    fn a_dead_writer_is_an_error_for_all() {
+        let queue = dead();
+        assert!(matches!(queue.give(Item::Frame(vec![1])), Err(RecordError::WriterDied)));
+        assert!(matches!(queue.wait(1, Durability::Os), Err(RecordError::WriterDied)));
+    }
+
+    #[test]
+    fn numbers_are_taken_once_and_end() {
+        let queue = Queue::new(1, 3);
+        assert_eq!((queue.start(), queue.number().unwrap(), queue.start()), (3, 4, 5));
+        assert!(queue.take_number(5).is_ok() && queue.take_number(3).is_ok());
+        assert!(matches!(queue.take_number(3), Err(RecordError::NumberTaken(3))));
+        assert!(matches!(queue.take_number(4), Err(RecordError::NumberTaken(4))));
+        assert!(queue.take_number(u64::MAX - 1).is_ok());
+        assert!(matches!(queue.number(), Err(RecordError::NoNumbersLeft)));
+        assert!(matches!(queue.take_number(queue.start()), Err(RecordError::NoNumbersLeft)));
+    }
+
+    #[test]
+    fn the_weight_counts_all_that_can_be_long() {
+        let mut exchange = Exchange::default();
+        let empty = weight(&exchange);
+        let body = Body::from_parts("", vec![crate::message::Chunk::default(); 100]).unwrap();
+        exchange.request.body = Some(body);
+        exchange.request.trailers = vec![Header::new("t", vec![b'x'; 100])];
+        assert!(weight(&exchange) >= empty + 1_700);
+    }
 }

@@ -151,6 +151,10 @@ pub(crate) enum Part {
     Meta,
 }
 
+impl Part {
+    pub(crate) const ALL: [Self; 5] = [Self::Index, Self::RowBlocks, Self::PieceBlocks, Self::Pieces, Self::Meta];
+}
+
 impl Trailer {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(TRAILER_BYTES as usize);

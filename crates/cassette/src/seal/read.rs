@@ -104,9 +104,23 @@ impl Sealed {
             if crc32c(bytes) != section.checksum {
                 return Err(self.damage(section.offset, Flaw::Checksum));
             }
+            if part == Part::Index && self.index_parts(bytes).1.any(|row| row >= self.trailer.rows) {
+                return Err(self.damage(section.offset, Flaw::Parts));
+            }
             let _ = is_checked.set(());
         }
         Ok(bytes)
+    }
+
+    /// Compares everything that is not blocks with its checksum.
+    pub(crate) fn check_sections(&self) -> Result<(), ReadError> {
+        Part::ALL.into_iter().try_for_each(|part| self.section(part).map(drop))
+    }
+
+    /// The keys of the index, and the numbers of their rows.
+    fn index_parts<'i>(&self, index: &'i [u8]) -> (&'i [u8], impl Iterator<Item = u32> + use<'i>) {
+        let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
+        (keys, row_numbers(rows, self.trailer.row_width()))
     }
 
     /// The numbers of the rows whose requests have this key, in their order.
@@ -115,11 +129,7 @@ impl Sealed {
         let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
         let (width, key) = (self.trailer.row_width(), (key >> 32) as u32);
         let range = range_of(keys, key);
-        Ok(rows[range.start * width..range.end * width].chunks_exact(width).map(move |row| {
-            let mut number = [0; 4];
-            number[..width].copy_from_slice(row);
-            u32::from_le_bytes(number)
-        }))
+        Ok(row_numbers(&rows[range.start * width..range.end * width], width))
     }
 
     /// Whether the index has the keys of this scheme.
@@ -130,12 +140,7 @@ impl Sealed {
     /// The keys of the index with their rows.
     pub(crate) fn keys(&self) -> Result<Vec<(u32, u32)>, ReadError> {
         let index = self.section(Part::Index)?;
-        let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
-        let rows = rows.chunks_exact(self.trailer.row_width()).map(|row| {
-            let mut number = [0; 4];
-            number[..row.len()].copy_from_slice(row);
-            u32::from_le_bytes(number)
-        });
+        let (keys, rows) = self.index_parts(index);
         Ok(keys.chunks_exact(4).map(|key| u32_at(key, 0)).zip(rows).collect())
     }
 
@@ -283,6 +288,15 @@ impl<'s> Pieces<'s> for &'s Sealed {
     }
 }
 
+/// The numbers of rows, of so many bytes each.
+fn row_numbers(rows: &[u8], width: usize) -> impl Iterator<Item = u32> + use<'_> {
+    rows.chunks_exact(width).map(|row| {
+        let mut number = [0; 4];
+        number[..row.len()].copy_from_slice(row);
+        u32::from_le_bytes(number)
+    })
+}
+
 /// What was decompressed; nothing if the bytes are used where they lie.
 fn only_owned(bytes: Cow<'_, [u8]>) -> Vec<u8> {
     match bytes {
@@ -319,4 +333,31 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
         if is_before(middle) { low = middle + 1 } else { high = middle }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::write_tape_on;
+    use journal::simulated::SimulatedDisk;
+
+    /// An index whose checksum is right and whose rows are not there.
+    #[test]
+    fn rows_of_the_index_are_on_the_tape() {
+        let disk = SimulatedDisk::new();
+        write_tape_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
+        let mut bytes = disk.contents("a").unwrap();
+        let at = bytes.len() - TRAILER_BYTES as usize;
+        let mut trailer = Trailer::decode(&bytes[at..], bytes.len() as u64).unwrap();
+        let index = trailer.section(Part::Index);
+        let range = index.offset as usize..(index.offset + index.length) as usize;
+        bytes[range.end - 1] = 1;
+        trailer.checksums[Part::Index as usize] = crc32c(&bytes[range]);
+        bytes.truncate(at);
+        bytes.extend(trailer.encode());
+        let sealed = Sealed::from_bytes(bytes, "a".to_owned()).unwrap();
+        for found in [sealed.find(0).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
+            assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));
+        }
+    }
 }

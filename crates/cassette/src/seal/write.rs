@@ -99,18 +99,29 @@ impl<'d> Sealer<'d> {
             order,
             trailer: Trailer { first_started_ns: i64::MAX, last_started_ns: i64::MIN, ..Trailer::default() },
         };
-        match older {
-            Some(older) => sealer.take_over(older)?,
-            None => sealer.out.write(&header())?,
+        let begun = match older {
+            Some(older) => sealer.take_over(older),
+            None => sealer.out.write(&header()),
+        };
+        match begun {
+            Ok(()) => Ok(sealer),
+            Err(error) => {
+                sealer.abandon();
+                Err(error)
+            }
         }
-        Ok(sealer)
     }
 
     /// The blocks of an older tape lie where they lay.
     fn take_over(&mut self, older: &Sealed) -> Result<(), SealError> {
         older.check_blocks()?;
         self.out.write(older.blocks())?;
+        let Trailer { first_started_ns, last_started_ns, .. } = self.trailer;
         self.trailer = older.trailer().clone();
+        if self.trailer.rows == 0 {
+            // Nothing has begun there.
+            (self.trailer.first_started_ns, self.trailer.last_started_ns) = (first_started_ns, last_started_ns);
+        }
         self.pieces.take_over(older)?;
         self.rows.blocks = older.row_blocks()?.collect();
         self.rows.first = self.trailer.rows;
@@ -126,6 +137,10 @@ impl<'d> Sealer<'d> {
         let mut bytes = Vec::new();
         let mut keeper = PieceKeeper { pieces: &mut self.pieces, out: &mut self.out };
         let beginning = draft.encode(&mut keeper, &mut bytes)?;
+        let is_to_come = self.order.binary_search_by(|number| beginning.number.cmp(number)).is_ok();
+        if !is_to_come || self.waiting.contains_key(&beginning.number) {
+            return Err(SealError::SameNumber(beginning.number));
+        }
         self.count(beginning, body_bytes);
         let row = Row { started_ns: beginning.started_ns, key, bytes };
         self.waiting.insert(beginning.number, row);
@@ -154,8 +169,16 @@ impl<'d> Sealer<'d> {
         Ok(())
     }
 
-    /// Writes what is left, and gives the tape its name.
+    /// Writes what is left, and gives the tape its name. If that fails, nothing of it stays.
     pub(crate) fn finish(mut self, meta: &[Note<'_>], chain: [u8; 32], next_number: u64) -> Result<(), SealError> {
+        let finished = self.write_rest(meta, chain, next_number).and_then(|()| self.give_name());
+        if finished.is_err() {
+            self.abandon();
+        }
+        finished
+    }
+
+    fn write_rest(&mut self, meta: &[Note<'_>], chain: [u8; 32], next_number: u64) -> Result<(), SealError> {
         if !self.order.is_empty() || !self.waiting.is_empty() {
             return Err(SealError::Broken("some exchanges were announced and did not come"));
         }
@@ -173,8 +196,7 @@ impl<'d> Sealer<'d> {
         if rows == 0 {
             (trailer.first_started_ns, trailer.last_started_ns) = (0, 0);
         }
-        self.write_sections(meta)?;
-        self.give_name()
+        self.write_sections(meta)
     }
 
     fn write_sections(&mut self, meta: &[Note<'_>]) -> Result<(), SealError> {
@@ -194,7 +216,7 @@ impl<'d> Sealer<'d> {
         self.out.write(&self.trailer.encode())
     }
 
-    fn give_name(self) -> Result<(), SealError> {
+    fn give_name(&self) -> Result<(), SealError> {
         self.out.file.sync().map_err(Failure::new("sync", &self.shown))?;
         self.disk.rename(&self.shown, &self.name).map_err(Failure::new("rename", &self.shown))?;
         self.disk.sync_names().map_err(Failure::new("sync the folder of", &self.name))?;

@@ -156,6 +156,7 @@ fn writer_error_reaches_caller() {
     std::os::unix::fs::symlink(path, folder.join(".a.tape.sealing")).unwrap();
     let error = recorder.finish().unwrap_err().to_string();
     assert!(error.contains("cannot write .a.tape.sealing: No space left on device"), "{error}");
-    // What was recorded is there still.
+    // What was recorded is there still, and nothing else.
+    assert_eq!(folder.names(), ["a.tape.recording"]);
     assert_eq!(Tape::open(folder.join("a.tape")).unwrap().len(), 1);
 }

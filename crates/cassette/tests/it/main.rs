@@ -8,6 +8,7 @@ mod golden;
 mod matching;
 mod modes;
 mod recording;
+mod recording_mishaps;
 mod recording_secrets;
 mod redact;
 mod report;

@@ -1,14 +1,16 @@
 //! Which recorded exchange answers a request. Tests named after a defect of an earlier system say so.
 
 use cassette::matching::{
-    BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Repeats,
-    Rules,
+    BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Recorded,
+    Repeats, Rules,
 };
-use cassette::{Body, Exchange, Header, Request};
+use cassette::{Body, Exchange, Header, KEY_BODY_BYTES_MAX, Request};
 use proptest::prelude::*;
 use regex::bytes::Regex;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn request(method: &'static str, target: &str, body: &str) -> Request<'static> {
     Request {
@@ -277,6 +279,59 @@ fn concurrent_replay_scales() {
 }
 
 /// A request out of few, so that equal ones are common.
+/// Exchanges that count how often a request is looked at.
+struct Counted(Vec<Exchange<'static>>, AtomicUsize);
+
+impl Recorded for Counted {
+    type Error = std::convert::Infallible;
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        (0..self.0.len()).collect()
+    }
+
+    fn number(&self, position: usize) -> Result<u64, Self::Error> {
+        Ok(self.0[position].number)
+    }
+
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Self::Error> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(Cow::Borrowed(&self.0[position].request))
+    }
+}
+
+/// Long bodies take no part in keys, so these differ behind them.
+#[test]
+fn questions_with_one_key_are_told_apart_once() {
+    let long = |number: usize| request("POST", "/upload", &number.to_string().repeat(KEY_BODY_BYTES_MAX + 1));
+    let counted = Counted(tape((0..4).map(long)), AtomicUsize::new(0));
+    let player = Player::new(&counted, Rules::default(), Repeats::Refused).unwrap();
+    for number in (0..4).rev() {
+        assert_eq!(position(player.find(&long(number))), Some(number));
+    }
+    // Once for its key, and once to tell it from the others.
+    assert_eq!(counted.1.load(Ordering::Relaxed), 8);
+    assert!(player.unused().is_empty());
+}
+
+#[test]
+fn many_parameters_are_compared_in_little_time() {
+    let query = |last: &str| {
+        let pairs: String = (0..50_000).map(|name| format!("p{name}=1&")).collect();
+        get(&format!("/a?{pairs}last={last}"))
+    };
+    let tape = tape([query("1")]);
+    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&query("2")));
+    let Reason::Unlike(nearest) = miss.reason else { panic!("it was asked otherwise") };
+    assert_eq!(
+        nearest.differences.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [r#"query last: recorded "1", now "2""#]
+    );
+}
+
 fn any_request() -> impl Strategy<Value = Request<'static>> {
     let target =
         prop::sample::select(vec!["/a", "/a?x=1", "/a?x=1&y=2", "/a?y=2&x=1", "/%61", "/a?x", "/a?x=", "/b?x=1&x=1"]);
