@@ -25,8 +25,9 @@ const CONTEXT_BYTES: usize = 4 << 10;
 /// More does not wait for the end of a secret.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// More is not looked through again for every line.
-const LINE_BYTES_MAX: usize = 32 << 10;
+/// More is not looked through again for every line, but for one that is this part of it.
+const LINE_BYTES_MAX: usize = 8 << 10;
+const LINE_PART: usize = 16;
 
 /// So much that is new is worth a look.
 const NEW_BYTES_MIN: usize = 4 << 10;
@@ -60,7 +61,7 @@ impl Stream {
         self.chunks.push(Chunk { at_us, bytes: bytes.len() });
         self.new += bytes.len();
         let is_due = self.new >= NEW_BYTES_MIN.max(self.bytes.len() / 4);
-        let may_end = self.new > 0 && (is_due || self.bytes.len() <= LINE_BYTES_MAX);
+        let may_end = self.new > 0 && (is_due || self.bytes.len() <= LINE_BYTES_MAX.max(self.new * LINE_PART));
         let ends_line = may_end && self.ends_line();
         if !is_due && !ends_line {
             return Body::default();
