@@ -1,5 +1,5 @@
-//! Secrets that a user names, however they may be written: escaped for a URL, for JSON, for both, or not at all, each character by
-//! itself, since what is escaped differs from one writer to the next.
+//! Secrets that a user names, however they may be written: escaped for a URL, for JSON, for both, or not at all, each character
+//! by itself, since what is escaped differs from one writer to the next.
 
 use regex::bytes::Regex;
 

@@ -52,11 +52,10 @@ static PART: LazyLock<Regex> = LazyLock::new(|| {
 /// Values of secret names in parameters of URLs, wherever they stand in a text.
 pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
     for captures in PARAMETER.captures_iter(text) {
-        if let (Some(name), Some(value)) = (captures.get(1), captures.get(2))
+        if let (Some(pair), Some(name), Some(value)) = (captures.get(0), captures.get(1), captures.get(2))
             && names.has_parameter(&unescaped(name.as_bytes()))
         {
-            let before = name.start().saturating_sub(1);
-            found.value(before, value.range());
+            found.value(pair.start(), value.range());
         }
     }
 }

@@ -473,9 +473,10 @@ fn bodies_that_are_not_compressed_as_they_say_are_looked_into() {
         assert_eq!(body(&exchange.request), "key REDACTED", "{coding}");
         assert_eq!((redacted.findings.len(), redacted.opaque), (1, vec!["request body".to_owned()]), "{coding}");
         let note = Note::new("redacted.opaque", "request body");
-        assert_eq!(exchange.notes, [note.clone()]);
-        USUAL.exchange(&mut exchange);
-        assert_eq!(exchange.notes, [note]);
+        for _ in 0..2 {
+            assert_eq!(exchange.notes, std::slice::from_ref(&note));
+            USUAL.exchange(&mut exchange);
+        }
     }
 }
 
