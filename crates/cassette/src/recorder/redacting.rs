@@ -4,18 +4,19 @@
 //! 2. A body goes through a [`Stream`], which gives chunks out when no secret can go on in the next one.
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced. One that is too long for that is not
 //!    recorded; its exchange is truncated.
+//!    What else happens meanwhile waits with the request.
 //! 4. Frames wait while a message of several frames is incomplete.
 
 use super::call::{Ending, Side, give_body};
 use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
-use crate::message::{Body, Header, Informational, Request, Response};
+use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
-use crate::redact::{REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form};
+use crate::redact::{OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
 
-/// More bytes of a compressed body, or of frames, do not wait.
+/// More bytes of compressed bodies and of frames do not wait. Each chunk and each frame counts for some bytes itself.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
 /// Where events go.
@@ -27,7 +28,11 @@ pub(super) struct Redactor {
     request: Way,
     response: Way,
     frames: Vec<WsFrame<'static>>,
+    /// Whether a message of several frames goes on, one way and the other.
+    has_incomplete: [bool; 2],
     waiting_bytes: usize,
+    /// Whether it was noted that messages cannot be looked into.
+    has_opaque: bool,
     is_truncated: bool,
 }
 
@@ -45,8 +50,16 @@ enum Way {
 
 impl Redactor {
     pub(super) fn new(redaction: Arc<Redaction>) -> Self {
-        let (request, response) = (Way::Nothing, Way::Nothing);
-        Self { redaction, request, response, frames: Vec::new(), waiting_bytes: 0, is_truncated: false }
+        Self {
+            redaction,
+            request: Way::Nothing,
+            response: Way::Nothing,
+            frames: Vec::new(),
+            has_incomplete: [false; 2],
+            waiting_bytes: 0,
+            has_opaque: false,
+            is_truncated: false,
+        }
     }
 
     pub(super) fn begin(
@@ -87,10 +100,14 @@ impl Redactor {
         informational: &Informational<'_>,
         give: &mut Give<'_>,
     ) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
-        let informational = vec![informational.borrowed().into_owned()];
+        let informational = informational.borrowed().into_owned();
+        if let Way::Gathered(exchange) = &mut self.request {
+            exchange.informational.push(informational);
+            return Ok(());
+        }
+        let informational = vec![informational];
         let redacted = self.redacted(Exchange { informational, ..Exchange::default() });
-        redacted.informational.into_iter().try_for_each(|informational| give(&Event::Informational(informational)))
+        give_informational(redacted.informational, give)
     }
 
     pub(super) fn chunk(
@@ -100,7 +117,7 @@ impl Redactor {
         bytes: &[u8],
         give: &mut Give<'_>,
     ) -> Result<(), RecordError> {
-        let waiting_bytes = self.waiting_bytes + bytes.len();
+        let waiting_bytes = self.waiting_bytes + bytes.len() + size_of::<Chunk>();
         match self.way(side) {
             Way::Stream(stream) => {
                 let body = stream.push(at_us, bytes);
@@ -112,7 +129,8 @@ impl Redactor {
                 Ok(())
             }
             Way::Gathered(exchange) => {
-                *body_of(exchange, side) = Body::default();
+                let body = std::mem::take(body_of(exchange, side));
+                self.waiting_bytes -= bytes_of(&body);
                 self.is_truncated = true;
                 self.settle_gathered(side, give)
             }
@@ -124,9 +142,14 @@ impl Redactor {
     }
 
     pub(super) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.waiting_bytes += frame.payload.len();
+        self.settle_gathered(Side::Request, give)?;
+        self.settle_gathered(Side::Response, give)?;
+        self.waiting_bytes += bytes_of_frame(frame);
+        if frame.opcode < Opcode::CLOSE {
+            self.has_incomplete[usize::from(frame.direction == Direction::Received)] = !frame.is_final;
+        }
         self.frames.push(frame.borrowed().into_owned());
-        if self.waiting_bytes <= WAITING_BYTES_MAX && has_incomplete_message(&self.frames) {
+        if self.waiting_bytes <= WAITING_BYTES_MAX && self.has_incomplete.contains(&true) {
             return Ok(());
         }
         self.settle_frames(give)
@@ -139,9 +162,12 @@ impl Redactor {
     }
 
     pub(super) fn note(&mut self, note: &Note<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
-        let notes = vec![note.borrowed().into_owned()];
-        give_notes(self.redacted(Exchange { notes, ..Exchange::default() }), give)
+        let note = note.borrowed().into_owned();
+        if let Way::Gathered(exchange) = &mut self.request {
+            exchange.notes.push(note);
+            return Ok(());
+        }
+        give_notes(self.redacted(Exchange { notes: vec![note], ..Exchange::default() }).notes, give)
     }
 
     pub(super) fn end(&mut self, ending: Ending<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
@@ -175,9 +201,11 @@ impl Redactor {
 
     fn settle_frames(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
         let frames = std::mem::take(&mut self.frames);
-        self.waiting_bytes -= frames.iter().map(|frame| frame.payload.len()).sum::<usize>();
-        let redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });
-        redacted.frames.into_iter().flatten().try_for_each(|frame| give(&Event::WsFrame(frame)))
+        self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
+        let mut redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });
+        redacted.notes.retain(|note| note.name != *OPAQUE_NOTE || !std::mem::replace(&mut self.has_opaque, true));
+        redacted.frames.into_iter().flatten().try_for_each(|frame| give(&Event::WsFrame(frame)))?;
+        give_notes(redacted.notes, give)
     }
 
     /// Gives out a head and a body that were gathered.
@@ -190,12 +218,18 @@ impl Redactor {
                 return Ok(());
             }
         };
+        let body = match side {
+            Side::Request => gathered.request.body.as_ref(),
+            Side::Response => gathered.response.as_ref().and_then(|response| response.body.as_ref()),
+        };
+        self.waiting_bytes -= body.map_or(0, bytes_of);
         let mut redacted = self.redacted(*gathered);
         let body = match side {
             Side::Request => redacted.request.body.take(),
             Side::Response => redacted.response.as_mut().and_then(|response| response.body.take()),
         };
         let notes = std::mem::take(&mut redacted.notes);
+        let informational = std::mem::take(&mut redacted.informational);
         let has_body = body.is_some();
         match side {
             Side::Request => {
@@ -205,7 +239,8 @@ impl Redactor {
             Side::Response => give_head(redacted, has_body, give)?,
         }
         body.map_or(Ok(()), |body| give_body(side, &body, give))?;
-        give_notes(Exchange { notes, ..Exchange::default() }, give)
+        give_informational(informational, give)?;
+        give_notes(notes, give)
     }
 
     fn body(&mut self, side: Side, body: Option<&Body<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
@@ -246,15 +281,20 @@ fn give_head(exchange: Exchange<'_>, has_body: bool, give: &mut Give<'_>) -> Res
     exchange.response.map_or(Ok(()), |response| give(&Event::ResponseHead { has_body, response }))
 }
 
-fn give_notes(exchange: Exchange<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-    exchange.notes.into_iter().try_for_each(|note| give(&Event::Note(note)))
+fn give_informational(some: Vec<Informational<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    some.into_iter().try_for_each(|informational| give(&Event::Informational(informational)))
 }
 
-/// Whether a message goes on behind the last frame, one way or the other.
-fn has_incomplete_message(frames: &[WsFrame<'_>]) -> bool {
-    let is_incomplete = |direction| {
-        let mut data = frames.iter().rev().filter(|frame| frame.direction == direction && frame.opcode < Opcode::CLOSE);
-        data.next().is_some_and(|frame| !frame.is_final)
-    };
-    is_incomplete(Direction::Sent) || is_incomplete(Direction::Received)
+fn give_notes(notes: Vec<Note<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    notes.into_iter().try_for_each(|note| give(&Event::Note(note)))
+}
+
+/// How many bytes wait with a body.
+fn bytes_of(body: &Body<'_>) -> usize {
+    body.bytes().len() + size_of_val(body.chunks())
+}
+
+/// The same of a frame, which may have no payload.
+fn bytes_of_frame(frame: &WsFrame<'_>) -> usize {
+    frame.payload.len() + size_of::<WsFrame<'static>>()
 }

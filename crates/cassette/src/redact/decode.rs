@@ -2,17 +2,22 @@
 
 use crate::message::{Body, Chunk, Header};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
 /// A body that decodes to more bytes is not looked into.
 pub const DECODED_BYTES_MAX: usize = 256 << 20;
 
+/// A body with more codings, one around the other, is not looked into.
+const CODINGS_MAX: usize = 4;
+
 /// What a body is without compression.
 pub(crate) struct Decoded {
     /// Its chunks are those of the compressed body: what of it was known when a chunk was there.
     pub(crate) body: Body<'static>,
-    /// Whether all of it could be decoded.
+    /// Whether all of it could be decoded, and nothing was left behind its end.
     pub(crate) is_whole: bool,
 }
 
@@ -24,8 +29,11 @@ pub(crate) fn codings(headers: &[Header<'_>]) -> Vec<String> {
     names.filter(|name| !name.is_empty() && *name != "identity").map(str::to_owned).collect()
 }
 
-/// Undoes codings. `None` if one of them is not known.
+/// Undoes codings. `None` if one of them is not known, or if there are too many.
 pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<Decoded> {
+    if codings.len() > CODINGS_MAX {
+        return None;
+    }
     let mut decoded = Decoded { body: body.clone().into_owned(), is_whole: true };
     for coding in codings.iter().rev() {
         let Decoded { body, is_whole } = undo(&decoded.body, coding)?;
@@ -37,18 +45,19 @@ pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<Decoded> {
 fn undo(body: &Body<'_>, coding: &str) -> Option<Decoded> {
     let source =
         Chunks { pieces: body.pieces().map(|(_, piece)| piece).collect(), at: Cell::new(0), within: Cell::new(0) };
-    Some(match coding {
-        "gzip" | "x-gzip" => read(body, &source, MultiGzDecoder::new(&source)),
-        "deflate" if is_zlib(body.bytes()) => read(body, &source, ZlibDecoder::new(&source)),
+    let mut to = Output::new(body);
+    let is_whole = match coding {
+        "gzip" | "x-gzip" => to.read(&source, MultiGzDecoder::new(&source)),
+        "deflate" if is_zlib(body.bytes()) => to.read(&source, ZlibDecoder::new(&source)),
         // What RFC 9110, section 8.4.1.2, says that some send.
-        "deflate" => read(body, &source, DeflateDecoder::new(&source)),
-        "br" => read(body, &source, brotli_decompressor::Decompressor::new(&source, BUFFER_BYTES)),
-        "zstd" => match ruzstd::decoding::StreamingDecoder::new(&source) {
-            Ok(decoder) => read(body, &source, decoder),
-            Err(_) => Decoded { body: Body::default(), is_whole: body.bytes().is_empty() },
-        },
+        "deflate" => to.read(&source, DeflateDecoder::new(&source)),
+        "br" => to.read_brotli(&source),
+        "zstd" => to.read_zstd(&source),
         _ => return None,
-    })
+    };
+    let body = Body::from_parts(to.bytes, to.chunks);
+    let body = body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+    Some(Decoded { body, is_whole: is_whole && source.rest().is_empty() })
 }
 
 /// Whether bytes begin as RFC 1950 has it: deflate, and a sum that 31 divides.
@@ -58,26 +67,58 @@ fn is_zlib(bytes: &[u8]) -> bool {
 
 const BUFFER_BYTES: usize = 4 << 10;
 
-/// Reads all that comes out. What comes out while a chunk is read belongs to that chunk.
-fn read(body: &Body<'_>, source: &Chunks<'_>, mut decoder: impl Read) -> Decoded {
-    let mut chunks: Vec<_> = body.chunks().iter().map(|chunk| Chunk { at_us: chunk.at_us, bytes: 0 }).collect();
-    let mut bytes = Vec::new();
-    let mut buffer = [0; BUFFER_BYTES];
-    let is_whole = loop {
-        match decoder.read(&mut buffer) {
-            Ok(0) => break true,
-            Ok(count) if bytes.len() + count > DECODED_BYTES_MAX => break false,
-            Ok(count) => {
-                bytes.extend_from_slice(&buffer[..count]);
-                let last = chunks.len().saturating_sub(1);
-                chunks[source.at.get().min(last)].bytes += count;
+/// What comes out of a decoder. What comes out while a chunk is read belongs to that chunk.
+struct Output {
+    bytes: Vec<u8>,
+    chunks: Vec<Chunk>,
+}
+
+impl Output {
+    fn new(body: &Body<'_>) -> Self {
+        let chunks = body.chunks().iter().map(|chunk| Chunk { at_us: chunk.at_us, bytes: 0 });
+        Self { bytes: Vec::new(), chunks: chunks.collect() }
+    }
+
+    /// Reads all that comes out. Gives whether it came to its end.
+    fn read(&mut self, source: &Chunks<'_>, mut decoder: impl Read) -> bool {
+        let mut buffer = [0; BUFFER_BYTES];
+        loop {
+            match decoder.read(&mut buffer) {
+                Ok(0) => return true,
+                Ok(count) if self.bytes.len() + count > DECODED_BYTES_MAX => return false,
+                Ok(count) => {
+                    self.bytes.extend_from_slice(&buffer[..count]);
+                    let last = self.chunks.len().saturating_sub(1);
+                    self.chunks[source.at.get().min(last)].bytes += count;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break false,
         }
-    };
-    let body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
-    Decoded { body, is_whole }
+    }
+
+    /// Asks once more at the end: the decoder then says whether something is left in its own buffer.
+    fn read_brotli(&mut self, source: &Chunks<'_>) -> bool {
+        let mut decoder = brotli_decompressor::Decompressor::new(source, BUFFER_BYTES);
+        self.read(source, &mut decoder) && self.read(source, &mut decoder)
+    }
+
+    /// One frame behind the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
+    fn read_zstd(&mut self, source: &Chunks<'_>) -> bool {
+        while !source.rest().is_empty() {
+            let is_whole = match StreamingDecoder::new(source) {
+                Ok(decoder) => self.read(source, decoder),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                    source.skip(length as usize)
+                }
+                Err(_) => false,
+            };
+            if !is_whole {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// The bytes of chunks, one chunk at a time, so that it is known which one a decoder has reached.
@@ -101,6 +142,17 @@ impl<'b> Chunks<'b> {
                 Some(rest) => return rest,
             }
         }
+    }
+
+    /// Whether there was so much to go over.
+    fn skip(&self, count: usize) -> bool {
+        let mut left = count;
+        while left > 0 && !self.rest().is_empty() {
+            let some = self.rest().len().min(left);
+            self.within.set(self.within.get() + some);
+            left -= some;
+        }
+        left == 0
     }
 }
 
@@ -163,6 +215,29 @@ mod tests {
         let twice = decode(&Body::new(0, gzip(&gzip(&text))), &["gzip".to_owned(), "gzip".to_owned()]);
         assert!(twice.is_some_and(|twice| *twice.body.bytes() == text[..]));
         assert!(decode(&Body::new(0, "x"), &["compress".to_owned()]).is_none());
+        assert!(decode(&Body::new(0, gzip(&text)), &vec!["gzip".to_owned(); CODINGS_MAX + 1]).is_none());
+    }
+
+    #[test]
+    fn what_is_behind_the_end_is_seen() {
+        let brotli = [0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03];
+        let zstd = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o'];
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+        zlib.write_all(b"hello").expect("memory takes it");
+        let zlib = zlib.finish().expect("memory takes it");
+        for (coding, bytes) in
+            [("gzip", gzip(b"hello")), ("deflate", zlib), ("br", brotli.into()), ("zstd", zstd.into())]
+        {
+            let behind = decoded(&Body::new(0, [&bytes[..], b"more"].concat()), coding);
+            assert_eq!((behind.body.bytes().as_text(), behind.is_whole), (Some("hello"), false), "{coding}");
+        }
+        // A frame, one to skip, and another.
+        let skipped = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7];
+        let mut frames = Body::new(0, [&zstd[..], &skipped[..9]].concat());
+        frames.push(1, &[&skipped[9..], &zstd].concat());
+        let both = decoded(&frames, "zstd");
+        assert_eq!((both.body.bytes().as_text(), both.is_whole), (Some("hellohello"), true));
+        assert!(!decoded(&Body::new(0, &skipped[..9]), "zstd").is_whole);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::websocket::{Direction, Opcode, WsFrame};
 /// The name of the note that says which compression a body had before a secret was taken out of it.
 const CODING_NOTE: &str = "redacted.content-encoding";
 
+/// The name of the note that says what could not be looked into.
+pub(crate) const OPAQUE_NOTE: &str = "redacted.opaque";
+
 /// The bit of a frame that says that its message is compressed (RFC 7692).
 const COMPRESSED: u8 = 4;
 
@@ -22,7 +25,7 @@ impl Redaction {
         redacted
     }
 
-    /// Takes the secrets out of an exchange.
+    /// Takes the secrets out of an exchange. What could not be looked into is noted with it.
     pub fn exchange(&self, exchange: &mut Exchange<'_>) -> Redacted {
         let mut redacted = Redacted::default();
         let Exchange { request, informational, response, frames, outcome, notes, .. } = exchange;
@@ -45,6 +48,8 @@ impl Redaction {
             self.value(&format!("note {}", note.name.to_text_lossy()), &note.name, &mut note.value, &mut redacted);
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
+        let opaque = redacted.opaque_note();
+        notes.extend(opaque.filter(|opaque| !notes.contains(opaque)));
         redacted
     }
 
@@ -107,14 +112,21 @@ impl Redaction {
             }
             return;
         }
-        let Some(mut decoded) = decode(body, &codings) else { return redacted.opaque.push(place.to_owned()) };
-        if self.plain_body(place, &mut decoded.body, kind, redacted) {
+        let decoded = decode(body, &codings);
+        if decoded.as_ref().is_none_or(|decoded| !decoded.is_whole) {
+            redacted.opaque.push(place.to_owned());
+        }
+        let is_whole = decoded.as_ref().is_some_and(|decoded| decoded.is_whole);
+        let with_secrets = decoded
+            .and_then(|mut decoded| self.plain_body(place, &mut decoded.body, kind, redacted).then_some(decoded));
+        if let Some(decoded) = with_secrets {
             *body = decoded.body;
             headers.retain(|header| !header.is("content-encoding"));
             correct_length(headers, body.bytes().len());
             codings_undone.push(codings.join(", "));
-        } else if !decoded.is_whole {
-            redacted.opaque.push(place.to_owned());
+        } else if !is_whole && self.plain_body(place, body, kind, redacted) {
+            // It was not compressed as its head says, or not at all.
+            correct_length(headers, body.bytes().len());
         }
     }
 
@@ -201,6 +213,14 @@ pub(crate) fn correct_length(headers: &mut [Header<'_>], length: usize) {
 }
 
 impl Redacted {
+    /// Frames are not told apart: where they are compressed, all of them are.
+    fn opaque_note(&self) -> Option<Note<'static>> {
+        let place = |place: &String| if place.starts_with("message") { "messages".to_owned() } else { place.clone() };
+        let mut places: Vec<_> = self.opaque.iter().map(place).collect();
+        places.dedup();
+        (!places.is_empty()).then(|| Note::new(OPAQUE_NOTE, places.join(", ")))
+    }
+
     fn found(&mut self, place: &str, what: &str) {
         self.findings.push(Finding { place: place.to_owned(), what: what.to_owned() });
     }

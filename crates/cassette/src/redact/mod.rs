@@ -13,21 +13,23 @@ mod decode;
 mod exchange;
 mod names;
 mod patterns;
+mod secrets;
 mod stream;
 mod text;
 
 pub use decode::DECODED_BYTES_MAX;
-pub(crate) use exchange::correct_length;
+pub(crate) use exchange::{OPAQUE_NOTE, correct_length};
 pub use stream::{LOOKAHEAD_BYTES, Stream};
 
 use crate::message::Header;
 use names::Names;
 use patterns::Patterns;
+use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{PLACEHOLDER, find_fields, find_members, find_parameters};
+use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -43,8 +45,8 @@ const SECRET_BYTES_MIN: usize = 6;
 pub struct Redaction {
     names: Names,
     patterns: Patterns,
-    /// Secrets themselves, each way that they may be written.
-    secrets: Vec<Vec<u8>>,
+    /// Secrets themselves, however they may be written.
+    secrets: Vec<Regex>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
 }
@@ -69,7 +71,8 @@ impl fmt::Display for Finding {
 pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
-    /// Bodies and messages that could not be looked into, such as those in an unknown compression. They are as they were.
+    /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
+    /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
     pub opaque: Vec<String>,
 }
 
@@ -127,10 +130,8 @@ impl Rules {
         if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
             return Err(RuleError::ShortSecret);
         }
-        let mut secrets: Vec<_> = self.secrets.iter().flat_map(|secret| written_forms(secret)).collect();
-        // A longer one first, since a shorter one may be a part of it.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
+        let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
+        let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
         Ok(Redaction { names, patterns, secrets, spans_lines })
     }
 }
@@ -140,16 +141,6 @@ impl Default for Redaction {
     fn default() -> Self {
         (*Self::usual()).clone()
     }
-}
-
-/// A secret as it is, with the escapes of a URL, and with those of JSON.
-fn written_forms(secret: &[u8]) -> [Vec<u8>; 3] {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    let escape = |byte: &u8| if is_plain(byte) { vec![*byte] } else { format!("%{byte:02X}").into_bytes() };
-    let in_url = secret.iter().flat_map(escape).collect();
-    let in_json = String::from_utf8(secret.to_vec()).ok().map(|text| serde_json::Value::String(text).to_string());
-    let in_json = in_json.map_or_else(|| secret.to_vec(), |text| text.as_bytes()[1..text.len() - 1].to_vec());
-    [secret.to_vec(), in_url, in_json]
 }
 
 /// What a text is, beside a text.
@@ -190,43 +181,47 @@ impl Redaction {
 
     /// What is to be replaced in a text, in order, without overlaps.
     pub(crate) fn replacements(&self, text: &[u8], kind: Kind) -> Vec<Replacement<'_>> {
-        self.look_through(text, kind, false).0
+        self.look_through(text, kind).0
     }
 
-    /// The same of a text that is a part of one, and may begin in a string of JSON; and where the name begins whose value
-    /// goes on behind it.
-    pub(crate) fn look_through(
-        &self,
-        text: &[u8],
-        kind: Kind,
-        in_string: bool,
-    ) -> (Vec<Replacement<'_>>, Option<usize>) {
-        let (mut hits, mut goes_on) = (Vec::new(), None);
-        if !self.names.is_empty() {
-            find_parameters(text, &self.names, &mut hits);
-            match kind {
-                Kind::Line => {}
-                Kind::Body => goes_on = find_members(text, in_string, &self.names, &mut hits),
-                Kind::Form => find_fields(text, &self.names, &mut hits),
-            }
-        }
+    /// The same, and all secret names with their values.
+    pub(crate) fn look_through(&self, text: &[u8], kind: Kind) -> (Vec<Replacement<'_>>, Vec<Range<usize>>) {
+        let Found { hits, members } = self.named(text, kind);
         let mut found: Vec<_> = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME)).collect();
         let mut hits = Vec::new();
         self.patterns.find(text, &mut hits);
         found.extend(hits.into_iter().map(|(range, what)| (range, PLACEHOLDER, what)));
         for secret in &self.secrets {
-            let places = memchr::memmem::find_iter(text, secret);
-            found.extend(places.map(|at| (at..at + secret.len(), PLACEHOLDER, "a secret of the user")));
+            found.extend(secret.find_iter(text).map(|hit| (hit.range(), PLACEHOLDER, "a secret of the user")));
         }
         let is_new = |range: &Range<usize>, placeholder: &str| text[range.clone()] != *placeholder.as_bytes();
         found.retain(|(range, placeholder, _)| is_new(range, placeholder));
-        (without_overlaps(found), goes_on)
+        (without_overlaps(found), members)
+    }
+
+    fn named(&self, text: &[u8], kind: Kind) -> Found {
+        let mut found = Found::default();
+        if self.names.is_empty() {
+            return found;
+        }
+        find_parameters(text, &self.names, &mut found);
+        match kind {
+            Kind::Line => {}
+            Kind::Body => {
+                find_members(text, &self.names, &mut found);
+                find_parts(text, &self.names, &mut found);
+            }
+            Kind::Form => find_fields(text, &self.names, &mut found),
+        }
+        found
     }
 
     /// The value of a header, if it has secrets in it, and what they are.
     pub(crate) fn header(&self, name: &[u8], value: &[u8]) -> Option<(Vec<u8>, &str)> {
         if self.names.has_header(name) {
             let redacted = header_value(name, value);
+            // What stays of it may be a secret of another kind.
+            let redacted = self.redacted_line(&redacted).map_or(redacted, |(redacted, _)| redacted);
             return (redacted != value).then_some((redacted, OF_A_NAME));
         }
         self.redacted_line(value)
@@ -279,9 +274,33 @@ fn header_value(name: &[u8], value: &[u8]) -> Vec<u8> {
     }
 }
 
-/// `Bearer REDACTED`.
+/// Schemes of `Authorization`: those that are registered (RFC 9110, section 16.4.1), and some that are in use.
+const SCHEMES: [&str; 18] = [
+    "apikey",
+    "aws4-hmac-sha256",
+    "basic",
+    "bearer",
+    "concealed",
+    "digest",
+    "dpop",
+    "gnap",
+    "hmac",
+    "hoba",
+    "key",
+    "mutual",
+    "negotiate",
+    "ntlm",
+    "oauth",
+    "scram-sha-256",
+    "sharedkey",
+    "token",
+];
+
+/// `Bearer REDACTED`. A first word that is no scheme is a secret as well.
 fn credentials(value: &[u8]) -> Vec<u8> {
-    match value.iter().position(|&byte| byte == b' ') {
+    let at = value.iter().position(|&byte| byte == b' ');
+    let is_scheme = |word: &[u8]| SCHEMES.iter().any(|scheme| scheme.as_bytes().eq_ignore_ascii_case(word));
+    match at.filter(|&at| is_scheme(&value[..at])) {
         Some(at) => [&value[..=at], PLACEHOLDER.as_bytes()].concat(),
         None if value.is_empty() => Vec::new(),
         None => PLACEHOLDER.into(),

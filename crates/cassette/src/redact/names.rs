@@ -1,11 +1,12 @@
 //! Names whose values are secrets, wherever they stand: headers, queries, forms, JSON.
 //!
-//! Names are compared in small letters and without `-` and `_`, so that `api_key`, `apiKey` and `Api-Key` are one name.
+//! Names are compared in small letters and without anything but letters and digits, so that `api_key`, `apiKey` and `Api-Key` are
+//! one name. Of `user[password]` and `user.password` the last word counts as well.
 
 use std::collections::BTreeSet;
 
 /// Names of secrets in queries, forms, JSON and headers.
-const ANYWHERE: [&str; 14] = [
+const ANYWHERE: [&str; 15] = [
     "assertion",
     "clientassertion",
     "codeverifier",
@@ -20,25 +21,35 @@ const ANYWHERE: [&str; 14] = [
     "sig",
     "xamzcredential",
     "xamzsignature",
+    "xgoogsignature",
 ];
 
 /// Ends of such names: `clientSecret`, `aws_secret_access_key`, `X-Goog-Api-Key`.
-const ENDS: [&str; 14] = [
+const ENDS: [&str; 20] = [
     "accesskey",
     "accesstoken",
     "apikey",
     "apitoken",
+    "applicationkey",
+    "authkey",
     "authtoken",
     "bearertoken",
+    "functionskey",
     "idtoken",
     "passwd",
     "password",
+    "passwordconfirm",
+    "passwordconfirmation",
     "privatekey",
     "refreshtoken",
     "secret",
     "secretkey",
     "securitytoken",
+    "subscriptionkey",
 ];
+
+/// Such a name in queries, forms and headers. In JSON it is called that what answers of models are checked by.
+const SIGNATURE: &str = "signature";
 
 /// Names of headers that are secrets, beside [`ANYWHERE`] and [`ENDS`].
 const HEADERS: [&str; 9] = [
@@ -67,18 +78,31 @@ impl Names {
     }
 
     pub(crate) fn add(&mut self, name: &str) {
-        self.added.insert(plain(name.as_bytes()));
+        let name = plain(name.as_bytes());
+        if !name.is_empty() {
+            self.added.insert(name);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         !self.usual && self.added.is_empty()
     }
 
-    /// Whether the value of a name in a query, a form or JSON is a secret.
+    /// Whether the value of a name in JSON is a secret.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
-        let name = plain(name);
-        let is_usual = || ANYWHERE.contains(&name.as_str()) || ENDS.iter().any(|end| name.ends_with(end));
-        self.added.contains(&name) || self.usual && is_usual()
+        let mut words = name.rsplit(|byte| b"[].".contains(byte)).filter(|word| !word.is_empty());
+        let last = words.next().filter(|last| last.len() < name.len());
+        self.has_plain(&plain(name)) || last.is_some_and(|last| self.has_plain(&plain(last)))
+    }
+
+    /// The same of a name in a query or a form.
+    pub(crate) fn has_parameter(&self, name: &[u8]) -> bool {
+        self.has(name) || self.usual && plain(name) == SIGNATURE
+    }
+
+    fn has_plain(&self, name: &str) -> bool {
+        let is_usual = || ANYWHERE.contains(&name) || ENDS.iter().any(|end| name.ends_with(end));
+        self.added.contains(name) || self.usual && is_usual()
     }
 
     /// Whether the value of a header is a secret: also those that are called a token, as long as they are not the token of
@@ -87,12 +111,12 @@ impl Names {
         let plain = plain(name);
         let is_token =
             plain.ends_with("token") && !plain.ends_with("pagetoken") && !plain.ends_with("continuationtoken");
-        self.has(name) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
+        self.has_parameter(name) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
     }
 }
 
 fn plain(name: &[u8]) -> String {
-    let letters = name.iter().filter(|byte| !matches!(byte, b'-' | b'_'));
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
     letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
@@ -107,10 +131,22 @@ mod tests {
         {
             assert!(names.has(name.as_bytes()) && names.has_header(name.as_bytes()), "{name}");
         }
-        for name in ["Authorization", "Set-Cookie", "X-Auth-Token", "x-amz-security-token"] {
+        for name in ["user[pwd]", "user[password_confirmation]", "DD-APPLICATION-KEY", "Ocp-Apim-Subscription-Key"] {
+            assert!(names.has(name.as_bytes()), "{name}");
+        }
+        assert!(names.has_parameter(b"Signature") && names.has_header(b"signature") && !names.has(b"signature"));
+        for name in [
+            "X-Auth-Key",
+            "X-Functions-Key",
+            "X-Goog-Signature",
+            "Authorization",
+            "Set-Cookie",
+            "X-Auth-Token",
+            "x-amz-security-token",
+        ] {
             assert!(names.has_header(name.as_bytes()), "{name}");
         }
-        for name in ["key", "token", "max_tokens", "page_token", "secretary", "passenger"] {
+        for name in ["key", "token", "max_tokens", "page_token", "secretary", "passenger", "the tests pass"] {
             assert!(!names.has(name.as_bytes()), "{name}");
         }
         for name in ["x-ratelimit-remaining-tokens", "next-page-token", "content-type"] {

@@ -66,7 +66,7 @@ impl Patterns {
     }
 }
 
-/// Words joined by hyphens are no key, and nothing without any letter or digit is a secret.
+/// Words joined by hyphens are no key, and an expression may match nothing at all, which cannot be replaced.
 fn is_plausible(secret: &[u8]) -> bool {
-    !secret.starts_with(b"sk-") || secret.iter().any(u8::is_ascii_digit)
+    !secret.is_empty() && (!secret.starts_with(b"sk-") || secret.iter().any(u8::is_ascii_digit))
 }

@@ -14,76 +14,110 @@ use std::sync::LazyLock;
 /// A secret, and what stands in its place.
 pub(crate) type Hit = (Range<usize>, &'static str);
 
+/// What was found in a text.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) hits: Vec<Hit>,
+    /// From each secret name to the end of its value.
+    pub(crate) members: Vec<Range<usize>>,
+}
+
+impl Found {
+    /// A value, which is not looked into, and where its name begins. An empty one is no secret.
+    fn value(&mut self, name: usize, value: Range<usize>) {
+        if !value.is_empty() {
+            self.members.push(name..value.end);
+            self.hits.push((value, PLACEHOLDER));
+        }
+    }
+}
+
 /// What stands in the place of a secret. It needs no escapes, in JSON or in a URL.
 pub(crate) const PLACEHOLDER: &str = "REDACTED";
 /// The same for a number in JSON.
 const NUMBER_PLACEHOLDER: &str = "0";
 
-/// A parameter of a URL: the name, and the value if it is not empty.
+/// A parameter of a URL, or the first pair of a text: the name, and the value if it is not empty. JSON may have `&` escaped.
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?-u)[?&;]([A-Za-z0-9_.%\[\]-]+)=([^&;\s"'<>\\#]+)"#;
+    let pattern = r#"(?-u)(?:\A|[?&;#"]|\\u0026)([A-Za-z0-9_.%\[\]-]+)=([^&;\s"'<>\\#]+)"#;
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("the expression is a constant: {error}"))
+});
+
+/// The head of a part of a multipart body (RFC 7578), up to its content.
+static PART: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?i-u)\bcontent-disposition:[^\r\n]*?\bname="?([^"\r\n;]+)[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n"#;
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("the expression is a constant: {error}"))
 });
 
 /// Values of secret names in parameters of URLs, wherever they stand in a text.
-pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
+pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
     for captures in PARAMETER.captures_iter(text) {
-        if let (Some(name), Some(value)) = (captures.get(1), captures.get(2)) {
-            found.extend(names.has(&unescaped(name.as_bytes())).then(|| (value.range(), PLACEHOLDER)));
+        if let (Some(pair), Some(name), Some(value)) = (captures.get(0), captures.get(1), captures.get(2))
+            && names.has_parameter(&unescaped(name.as_bytes()))
+        {
+            found.value(pair.start(), value.range());
         }
     }
 }
 
 /// Values of secret names in a form.
-pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Vec<Hit>) {
+pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Found) {
     let mut begin = 0;
     for pair in form.split(|&byte| byte == b'&') {
         let end = begin + pair.len();
-        if let Some(at) = pair.iter().position(|&byte| byte == b'=') {
-            let is_secret = at + 1 < pair.len() && names.has(&unescaped(&pair[..at]));
-            found.extend(is_secret.then(|| (begin + at + 1..end, PLACEHOLDER)));
+        if let Some(at) = pair.iter().position(|&byte| byte == b'=')
+            && names.has_parameter(&unescaped(&pair[..at]))
+        {
+            found.value(begin, begin + at + 1..end);
         }
         begin = end + 1;
     }
 }
 
-/// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays. `in_string` is whether
-/// the text begins in a string. Gives where the name begins whose value reaches to the end of the text.
-pub(crate) fn find_members(text: &[u8], in_string: bool, names: &Names, found: &mut Vec<Hit>) -> Option<usize> {
-    let mut goes_on = None;
+/// Values of secret names in parts of a multipart body.
+pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
+    for captures in PART.captures_iter(text) {
+        if let (Some(head), Some(name)) = (captures.get(0), captures.get(1))
+            && names.has_parameter(name.as_bytes())
+        {
+            let content = &text[head.end()..];
+            let length = memchr::memmem::find(content, b"\r\n--").or_else(|| memchr::memmem::find(content, b"\n--"));
+            found.value(head.start(), head.end()..head.end() + length.unwrap_or(content.len()));
+        }
+    }
+}
+
+/// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays.
+///
+/// Which quotes begin a string and which end one is not counted, since the text may begin anywhere and a quote may stand alone:
+/// each may do both. What is between two strings is never a name.
+pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Found) {
     let mut done = 0;
     let mut open = [None; LEVELS];
-    open[0] = in_string.then_some(0);
     for quote in memchr::memchr_iter(b'"', text) {
         let level = level(text, quote);
         if quote < done || level >= LEVELS {
             continue;
         }
         open[level + 1..].fill(None);
-        let Some(begin) = open[level].take().filter(|&begin| is_in_one_line(&text[begin..quote])) else {
-            open[level] = Some(quote + 1);
-            continue;
-        };
-        let name = &text[begin..quote - backslashes(level)];
+        let begin = open[level].replace(quote + 1);
+        let Some(begin) = begin.filter(|&begin| is_in_one_line(&text[begin..quote])) else { continue };
         let colon = skip_space(text, quote + 1, level);
-        if text.get(colon) == Some(&b':') && names.has(name) {
-            done = take_value(text, skip_space(text, colon + 1, level), level, found);
-            goes_on = (done >= text.len()).then_some(begin - 1);
+        // Most quotes are of no name, which this tells at once.
+        if text.get(colon) != Some(&b':') {
+            continue;
+        }
+        let name = &text[begin..(quote - backslashes(level)).max(begin)];
+        if !is_between_strings(name) && names.has(name) {
+            done = take_value(text, skip_space(text, colon + 1, level), level, &mut found.hits);
+            found.members.push(begin.saturating_sub(1 + backslashes(level))..done);
         }
     }
-    goes_on
 }
 
-/// Whether a text ends in a string.
-pub(crate) fn ends_in_string(text: &[u8], in_string: bool) -> bool {
-    let mut open = in_string.then_some(0);
-    for quote in memchr::memchr_iter(b'"', text).filter(|&quote| level(text, quote) == 0) {
-        open = match open.filter(|&begin| is_in_one_line(&text[begin..quote])) {
-            Some(_) => None,
-            None => Some(quote + 1),
-        };
-    }
-    open.is_some_and(|begin| is_in_one_line(&text[begin..]))
+/// Whether this cannot be a name, but is what may follow a string.
+fn is_between_strings(text: &[u8]) -> bool {
+    matches!(text.trim_ascii_start().first(), None | Some(b':' | b',' | b'}' | b']'))
 }
 
 /// No string of JSON has a line feed in it. What seems to is something else, with a quote before it that was none of JSON.
@@ -177,6 +211,8 @@ fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> 
         match byte {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth -= 1,
+            // The string ends that all of this is in.
+            b'"' if self::level(text, at) < level => break,
             _ if begins_string(text, at, level) => {
                 let (_, _, behind) = string(text, at, level);
                 if text.get(skip_space(text, behind, level)) != Some(&b':') {
@@ -203,15 +239,11 @@ fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> 
 mod tests {
     use super::*;
 
-    fn in_json(text: &[u8], names: &Names, found: &mut Vec<Hit>) {
-        let _ = find_members(text, false, names, found);
-    }
-
-    fn replaced(text: &str, find: fn(&[u8], &Names, &mut Vec<Hit>)) -> String {
-        let mut found = Vec::new();
+    fn replaced(text: &str, find: fn(&[u8], &Names, &mut Found)) -> String {
+        let mut found = Found::default();
         find(text.as_bytes(), &Names::usual(), &mut found);
         let mut text = text.to_owned();
-        for (range, placeholder) in found.into_iter().rev() {
+        for (range, placeholder) in found.hits.into_iter().rev() {
             text.replace_range(range, placeholder);
         }
         text
@@ -243,7 +275,7 @@ mod tests {
             ),
             (r#"{"a\\": "x", "pwd": "y"}"#, r#"{"a\\": "x", "pwd": "REDACTED"}"#),
         ] {
-            assert_eq!(replaced(text, in_json), expected);
+            assert_eq!(replaced(text, find_members), expected);
         }
     }
 
@@ -254,6 +286,14 @@ mod tests {
             "/a?x=1&api%5Fkey=REDACTED&sig=REDACTED#c"
         );
         assert_eq!(
+            replaced(r#"access_token=t#access_token=t "http:\/\/a?x\u0026access_token=t" "pwd=x""#, find_parameters),
+            r#"access_token=REDACTED#access_token=REDACTED "http:\/\/a?x\u0026access_token=REDACTED" "pwd=REDACTED""#
+        );
+        assert_eq!(
+            replaced("/?user[password]=x&user%5Bpwd%5D=x&Signature=x", find_parameters),
+            "/?user[password]=REDACTED&user%5Bpwd%5D=REDACTED&Signature=REDACTED"
+        );
+        assert_eq!(
             replaced("see <https://a/b?access_token=t> or ?pwd=", find_parameters),
             "see <https://a/b?access_token=REDACTED> or ?pwd="
         );
@@ -261,12 +301,42 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_too_many_harms_one_line() {
+    fn a_quote_too_many_harms_nothing() {
         let text = "a 5\" pipe\n{\"pwd\": \"x\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"x\"}";
-        let expected = "a 5\" pipe\n{\"pwd\": \"REDACTED\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"REDACTED\"}";
-        assert_eq!(replaced(text, in_json), expected);
-        assert!(ends_in_string(b"{\"a\": \"b", false) && !ends_in_string(b"b\", \"c\"}", true));
-        assert!(!ends_in_string(b"\"a\nb", false));
+        assert_eq!(replaced(text, find_members), text.replace("\"x\"", "\"REDACTED\""));
+        assert_eq!(replaced("\":\"pwd\":\"x\"", find_members), "\":\"pwd\":\"REDACTED\"");
+    }
+
+    #[test]
+    fn what_is_between_strings_is_no_name() {
+        for text in [r#"{"a": "b", "c": ":d"}"#, r#"["a", "password", ": x"]"#, r#"{"a":"b","pwd":null,":c":"d"}"#] {
+            assert_eq!(replaced(text, find_members), text);
+        }
+        let names = {
+            let mut names = Names::default();
+            names.add("7");
+            names
+        };
+        let mut found = Found::default();
+        find_members(br#"{"a": 7, ":": "x", "b": [7, ": y"]}"#, &names, &mut found);
+        assert!(found.hits.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_end_ends_with_the_string_it_is_in() {
+        let text = r#"{"a":"{\"credentials\":[[\"x\"", "password":"hunter2"}"#;
+        let expected = r#"{"a":"{\"credentials\":[[\"REDACTED\"", "password":"REDACTED"}"#;
+        assert_eq!(replaced(text, find_members), expected);
+    }
+
+    #[test]
+    fn parts_are_found() {
+        let part = |name: &str, value: &str| {
+            format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\nX-Y: z\r\n\r\n{value}\r\n")
+        };
+        let form = |value: &str| part("user", "u") + &part("password", value) + &part("z", "z") + "--b--\r\n";
+        assert_eq!(replaced(&form("hunter\r\n2"), find_parts), form("REDACTED"));
+        assert_eq!(replaced(&part("password", "x"), find_parts), part("password", "REDACTED").trim_end());
     }
 
     #[test]
@@ -274,7 +344,7 @@ mod tests {
         for text in
             [r#"{"pwd""#, r#"{"pwd":"#, r#"{"pwd":\"#, r#"{"pwd":["#, r#"{"pwd": ]"#, "\\\"\\\\\"\"", r#"{\"pwd\":"x"#]
         {
-            replaced(text, in_json);
+            replaced(text, find_members);
         }
     }
 }

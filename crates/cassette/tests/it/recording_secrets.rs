@@ -2,8 +2,8 @@
 
 use crate::exchanges::Folder;
 use cassette::{
-    Body, Direction, Ending, Exchange, Header, NetworkError, NetworkErrorKind, Note, Opcode, Outcome, Recorder,
-    RecorderOptions, Request, Response, Tape, WsFrame,
+    Body, Direction, Ending, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
+    Recorder, RecorderOptions, Request, Response, Tape, WsFrame,
 };
 use std::path::Path;
 
@@ -172,4 +172,76 @@ fn compressed_bodies_are_as_they_were_unless_a_secret_is_in_them() {
     assert_eq!((response(1).body_bytes(), response(1).headers.len()), (&b"hidden REDACTED"[..], 0));
     assert_eq!(tape.exchange(1).unwrap().notes, [Note::new("redacted.content-encoding", "gzip")]);
     assert_eq!((response(3).body_bytes().len(), tape.exchange(3).unwrap().outcome), (0, Outcome::Truncated));
+}
+
+/// Records what happens to a compressed upload of this many chunks of a MiB.
+fn record_upload(recorder: &Recorder, chunks: usize) {
+    let compressed = Request {
+        headers: vec![Header::new("Content-Encoding", "unheard-of")],
+        body: Some(Body::default()),
+        ..request("text/plain")
+    };
+    let call = recorder.begin(0, &compressed).unwrap();
+    call.request_chunk(1, b"before ").unwrap();
+    call.informational(&Informational { status: 100, ..Informational::default() }).unwrap();
+    call.note(&Note::new("seen", SECRET)).unwrap();
+    (0..chunks).for_each(|_| call.request_chunk(2, &[b'x'; 1 << 20]).unwrap());
+    call.request_chunk(3, format!("and after {SECRET}").as_bytes()).unwrap();
+    call.response(&Response { status: 200, ..Response::default() }).unwrap();
+    call.end(Ending::default()).unwrap();
+}
+
+#[test]
+fn an_upload_goes_on_behind_100_continue() {
+    let folder = Folder::new();
+    let path = folder.join("a.tape");
+    let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
+    record_upload(&recorder, 0);
+    recorder.finish().unwrap();
+    let tape = Tape::open(&path).unwrap();
+    let exchange = tape.exchange(0).unwrap();
+    assert_eq!(exchange.request.body_bytes(), b"before and after REDACTED");
+    assert_eq!((exchange.informational.len(), &exchange.outcome), (1, &Outcome::Complete));
+    let notes = [Note::new("seen", "REDACTED"), Note::new("redacted.opaque", "request body")];
+    assert_eq!(exchange.notes, notes);
+}
+
+#[test]
+fn what_waits_is_counted_once() {
+    let folder = Folder::new();
+    let path = folder.join("a.tape");
+    let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
+    let gathered = |chunks: usize| Body::new(0, vec![b'x'; chunks << 20]);
+    let headers = || vec![Header::new("Content-Encoding", "unheard-of")];
+    let asked = Request { headers: headers(), body: Some(gathered(6)), ..request("text/plain") };
+    let call = recorder.begin(0, &asked).unwrap();
+    call.response(&Response { headers: headers(), body: Some(gathered(6)), ..Response::default() }).unwrap();
+    call.end(Ending::default()).unwrap();
+    recorder.finish().unwrap();
+    let tape = Tape::open(&path).unwrap();
+    let exchange = tape.exchange(0).unwrap();
+    assert_eq!((exchange.request.body_bytes().len(), &exchange.outcome), (6 << 20, &Outcome::Complete));
+    assert_eq!(exchange.response.unwrap().body_bytes().len(), 6 << 20);
+}
+
+#[test]
+fn frames_without_payload_do_not_wait_for_ever() {
+    let folder = Folder::new();
+    let path = folder.join("a.tape");
+    let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
+    let asked = Request { headers: vec![Header::new("Content-Encoding", "gzip")], ..request("text/plain") };
+    let call = recorder.begin(0, &asked).unwrap();
+    call.open_websocket().unwrap();
+    let count = 200_000;
+    for at_us in 0..count {
+        let frame = WsFrame::new(at_us, Direction::Received, Opcode::CONTINUATION, "");
+        call.frame(&WsFrame { is_final: false, ..frame }).unwrap();
+    }
+    call.frame(&WsFrame { reserved: 4, ..WsFrame::new(count, Direction::Sent, Opcode::TEXT, vec![1]) }).unwrap();
+    call.end(Ending::default()).unwrap();
+    recorder.finish().unwrap();
+    let tape = Tape::open(&path).unwrap();
+    let exchange = tape.exchange(0).unwrap();
+    assert_eq!(exchange.frames.map(|frames| frames.len() as u64), Some(count + 1));
+    assert_eq!(exchange.notes, [Note::new("redacted.opaque", "messages")]);
 }

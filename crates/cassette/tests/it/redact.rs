@@ -298,6 +298,10 @@ fn any_text() -> impl Strategy<Value = String> {
         "\"credentials\": {",
         "ü",
         "\n",
+        "\"arguments\":\"{\\\"content\\\":\\\"",
+        "\\\",\\\"password\\\":\\\"x\\\"}\"",
+        "&Signature=x",
+        "\\u0026pwd=y",
     ]);
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
@@ -393,4 +397,125 @@ fn a_long_secret_object_is_replaced_all_the_way() {
     given.extend_from_slice(stream.push(0, b"7],\n\"open\": \"very open\"}\n").bytes());
     let text = String::from_utf8(given).unwrap();
     assert!(!text.contains("very secret") && text.ends_with("0],\n\"open\": \"very open\"}\n"));
+}
+
+/// A body as a stream gives it, in chunks of this many bytes.
+fn streamed(text: &str, bytes: usize) -> String {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut given = Vec::new();
+    for chunk in text.as_bytes().chunks(bytes) {
+        given.extend_from_slice(stream.push(0, chunk).bytes());
+    }
+    given.extend_from_slice(stream.finish().bytes());
+    String::from_utf8(given).unwrap()
+}
+
+#[test]
+fn a_stream_keeps_step_in_long_strings_of_json_in_json() {
+    let content = "many words ".repeat(4_000);
+    let text = format!(r#"{{"arguments":"{{\"content\":\"{content}\",\"password\":\"hunter2\"}}"}}"#);
+    for bytes in [100, 5_000, 16 << 10, 1 << 20] {
+        assert_eq!(streamed(&text, bytes), text.replace("hunter2", "REDACTED"), "{bytes}");
+    }
+    let alone = r#"a 5" screen {"password":"x"}"#;
+    assert_eq!(streamed(alone, 3), r#"a 5" screen {"password":"REDACTED"}"#);
+}
+
+#[test]
+fn a_long_secret_object_is_replaced_wherever_it_is_cut() {
+    let list = (0..3_000).map(|index| format!("\"secret {index}\"")).collect::<Vec<_>>().join(", ");
+    let text = format!("{{\"credentials\": [{list}], \"z\": \"{}\"}}", "z".repeat(30 << 10));
+    for bytes in [997, 5_000, 20_000] {
+        assert!(!streamed(&text, bytes).contains("secret"), "{bytes}");
+    }
+}
+
+#[test]
+fn a_chunk_of_many_bytes_waits_for_the_end_of_a_secret() {
+    let mut stream = Stream::new(USUAL.clone(), false);
+    let long = "x".repeat(2 << 20) + " \"password\": \"hun";
+    assert!(stream.push(0, long.as_bytes()).bytes().is_empty());
+    let rest = stream.push(1, b"ter2\"");
+    let last = stream.finish();
+    let text = [&rest.bytes()[..], last.bytes()].concat();
+    assert!(text.ends_with(b"x \"password\": \"REDACTED\""));
+}
+
+#[test]
+fn many_small_chunks_of_a_long_secret_cost_little() {
+    let began = std::time::Instant::now();
+    let text = "\"password\": \"".to_owned() + &"a b c\\n".repeat(20_000);
+    assert!(streamed(&text, 2).starts_with("\"password\": \"REDACTED"));
+    let lines = "\"credentials\": [\n".to_owned() + &"\"x\",\n".repeat(20_000);
+    assert!(!streamed(&lines, 2).contains('x'));
+    // Looked through again for every chunk, this takes minutes.
+    assert!(began.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn an_expression_that_matches_nothing_replaces_nothing() {
+    for pattern in [r"token=(\w*)", "^", "x*", "$"] {
+        let rules = Rules { patterns: vec![pattern.to_owned()], ..Rules::default() };
+        let mut asked = request("/", &[("X-Empty", "")], "a token=");
+        let before = asked.clone();
+        assert!(rules.compile().unwrap().request(&mut asked).findings.is_empty());
+        assert_eq!(asked, before, "{pattern}");
+    }
+}
+
+#[test]
+fn bodies_that_are_not_compressed_as_they_say_are_looked_into() {
+    let text = format!("key {KEY}");
+    for coding in ["utf-8", "none", "aws-chunked", "gzip", "br", "zstd", "deflate", "gzip, gzip, gzip, gzip, gzip"] {
+        let mut exchange =
+            Exchange { request: request("/", &[("Content-Encoding", coding)], &text), ..Exchange::default() };
+        let redacted = USUAL.exchange(&mut exchange);
+        assert_eq!(body(&exchange.request), "key REDACTED", "{coding}");
+        assert_eq!((redacted.findings.len(), redacted.opaque), (1, vec!["request body".to_owned()]), "{coding}");
+        let note = Note::new("redacted.opaque", "request body");
+        for _ in 0..2 {
+            assert_eq!(exchange.notes, std::slice::from_ref(&note));
+            USUAL.exchange(&mut exchange);
+        }
+    }
+}
+
+#[test]
+fn authorization_keeps_known_schemes_only() {
+    for (value, expected) in [
+        ("Digest username=\"u\", response=\"r\"", "Digest REDACTED"),
+        ("AWS4-HMAC-SHA256 Credential=a/b, Signature=c", "AWS4-HMAC-SHA256 REDACTED"),
+        ("hunter2 and more", "REDACTED"),
+        ("hunter2", "REDACTED"),
+    ] {
+        assert_eq!(header(&redacted(request("/", &[("Authorization", value)], "")), "authorization"), expected);
+    }
+    let cookie = format!("{KEY}=x; a=b");
+    assert_eq!(header(&redacted(request("/", &[("Cookie", &cookie)], "")), "cookie"), "REDACTED=REDACTED; a=REDACTED");
+    let cookie = format!("a=b; Path=/{KEY}");
+    assert_eq!(
+        header(&redacted(request("/", &[("Set-Cookie", &cookie)], "")), "set-cookie"),
+        "a=REDACTED; Path=/REDACTED"
+    );
+}
+
+#[test]
+fn secrets_of_users_are_found_however_they_are_written() {
+    let rules = Rules { secrets: vec![b"hunter 2!/&".to_vec()], ..Rules::default() };
+    let redaction = rules.compile().unwrap();
+    for written in ["hunter 2!/&", "hunter%202!%2f%26", "hunter+2%21%2F%26", r"hunter 2!\/\u0026", r"hunter 2!\\/&"] {
+        let mut asked = request("/", &[], &format!("({written})"));
+        redaction.request(&mut asked);
+        assert_eq!(body(&asked), "(REDACTED)", "{written}");
+    }
+}
+
+#[test]
+fn parts_of_a_form_are_looked_into() {
+    let part =
+        |value: &str| format!("--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{value}\r\n--b--\r\n");
+    assert_eq!(body(&redacted(request("/", &[], &part("hunter2")))), part("REDACTED"));
+    for bytes in 1..90 {
+        assert_eq!(streamed(&part("hunter2"), bytes), part("REDACTED"), "{bytes}");
+    }
 }
