@@ -110,7 +110,8 @@ impl Engine {
     ) -> Result<LoadReport, LoadFailure> {
         format_of(file, options).map_err(LoadFailure::Options)?;
         let words = self.runner().words();
-        if let Some((origin, bytes)) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
+        if let Some(bytes) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
+            let origin = if file == "-" { "standard input" } else { file };
             let hash = blake3::hash(&bytes).to_hex();
             let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
             return self.runner().load_bytes(origin, bytes, &mut *format, progress).map_err(LoadFailure::Load);
@@ -121,17 +122,13 @@ impl Engine {
         self.runner().load(&source, &mut *format, progress).map_err(LoadFailure::Load)
     }
 
-    /// The bytes of what can be read only once, and what it is called: the standard input, a named pipe. `None` for a regular file.
-    fn read_once<'f>(&mut self, file: &'f str) -> Result<Option<(&'f str, Arc<Vec<u8>>)>, WorldError> {
+    /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.
+    fn read_once(&mut self, file: &str) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
         let world = self.world();
         if file == "-" {
-            let bytes = world.read_standard_input()?;
-            return Ok(Some(("standard input", Arc::new(bytes))));
+            return world.read_standard_input().map(|bytes| Some(Arc::new(bytes)));
         }
-        if world.has_source(file) {
-            return Ok(None);
-        }
-        world.read_source(file).map(|bytes| Some((file, bytes)))
+        if world.has_source(file) { Ok(None) } else { world.read_source(file).map(Some) }
     }
 }
 
