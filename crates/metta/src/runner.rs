@@ -862,13 +862,23 @@ impl Runner {
         self.fill_module(id, &file, bytes)
     }
 
+    /// What reads a file that a module is filled from, if it is no program.
+    fn format_of(&mut self, id: ModuleId, file: &str) -> Result<Option<Box<dyn Format>>, ModuleError> {
+        let Some(formats) = self.formats.clone() else { return Ok(None) };
+        if !formats
+            .endings()
+            .iter()
+            .any(|ending| file.rsplit('.').next().is_some_and(|own| own.eq_ignore_ascii_case(ending)))
+        {
+            return Ok(None);
+        }
+        let path = self.world.absolute_path(file).map_err(world_error)?;
+        formats.of(&path, self.words_of(id)).map_err(|message| ModuleError::Source { message })
+    }
+
     /// Fills a module with what its file holds: a program is run, other data is loaded.
     fn fill_module(&mut self, id: ModuleId, file: &str, bytes: Arc<Vec<u8>>) -> Result<(), ModuleError> {
-        let format = match &self.formats {
-            Some(formats) => formats.of(file, self.words_of(id)).map_err(|message| ModuleError::Source { message })?,
-            None => None,
-        };
-        match format {
+        match self.format_of(id, file)? {
             Some(mut format) => self.fill_with_data(id, file, bytes, &mut *format),
             None => {
                 let text = text_of(file, &bytes)?;

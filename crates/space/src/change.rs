@@ -244,15 +244,17 @@ impl ChangeLog {
         if is_known && self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == Keeps::Counts {
             return;
         }
+        // Before the log is locked: to make the atom may lock the space, and who adds many atoms locks the log with the space locked.
+        let kind = kind();
         let mut noted = self.noted();
         let Noted { kept, cause, .. } = &mut *noted;
         if !is_known {
             kept.spaces.push(space.clone());
         }
         if self.keeps() == Keeps::Changes {
-            kept.changes.push(Change { kind: kind(), cause: *cause });
+            kept.changes.push(Change { kind, cause: *cause });
         } else if kept.sample.len() < SAMPLE_MAX {
-            kept.sample.push(Change { kind: kind(), cause: *cause });
+            kept.sample.push(Change { kind, cause: *cause });
         } else {
             self.0.is_sampled.store(true, Ordering::Relaxed);
         }

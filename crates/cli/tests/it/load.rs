@@ -36,6 +36,19 @@ fn what_is_wrong_is_said_with_what_to_do() {
     }
 }
 
+/// What can be read only once is read once; `/dev/stdin` is a pipe here.
+#[test]
+fn a_pipe_is_read_once() {
+    use std::io::Write;
+    let folder = Folder::new("load-pipe");
+    let mut command = folder.command(&["kb", "load", "t.kb", "/dev/stdin", "--format", "csv", "--head", "e"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    child.stdin.take().expect("it is piped").write_all(b"a,b\n1,2\n3,4\n").expect("it is read");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "/dev/stdin: 2 atoms added\n");
+}
+
 /// A load that is killed leaves its last commit, and loading the file again completes it.
 #[test]
 fn a_load_that_is_killed_goes_on_where_its_last_commit_was() {

@@ -18,7 +18,7 @@ pub use out::Out;
 pub use words::{Meaning as WordMeaning, Words};
 
 use crate::limits::LimitReached;
-use crate::memory::{Begun, Cause, CauseKind, Known, MemoryError, Occasion, SourceContent, SourceId};
+use crate::memory::{Begun, Cause, CauseKind, ContentHasher, Known, MemoryError, Occasion, SourceContent, SourceId};
 use crate::modules::ModuleId;
 use crate::runner::Runner;
 use crate::stated::Stated;
@@ -52,7 +52,7 @@ pub trait Formats {
     /// The endings of the names of such files, without the dot.
     fn endings(&self) -> &[&'static str];
 
-    /// What reads a file of that name, if it is in one of these formats; words mean what they mean to the module that imports it.
+    /// What reads a file, by its absolute path, if it is in one of these formats; words mean what they mean to the module that imports it.
     ///
     /// # Errors
     /// Why its rows would mean nothing.
@@ -147,7 +147,7 @@ impl fmt::Display for LoadError {
                 "the record that begins after byte {offset} is longer than {RECORD_BYTES_MAX} bytes; is a bracket or a quote missing?"
             ),
             Self::Changed => formatter.write_str("the file was changed while it was loaded; load it again"),
-            Self::Limit(_) => formatter.write_str("the load was told to end; load the file again to go on"),
+            Self::Limit(_) => formatter.write_str("the load was told to end"),
             Self::Memory(error) => error.fmt(formatter),
         }
     }
@@ -264,6 +264,22 @@ impl Runner {
         self.load_in(ModuleId(1), source, content, bytes, format, progress)
     }
 
+    /// Adds what some bytes state, which were read before: those of the standard input, or of another file that can be read only once.
+    /// `origin` is what they are called. A base does not know them again.
+    ///
+    /// # Errors
+    /// As [`Runner::load`].
+    pub fn load_bytes(
+        &mut self,
+        origin: &str,
+        bytes: Arc<Vec<u8>>,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        let source = LoadSource { origin, file: None };
+        self.load_in(ModuleId(1), &source, None, Bytes::Whole(bytes, 0), format, progress)
+    }
+
     /// What words mean to the program's own module.
     pub fn words(&self) -> Words {
         self.words_of(ModuleId(1))
@@ -295,15 +311,22 @@ impl Runner {
         let hasher = self.memory.as_ref().and_then(|memory| memory.content_hasher());
         let (Some(mut hasher), Some(file)) = (hasher, source.file) else { return Ok(None) };
         let mut bytes = Bytes::open(self.world(), Some(file))?;
+        let read = self.hash_bytes(&mut bytes, &mut *hasher);
+        let closed = bytes.close(self.world());
+        read?;
+        closed?;
+        hasher.update(format.manner().as_bytes());
+        Ok(Some(hasher.finish()))
+    }
+
+    fn hash_bytes(&mut self, bytes: &mut Bytes, hasher: &mut dyn ContentHasher) -> Result<(), LoadError> {
         let mut buffer = Vec::new();
         while bytes.next(self.world(), &mut buffer)? > 0 {
             hasher.update(&buffer);
             buffer.clear();
             self.check_interrupt()?;
         }
-        bytes.close(self.world())?;
-        hasher.update(format.manner().as_bytes());
-        Ok(Some(hasher.finish()))
+        Ok(())
     }
 
     fn load_in(
@@ -333,7 +356,14 @@ impl Runner {
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadError> {
         let rows = SourceContent::Rows(content.unwrap_or_default());
-        let Begun { id, known } = self.begin_source(module, source.origin, source.file, rows)?;
+        let Begun { id, known } = match self.begin_source(module, source.origin, source.file, rows) {
+            Ok(begun) => begun,
+            Err(error) => {
+                // That the source cannot begin is the error to tell, whatever becomes of the file.
+                let _ = bytes.close(self.world());
+                return Err(error.into());
+            }
+        };
         let stated = match known {
             Known::Unchanged => {
                 bytes.close(self.world())?;

@@ -72,13 +72,19 @@ impl Words {
         read_atom(tree, node, &self.tokenizer)
     }
 
-    /// Whether a text can stand in a source and means the symbol of that name.
+    /// Whether a text can stand in a source and means the symbol of that name. A word of more than a thousand digits cannot: what it means
+    /// would take time with the square of its length to find out.
     pub fn is_symbol(&self, text: &str) -> bool {
         let is_one_word = !text.is_empty()
             && !text.starts_with(['$', '"', '!'])
             && !text.contains(|character: char| character.is_whitespace() || "();\0".contains(character));
-        is_one_word && matches!(self.meaning(text), Meaning::Symbol)
+        is_one_word && !is_long_integer(text) && matches!(self.meaning(text), Meaning::Symbol)
     }
+}
+
+fn is_long_integer(word: &str) -> bool {
+    const DIGITS_MAX: usize = 1_000;
+    word.len() > DIGITS_MAX && word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn bit_of(word: &[u8]) -> usize {
@@ -162,5 +168,9 @@ mod tests {
         ] {
             assert_eq!(words.is_symbol(text), is_symbol, "{text}");
         }
+        // Beyond the longest integer, which no source can hold.
+        let digits = "7".repeat(space::INTEGER_DIGITS_MAX + 1);
+        assert!(!words.is_symbol(&digits) && !words.is_symbol(&format!("-{digits}")));
+        assert!(words.is_symbol(&format!("{digits}x")));
     }
 }

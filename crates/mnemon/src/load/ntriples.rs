@@ -1,20 +1,17 @@
 //! N-Triples (W3C Recommendation, RDF 1.1): a line is an expression `(triple subject predicate object)`.
 //!
-//! 1. An IRI is its text without the angle brackets.
+//! 1. An IRI is its text without the angle brackets, `(iri "text")` if that is no symbol.
 //! 2. A blank node means something to its file only: `_:b0` is the symbol `_:b0@` with eight digits that stand for the file.
-//! 3. A literal of the number types or `xsd:boolean` is that value, if a source can write it; a plain one is a string; any other is
-//!    `(typed "text" type)`, and `(lang "text" en)` has the language.
+//! 3. A literal of the number types or `xsd:boolean` is that value, if it is one of that type and a source can write it; a plain one is a
+//!    string; any other is `(typed "text" type)`, and `(lang "text" en)` has the language.
 
 use super::text;
 use metta::{Format, Out, WordMeaning, Words};
-use space::Atom;
+use space::{Atom, Number};
 
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
-const NUMBERS: [&str; 16] = [
+const INTEGERS: [&str; 13] = [
     "integer",
-    "decimal",
-    "double",
-    "float",
     "long",
     "int",
     "short",
@@ -29,6 +26,9 @@ const NUMBERS: [&str; 16] = [
     "unsignedByte",
 ];
 
+/// The longest number that is read as one: the time that takes grows with the square of the length.
+const NUMBER_BYTES_MAX: usize = 1_000;
+
 const NOT_UTF8: &str = "not UTF-8";
 
 /// Reads triples.
@@ -41,9 +41,9 @@ pub(super) struct NTriples {
 }
 
 impl NTriples {
-    /// Blank nodes are told apart by the path of the file.
-    pub(super) fn new(head: String, file: &str, words: Words) -> Self {
-        let hash = blake3::hash(file.as_bytes()).to_hex();
+    /// Blank nodes are told apart by the place of the file.
+    pub(super) fn new(head: String, place: &str, words: Words) -> Self {
+        let hash = blake3::hash(place.as_bytes()).to_hex();
         Self { head, words, blank_suffix: format!("@{}", &hash[..8]), line: 1 }
     }
 
@@ -67,7 +67,7 @@ impl NTriples {
 
     fn part(&self, part: &Part, out: &mut dyn Out) {
         match part {
-            Part::Iri(iri) => text::name(iri, &self.words, out),
+            Part::Iri(iri) => self.iri(iri, out),
             Part::Blank(label) => text::name(&format!("_:{label}{}", self.blank_suffix), &self.words, out),
             Part::Plain(text) => out.leaf(Atom::from(text.as_str())),
             Part::Language(text, language) => {
@@ -83,26 +83,46 @@ impl NTriples {
                     out.open();
                     out.symbol("typed");
                     out.leaf(Atom::from(text.as_str()));
-                    text::name(datatype, &self.words, out);
+                    self.iri(datatype, out);
                     out.close();
                 }
             },
         }
     }
 
+    /// An IRI that is no symbol is told apart from the literal of the same text.
+    fn iri(&self, iri: &str, out: &mut dyn Out) {
+        if self.words.is_symbol(iri) {
+            return out.symbol(iri);
+        }
+        out.open();
+        out.symbol("iri");
+        out.leaf(Atom::from(iri));
+        out.close();
+    }
+
     /// The number, truth value or string that a typed literal is, if it is one.
     fn value(&self, text: &str, datatype: &str) -> Option<Atom> {
-        let word = match (datatype.strip_prefix(XSD)?, text) {
-            ("string", _) => return Some(Atom::from(text)),
-            ("boolean", "true" | "1") => "True",
-            ("boolean", "false" | "0") => "False",
-            (name, text) if NUMBERS.contains(&name) => text,
-            _ => return None,
-        };
-        match self.words.meaning(word) {
-            WordMeaning::Atom(atom @ Atom::Grounded(_)) if atom.is_rigid() => Some(atom),
+        match (datatype.strip_prefix(XSD)?, text) {
+            ("string", _) => Some(Atom::from(text)),
+            ("boolean", "true" | "1") => Some(Atom::from(true)),
+            ("boolean", "false" | "0") => Some(Atom::from(false)),
+            ("double" | "float", _) => self.number(text, |_| true),
+            ("decimal", _) if !text.contains(['e', 'E']) => self.number(text, |_| true),
+            (name, _) if INTEGERS.contains(&name) => self.number(text, |number| !number.is_float()),
             _ => None,
         }
+    }
+
+    /// The number that a text is, if it is of a kind and a float can hold it.
+    fn number(&self, text: &str, is_kind: impl Fn(&Number) -> bool) -> Option<Atom> {
+        if text.len() > NUMBER_BYTES_MAX {
+            return None;
+        }
+        let WordMeaning::Atom(atom) = self.words.meaning(text) else { return None };
+        let number = text::number(&atom)?;
+        let is_held = !matches!(number, Number::Float(float) if !float.is_finite());
+        (is_held && is_kind(number)).then_some(atom)
     }
 }
 
@@ -166,12 +186,13 @@ impl Cursor<'_> {
         self.skip_blank();
         match self.0.strip_prefix("_:") {
             Some(rest) => {
-                let is_label = |character: char| character.is_alphanumeric() || "_-.·".contains(character);
+                let is_label = |character: char| is_inside_label(character) || character == '.';
                 let end = rest.find(|character| !is_label(character)).unwrap_or(rest.len());
                 // A dot at the end is that of the triple.
                 let label = rest[..end].trim_end_matches('.');
                 self.0 = &rest[label.len()..];
-                if label.is_empty() { Err("a blank node has a label") } else { Ok(Part::Blank(label.to_owned())) }
+                let is_sound = label.starts_with(|first: char| begins_label(first) || first.is_ascii_digit());
+                if is_sound { Ok(Part::Blank(label.to_owned())) } else { Err("a blank node has a label") }
             }
             None => self.iri(otherwise).map(Part::Iri),
         }
@@ -227,6 +248,21 @@ impl Cursor<'_> {
         self.0 = &text[end + 1..];
         unescaped(&text[..end], true)
     }
+}
+
+/// Whether a character may begin the label of a blank node, digits apart: `PN_CHARS_U` of the grammar of 2014.
+fn begins_label(character: char) -> bool {
+    matches!(character,
+        'A'..='Z' | 'a'..='z' | '_' | ':' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
+        | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}' | '\u{200c}'..='\u{200d}' | '\u{2070}'..='\u{218f}'
+        | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}' | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}'
+        | '\u{10000}'..='\u{effff}')
+}
+
+/// Whether a character may stand inside the label: `PN_CHARS`.
+fn is_inside_label(character: char) -> bool {
+    begins_label(character)
+        || matches!(character, '-' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
 }
 
 /// The text that escapes stand for; in an IRI only those of characters by number may be.
@@ -294,6 +330,10 @@ mod tests {
         let expected = [Part::Blank("a.b".to_owned()), iri("p"), iri("o")];
         assert_eq!(triple("_:a.b <p> <o> . # said by Ann"), Ok(Some(expected)));
         assert_eq!(triple("<s><p>_:o."), Ok(Some([iri("s"), iri("p"), Part::Blank("o".to_owned())])));
+        for label in ["a:b", ":", "0-", "a\u{b7}b", "e\u{301}", "\u{10000}", "a..b"] {
+            let expected = [Part::Blank(label.to_owned()), iri("p"), iri("o")];
+            assert_eq!(triple(&format!("_:{label} <p> <o> .")), Ok(Some(expected)), "{label}");
+        }
         assert_eq!(triple("  # nothing"), Ok(None));
         assert_eq!(triple("\r\n"), Ok(None));
         for bad in [
@@ -304,6 +344,9 @@ mod tests {
             "<s p> <p> <o> .",
             "<s> <p> <o> . x",
             "_: <p> <o> .",
+            "_:-a <p> <o> .",
+            "_:.a <p> <o> .",
+            "_:a\u{d7} <p> <o> .",
         ] {
             assert!(triple(bad).is_err(), "{bad}");
         }

@@ -113,7 +113,7 @@ fn a_triple_is_an_expression() {
         format!("(triple {node} p True)"),
         format!("(triple {node} p (lang \"B b\" en))"),
         format!("(triple {node} p (typed \"2020\" http://t))"),
-        "(triple \"http://e/f_(x)\" p \"plain\")".to_owned(),
+        "(triple (iri \"http://e/f_(x)\") p \"plain\")".to_owned(),
     ];
     assert_eq!(atoms, expected);
     assert_eq!(skipped, [(7, 1, true)]);
@@ -135,6 +135,98 @@ fn a_line_of_json_is_an_expression() {
     ];
     assert_eq!(atoms, expected);
     assert_eq!(skipped, [(5, 1, true)]);
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_an_error_and_nothing_is_given_up() {
+    for (text, atoms, line) in [
+        ("a,b\n1,2\n\"3,4\n5,6\n", vec!["(q 1 2)"], 3),
+        ("a,b\n1,2\n\"3\",\"4", vec!["(q 1 2)"], 3),
+        ("a,\"b\n1,2", vec![], 1),
+    ] {
+        let (found, skipped) = read("q.csv", text);
+        assert_eq!(found, atoms, "{text}");
+        assert_eq!(skipped.last(), Some(&(line, 1, true)), "{text}");
+    }
+    for sound in ["a,b\n1,\"2\"", "a,b\n1,\"2\"\n", "a,b\n1,2\n\n"] {
+        assert_eq!(read("q.csv", sound), (vec!["(q 1 2)".to_owned()], vec![HEADINGS]), "{sound}");
+    }
+    let disk = disk();
+    for (content, removed) in [("a\n1\n2\n", 0), ("a\n\"1\n2\n", 0)] {
+        let mut engine = engine(&disk, world(&[("/q.csv", content)]));
+        assert_eq!(load(&mut engine, "/q.csv", &LoadOptions::default()).removed, removed);
+        assert_eq!(atoms(&mut engine), ["(q 1)", "(q 2)"]);
+        engine.finish().expect("the base closes");
+    }
+}
+
+#[test]
+fn a_text_that_no_float_holds_stays_a_text() {
+    let options = LoadOptions { has_no_headings: true, ..LoadOptions::default() };
+    let (atoms, _) = read_as("v.tsv", "8e12345\n0e462097\n1e-400\n0.0\n1e308\n-0.0\n", &options);
+    assert_eq!(atoms, ["(v \"8e12345\")", "(v \"0e462097\")", "(v \"1e-400\")", "(v 0.0)", "(v 1e308)", "(v -0.0)"]);
+}
+
+#[test]
+fn numbers_of_json_are_read_exactly() {
+    let digits = "9".repeat(308);
+    let text = format!(
+        "[123456789012345678901234567890,-9223372036854775809,\"-1 \\\" 2\",1e25,-0,0.1,{{\"7\":{digits}}}]\n5.012040680606287e-308\n\
+        1e400\n{digits}99\n"
+    );
+    let (atoms, skipped) = read("n.jsonl", &text);
+    let list = "123456789012345678901234567890 -9223372036854775809 \"-1 \\\" 2\" 1e25 0 0.1";
+    assert_eq!(atoms[0], format!("(n ({list} ((\"7\" {digits}))))"));
+    assert_eq!(atoms[1], "(n 5.012040680606287e-308)");
+    assert_eq!(skipped, [(3, 2, true)]);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_json() {
+    let (atoms, skipped) = read("m.jsonl", "\u{feff}{\"a\":1}\n2\n\u{feff}3\n");
+    assert_eq!((atoms, skipped), (vec!["(m (a 1))".to_owned(), "(m 2)".to_owned()], vec![(3, 1, true)]));
+}
+
+#[test]
+fn a_literal_is_a_value_if_it_is_one_of_its_type() {
+    let cases = [
+        ("+", "integer", "(typed \"+\" T)"),
+        ("1.5", "integer", "(typed \"1.5\" T)"),
+        ("True", "int", "(typed \"True\" T)"),
+        ("-5", "long", "-5"),
+        ("1e3", "decimal", "(typed \"1e3\" T)"),
+        ("1.5", "decimal", "1.5"),
+        ("1e3", "double", "1000.0"),
+        ("1e400", "double", "(typed \"1e400\" T)"),
+        ("get-type", "double", "(typed \"get-type\" T)"),
+        ("1", "boolean", "True"),
+        ("True", "boolean", "(typed \"True\" T)"),
+    ];
+    for (text, name, expected) in cases {
+        let iri = format!("http://www.w3.org/2001/XMLSchema#{name}");
+        let (atoms, _) = read("g.nt", &format!("<s> <p> \"{text}\"^^<{iri}> ."));
+        assert_eq!(atoms, [format!("(triple s p {})", expected.replace(" T)", &format!(" {iri})")))]);
+    }
+}
+
+#[test]
+fn blank_nodes_are_told_apart_by_absolute_path_or_content() {
+    let text = "_:b <p> <o> .";
+    let mut engine = Engine::new(world(&[("sub/g.nt", text), ("/e/g.nt", text)]));
+    load(&mut engine, "sub/g.nt", &LoadOptions::default());
+    results(&mut engine, "!(import! &self sub:g.nt)");
+    load(&mut engine, "/e/g.nt", &LoadOptions::default());
+    let mut found = atoms(&mut engine);
+    found.dedup();
+    assert_eq!(found.len(), 2, "{found:?}");
+    let options = LoadOptions { format: Some(FileFormat::NTriples), ..LoadOptions::default() };
+    let piped = |text: &str| {
+        let mut engine = Engine::new(MemoryWorld::default().with_standard_input(text));
+        load(&mut engine, "-", &options);
+        atoms(&mut engine)
+    };
+    assert_eq!(piped(text), piped(text));
+    assert_ne!(piped(text)[0], piped("_:b <p> <o> . # other")[0]);
 }
 
 #[test]

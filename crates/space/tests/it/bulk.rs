@@ -127,3 +127,35 @@ fn types_of_ten_thousand_symbols_are_found_without_a_scan() {
     let (few, many) = (declared(100), declared(10_000));
     assert_ratio(3.0, || look_up(&few), || look_up(&many));
 }
+
+/// Who adds many atoms locks the space and then the log; who adds a row may not wait for the space with the log locked.
+#[test]
+fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
+    const ROUNDS: usize = 300_000;
+    let log = ChangeLog::default();
+    log.keep(Keeps::Changes);
+    let space = watched(1, &Terms::shared(), &log);
+    let edge = atom("(edge a 1)");
+    let (done, ended) = std::sync::mpsc::channel();
+    let row_space = space.clone();
+    let row_done = done.clone();
+    std::thread::spawn(move || {
+        let mut row = Vec::new();
+        for _ in 0..ROUNDS {
+            row_space.add_row(0, &mut row, |terms, row| {
+                row.clear();
+                row.extend(["edge", "a", "b"].map(|name| terms.intern(&Atom::symbol(name))));
+                true
+            });
+        }
+        row_done.send(()).expect("the test waits");
+    });
+    std::thread::spawn(move || {
+        (0..ROUNDS).for_each(|_| assert_eq!(space.add_many([&edge]), 1));
+        done.send(()).expect("the test waits");
+    });
+    for _ in 0..2 {
+        ended.recv_timeout(std::time::Duration::from_secs(20)).expect("neither thread waits for the other");
+    }
+    assert_eq!(log.take().changes.len(), 2 * ROUNDS);
+}
