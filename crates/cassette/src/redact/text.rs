@@ -38,8 +38,9 @@ pub(crate) const PLACEHOLDER: &str = "REDACTED";
 const NUMBER_PLACEHOLDER: &str = "0";
 
 /// A parameter of a URL, or the first pair of a text: the name, and the value if it is not empty. JSON may have `&` escaped.
+/// Brackets end a value: in a URL they are escaped, and those of JSON around it must stay.
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?-u)(?:\A|[?&;#"]|\\u0026)([A-Za-z0-9_.%\[\]-]+)=([^&;\s"'<>\\#]+)"#;
+    let pattern = r#"(?-u)(?:\A|[?&;#"]|\\u0026)([A-Za-z0-9_.%\[\]-]+)=([^&;\s"'<>\\#{}\[\]]+)"#;
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("the expression is a constant: {error}"))
 });
 
