@@ -1,22 +1,28 @@
-//! Other forms of a tape: JSON for people and differences, MessagePack for other programs, and what the Magneto-Serge system wrote.
+//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, and what the Magneto-Serge
+//! system wrote.
 //!
-//! A form holds everything that a tape holds: exchanges, and what is known of the tape. Which form a file has is told by its
-//! content; its name says what to write.
+//! Which form a file has is told by its content; its name says what to write. [`Form`] lists the forms; a new one gets a row
+//! there, and an arm in [`Form::of_content`], [`Content::decode`] and [`Content::encode`]. What a form has no place for is said
+//! when it is written.
 
+mod error;
 mod fields;
 mod report;
+mod text;
+
+pub use error::FormError;
 
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
-use crate::key::KeyScheme;
-use crate::tape::{Tape, folder_and_name, write_tape};
-use crate::{ReadError, SealError};
+use crate::scan::Scanner;
+use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
+use crate::ReadError;
 use journal::Disk;
 use serde::{Deserialize, Serialize};
-use std::error::Error;
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
 /// How the file of a tape says what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +30,21 @@ use std::path::Path;
 pub enum Form {
     /// Sealed or being recorded, as [`Tape`] reads it.
     Tape,
-    /// JSON, indented: for people, differences and edits.
+    /// JSON, indented.
     Json,
     /// MessagePack; with the feature `msgpack` only.
     MessagePack,
+    /// Text in lines: for people, differences and edits.
+    Text,
 }
+
+/// What each form is called, and how the names of its files end. A name that ends otherwise is that of a tape.
+const FORMS: [(Form, &str, &[&str]); 4] = [
+    (Form::Tape, "tape", &["tape"]),
+    (Form::Json, "json", &["json"]),
+    (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
+    (Form::Text, "text", &["txt"]),
+];
 
 /// All that is on a tape, in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,15 +56,11 @@ pub struct Content {
 }
 
 impl Form {
-    /// The form that a file of this name is to be written in: by its extension `json`, `msgpack` or `mp`, else a tape.
+    /// The form that a file of this name is to be written in: by its extension `json`, `msgpack`, `mp` or `txt`, else a tape.
     pub fn of_name(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some(extension) if extension.eq_ignore_ascii_case("json") => Self::Json,
-            Some(extension) if ["msgpack", "mp"].iter().any(|known| extension.eq_ignore_ascii_case(known)) => {
-                Self::MessagePack
-            }
-            _ => Self::Tape,
-        }
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let is_its = |extensions: &[&str]| extensions.iter().any(|known| extension.eq_ignore_ascii_case(known));
+        FORMS.iter().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
     }
 
     /// The form that bytes have, as far as their beginning tells; `None` if it is none of them.
@@ -56,12 +68,101 @@ impl Form {
         if bytes.starts_with(b"MNEMON") {
             return Some(Self::Tape);
         }
-        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
-        match text.first()? {
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        if text.starts_with(text::MAGIC.as_bytes()) {
+            return Some(Self::Text);
+        }
+        match text.trim_ascii_start().first()? {
             b'{' => Some(Self::Json),
             0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
             _ => None,
         }
+    }
+
+    /// The names of all forms.
+    pub(crate) fn names() -> String {
+        FORMS.map(|(_, name, _)| name).join(", ")
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("tape", |(_, name, _)| name))
+    }
+}
+
+impl FromStr for Form {
+    type Err = UnknownForm;
+
+    fn from_str(name: &str) -> Result<Self, UnknownForm> {
+        let known = FORMS.iter().find(|(_, known, _)| *known == name);
+        known.map(|(form, ..)| *form).ok_or_else(|| UnknownForm { name: name.to_owned() })
+    }
+}
+
+/// A name that is no form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownForm {
+    name: String,
+}
+
+impl fmt::Display for UnknownForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no form of a tape; there are {}", self.name, Form::names())
+    }
+}
+
+impl std::error::Error for UnknownForm {}
+
+/// A tape in a form that is not a tape itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What the form has no place for, and so is not in it: a sentence each.
+    pub lost: Vec<String>,
+}
+
+impl Encoded {
+    /// In a form that has a place for everything.
+    fn whole(bytes: Vec<u8>) -> Self {
+        Self { bytes, lost: Vec::new() }
+    }
+}
+
+/// A file of any form: a tape is used where it lies, everything else is read.
+enum Found {
+    Tape(Tape),
+    Content(Content, Form),
+}
+
+/// The one place where a file of any form is opened.
+fn find(path: &Path) -> Result<Found, FormError> {
+    let shown = path.display().to_string();
+    let is_tape = match Tape::is_at(path) {
+        // A tape whose recording has not been sealed, or nothing at all, as opening it says.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+        is_tape => is_tape.map_err(Failure::new("read", &shown))?,
+    };
+    if is_tape {
+        return Ok(Found::Tape(Tape::open(path)?));
+    }
+    let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
+    let form = Form::of_content(&bytes).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
+    let content = Content::decode(&bytes, form).map_err(|error| error.of(&shown))?;
+    Ok(Found::Content(content, form))
+}
+
+impl Tape {
+    /// Opens a file of any form, and says which it has. What is no tape itself is read into memory.
+    ///
+    /// # Errors
+    /// There is none, it is none of the forms, or what it says is no tape.
+    pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
+        Ok(match find(path.as_ref())? {
+            Found::Tape(tape) => (tape, Form::Tape),
+            Found::Content(content, form) => (content.into(), form),
+        })
     }
 }
 
@@ -69,35 +170,69 @@ impl Content {
     /// Reads a tape of any form.
     ///
     /// # Errors
-    /// There is none, it is none of the forms, or what it says is no tape.
+    /// As [`Tape::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
-        let path = path.as_ref();
-        let shown = path.display().to_string();
-        let bytes = match fs::read(path) {
-            // A tape whose recording has not been sealed.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::of_tape(&Tape::open(path)?),
-            bytes => bytes.map_err(Failure::new("read", &shown))?,
-        };
-        match Form::of_content(&bytes) {
-            Some(Form::Tape) => Self::of_tape(&Tape::open(path)?),
-            Some(Form::Json) => Self::from_json(&bytes).map_err(|error| error.of(&shown)),
-            Some(Form::MessagePack) => Self::from_msgpack(&bytes).map_err(|error| error.of(&shown)),
-            None => Err(FormError::Unknown { file: shown }),
+        match find(path.as_ref())? {
+            Found::Tape(tape) => Self::of_tape(&tape),
+            Found::Content(content, _) => Ok(content),
         }
     }
 
-    /// Writes a tape in the form that its name says, durably, in place of any file of the name.
+    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Says what the form has no place
+    /// for.
     ///
     /// # Errors
-    /// The system refuses; what lay there stays then.
-    pub fn write(&self, path: impl AsRef<Path>, key: KeyScheme) -> Result<(), FormError> {
+    /// The system refuses, or a known form of a secret is in it; what lay there stays then.
+    pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<Vec<String>, FormError> {
         let path = path.as_ref();
-        let bytes = match Form::of_name(path) {
-            Form::Tape => return Ok(write_tape(path, &self.exchanges, &self.meta, key)?),
-            Form::Json => self.to_json(true)?,
-            Form::MessagePack => self.to_msgpack()?,
-        };
-        Ok(write_file(path, &bytes)?)
+        self.write_as(Form::of_name(path), path, options)
+    }
+
+    /// The same in any form, whatever the name.
+    ///
+    /// # Errors
+    /// As [`Content::write`].
+    pub fn write_as(
+        &self,
+        form: Form,
+        path: impl AsRef<Path>,
+        options: impl Into<SealOptions>,
+    ) -> Result<Vec<String>, FormError> {
+        let (path, options) = (path.as_ref(), options.into());
+        if form == Form::Tape {
+            write_tape(path, &self.exchanges, &self.meta, options)?;
+            return Ok(Vec::new());
+        }
+        Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
+        let Encoded { bytes, lost } = self.encode(form)?;
+        write_file(path, &bytes)?;
+        Ok(lost)
+    }
+
+    /// All of it in a form other than a tape's own, which is a file and is [written](write_tape).
+    ///
+    /// # Errors
+    /// The form cannot be written: it is that of a tape, or the feature `msgpack` is off.
+    pub fn encode(&self, form: Form) -> Result<Encoded, FormError> {
+        match form {
+            Form::Tape => Err(FormError::NotInMemory),
+            Form::Json => self.to_json(true).map(Encoded::whole),
+            Form::MessagePack => self.to_msgpack().map(Encoded::whole),
+            Form::Text => Ok(Encoded::whole(self.to_text().into_bytes())),
+        }
+    }
+
+    /// What bytes of a form other than a tape's own say.
+    ///
+    /// # Errors
+    /// They say nothing in this form.
+    pub fn decode(bytes: &[u8], form: Form) -> Result<Self, FormError> {
+        match form {
+            Form::Tape => Err(FormError::NotInMemory),
+            Form::Json => Self::from_json(bytes),
+            Form::MessagePack => Self::from_msgpack(bytes),
+            Form::Text => Self::from_text(bytes),
+        }
     }
 
     /// All that is on a tape.
@@ -123,6 +258,19 @@ impl Content {
             bytes.push(b'\n');
         }
         Ok(bytes)
+    }
+
+    /// As text in lines, of which `docs/formats.md` has the grammar.
+    pub fn to_text(&self) -> String {
+        text::write(self)
+    }
+
+    /// From text in lines.
+    ///
+    /// # Errors
+    /// It is none; line and column are said.
+    pub fn from_text(bytes: &[u8]) -> Result<Self, FormError> {
+        text::read(bytes)
     }
 
     /// From JSON: ours, or that of the Magneto-Serge system.
@@ -246,96 +394,15 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let (folder, name) = folder_and_name(path)?;
     let unfinished = format!(".{name}.writing");
     let file = folder.create(&unfinished).map_err(Failure::new("create", &unfinished))?;
-    file.write_full(0, bytes).map_err(Failure::new("write", &unfinished))?;
-    file.sync().map_err(Failure::new("sync", &unfinished))?;
-    folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished))?;
+    let written = file
+        .write_full(0, bytes)
+        .map_err(Failure::new("write", &unfinished))
+        .and_then(|()| file.sync().map_err(Failure::new("sync", &unfinished)))
+        .and_then(|()| folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished)));
+    if written.is_err() {
+        // It is worth nothing; the next writing takes its place.
+        let _ = folder.remove(&unfinished);
+    }
+    written?;
     folder.sync_names().map_err(Failure::new("sync the folder of", &name))
-}
-
-/// Why a form cannot be read or written.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum FormError {
-    /// The system refused.
-    Disk(Failure),
-    /// The tape is not what was written.
-    Unreadable(ReadError),
-    /// The tape was not sealed.
-    Seal(SealError),
-    /// It is neither a tape nor any form of one.
-    Unknown {
-        /// The file.
-        file: String,
-    },
-    /// It is of a later version, or of another program.
-    Version {
-        /// The file; empty if it lies in memory.
-        file: String,
-        /// The version.
-        version: u32,
-    },
-    /// It has a form and says nothing in it.
-    Malformed {
-        /// The file; empty if it lies in memory.
-        file: String,
-        /// Its form.
-        form: &'static str,
-        /// What is wrong, and where.
-        message: String,
-    },
-}
-
-impl FormError {
-    fn malformed(form: &'static str, error: &impl ToString) -> Self {
-        Self::Malformed { file: String::new(), form, message: error.to_string() }
-    }
-
-    fn of(mut self, shown: &str) -> Self {
-        if let Self::Version { file, .. } | Self::Malformed { file, .. } = &mut self {
-            shown.clone_into(file);
-        }
-        self
-    }
-}
-
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disk(failure) => failure.fmt(f),
-            Self::Unreadable(error) => error.fmt(f),
-            Self::Seal(error) => error.fmt(f),
-            Self::Unknown { file } => {
-                write!(f, "{file} is neither a tape nor JSON or MessagePack; name a file that a recording made")
-            }
-            Self::Version { file, version } => {
-                write!(
-                    f,
-                    "{file}: a tape of version {version}, but this program reads up to {VERSION}; use a newer one"
-                )
-            }
-            Self::Malformed { file, form, message } => {
-                write!(f, "{file}: no tape in {form}: {message}; mend it there, or convert the tape again")
-            }
-        }
-    }
-}
-
-impl Error for FormError {}
-
-impl From<Failure> for FormError {
-    fn from(failure: Failure) -> Self {
-        Self::Disk(failure)
-    }
-}
-
-impl From<ReadError> for FormError {
-    fn from(error: ReadError) -> Self {
-        Self::Unreadable(error)
-    }
-}
-
-impl From<SealError> for FormError {
-    fn from(error: SealError) -> Self {
-        Self::Seal(error)
-    }
 }

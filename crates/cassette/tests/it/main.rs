@@ -13,3 +13,4 @@ mod recording_secrets;
 mod redact;
 mod report;
 mod sealing;
+mod text;
