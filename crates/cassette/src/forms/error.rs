@@ -64,16 +64,20 @@ impl fmt::Display for FormError {
                 write!(f, "{file} is neither a tape nor a form of one; there are {}", Form::names())
             }
             Self::Version { file, version } => {
-                write!(
-                    f,
-                    "{file}: a tape of version {version}, but this program reads up to {VERSION}; use a newer one"
-                )
+                put_file(f, file)?;
+                write!(f, "a tape of version {version}, but this program reads up to {VERSION}; use a newer one")
             }
             Self::Malformed { file, form, message } => {
-                write!(f, "{file}: no tape in {form}: {message}; mend it there, or convert the tape again")
+                put_file(f, file)?;
+                write!(f, "no tape in {form}: {message}; mend it there, or convert the tape again")
             }
         }
     }
+}
+
+/// The file, if it does not lie in memory.
+fn put_file(f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
+    if file.is_empty() { Ok(()) } else { write!(f, "{file}: ") }
 }
 
 impl Error for FormError {}
