@@ -8,12 +8,14 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod compare;
 mod compress;
 mod error;
 mod exchange;
 mod forms;
 mod key;
 pub mod matching;
+mod merge;
 mod message;
 mod modes;
 mod record;
@@ -31,6 +33,7 @@ pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordErro
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use forms::{Content, Encoded, Form, FormError, UnknownForm};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
+pub use merge::{Merged, merge};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};

@@ -3,13 +3,13 @@
 //! 1. Values of secret names: headers, cookies, parameters of URLs, fields of forms, members of JSON. In `Authorization` the
 //!    scheme stays, in cookies the names do.
 //! 2. What looks like a secret whatever it is called: keys of well-known services, tokens, private keys.
-//! 3. What the user says: names, expressions, and secrets themselves.
+//! 3. What the user says: names, places in JSON, expressions, and secrets themselves.
 //!
 //! Each is replaced by `REDACTED`, whatever its length: a request with another secret, or with a dummy for it, is then the same
 //! request. `Content-Length` is corrected, and chunks keep their times. Redacting twice is redacting once. A live request must
 //! be redacted before it is looked up.
 
-mod decode;
+pub(crate) mod decode;
 mod exchange;
 mod names;
 mod patterns;
@@ -21,6 +21,7 @@ pub use decode::DECODED_BYTES_MAX;
 pub(crate) use exchange::{OPAQUE_NOTE, correct_length};
 pub use stream::{LOOKAHEAD_BYTES, Stream};
 
+use crate::matching::JsonPath;
 use crate::message::Header;
 use names::Names;
 use patterns::Patterns;
@@ -29,7 +30,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts};
+use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts, find_places};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -47,6 +48,8 @@ pub struct Redaction {
     patterns: Patterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
+    /// Places in JSON.
+    paths: Vec<JsonPath>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
 }
@@ -111,6 +114,9 @@ pub struct Rules {
     pub names: Vec<String>,
     /// Expressions whose first group, or all of them, is a secret.
     pub patterns: Vec<String>,
+    /// Places in JSON whose values are secrets, or hold some: in bodies and messages that are JSON, and in lines of one that is
+    /// not, with `data:` before it or not.
+    pub paths: Vec<JsonPath>,
     /// Secrets, as they are: they are also found with escapes of URLs and of JSON.
     pub secrets: Vec<Vec<u8>>,
 }
@@ -132,7 +138,7 @@ impl Rules {
         }
         let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
         let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
-        Ok(Redaction { names, patterns, secrets, spans_lines })
+        Ok(Redaction { names, patterns, secrets, paths: self.paths, spans_lines })
     }
 }
 
@@ -178,7 +184,7 @@ impl Redaction {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
             let patterns = Patterns::new(true, &[]);
             let patterns = patterns.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
-            Arc::new(Redaction { names: Names::default(), patterns, secrets: Vec::new(), spans_lines: false })
+            Arc::new(Redaction { names: Names::default(), patterns, secrets: Vec::new(), paths: Vec::new(), spans_lines: false })
         });
         KNOWN.clone()
     }
@@ -187,6 +193,11 @@ impl Redaction {
     pub fn nothing() -> Self {
         let rules = Rules { without_usual: true, ..Rules::default() };
         rules.compile().unwrap_or_else(|error| unreachable!("there are no rules: {error}"))
+    }
+
+    /// Whether only a whole body shows what is a secret in it.
+    pub(crate) fn needs_whole_bodies(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// What is to be replaced in a text, in order, without overlaps.
@@ -211,6 +222,9 @@ impl Redaction {
 
     fn named(&self, text: &[u8], kind: Kind) -> Found {
         let mut found = Found::default();
+        if kind == Kind::Body {
+            find_places(text, &self.paths, &mut found);
+        }
         if self.names.is_empty() {
             return found;
         }
