@@ -255,7 +255,8 @@ impl Changes {
         for (name, [before, after]) in by_name(sides) {
             if before != after {
                 let place = format!("{what} {}", String::from_utf8_lossy(&name));
-                let [before, after] = [before, after].map(|values| (!values.is_empty()).then(|| values.join(&b", "[..])));
+                let [before, after] =
+                    [before, after].map(|values| (!values.is_empty()).then(|| values.join(&b", "[..])));
                 let at = common_start(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
                 let [before, after] = [before, after].map(|side| side.map(|side| shown(&side, at)));
                 self.push(place.trim_start(), before, after);
@@ -316,13 +317,11 @@ impl Changes {
         };
         let [one, other] = [before, after].map(|exchange| chunks(exchange.request.body.as_ref()));
         self.bytes("chunks of the request body", one.as_bytes(), other.as_bytes());
-        let response = |exchange: &Exchange<'_>| {
-            chunks(exchange.response.as_ref().and_then(|response| response.body.as_ref()))
-        };
+        let response =
+            |exchange: &Exchange<'_>| chunks(exchange.response.as_ref().and_then(|response| response.body.as_ref()));
         self.bytes("chunks of the response body", response(before).as_bytes(), response(after).as_bytes());
-        let frames = |exchange: &Exchange<'_>| {
-            listed(exchange.frames.iter().flatten().map(|frame| frame.at_us.to_string()))
-        };
+        let frames =
+            |exchange: &Exchange<'_>| listed(exchange.frames.iter().flatten().map(|frame| frame.at_us.to_string()));
         self.bytes("times of frames", frames(before).as_bytes(), frames(after).as_bytes());
     }
 }

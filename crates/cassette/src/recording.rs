@@ -95,11 +95,7 @@ pub(crate) struct Survey {
 }
 
 /// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
-pub(crate) fn survey(
-    disk: Arc<dyn Disk>,
-    shown: &str,
-    mut scanner: Option<&mut Scanner>,
-) -> Result<Survey, SealError> {
+pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
     let (mut numbers, mut not_begun) = (BTreeSet::new(), BTreeSet::new());
     let chain = Events::open(disk, shown)?.each(|number, event| {
         if let Some(scanner) = &mut scanner {

@@ -12,11 +12,11 @@ mod text;
 
 pub use error::FormError;
 
+use crate::ReadError;
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
 use crate::scan::Scanner;
 use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
-use crate::ReadError;
 use journal::Disk;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -283,7 +283,7 @@ impl Content {
         match read {
             Ok(document) => document.content(),
             // Not ours: if it is not theirs either, what is wrong with it as ours is of no use.
-            Err(error) if has_field(bytes, "exchanges") => Err(FormError::malformed("JSON", &error)),
+            Err(error) if !error.is_data() || has_field(bytes, "exchanges") => Err(FormError::malformed("JSON", &error)),
             Err(_) => report::from_json(bytes),
         }
     }

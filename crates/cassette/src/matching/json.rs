@@ -191,11 +191,8 @@ impl Walk<'_> {
     fn value(&mut self, wanted: &[&[Step]]) {
         self.space();
         // `**` is also nothing at all.
-        let here: Vec<&[Step]> = wanted
-            .iter()
-            .flat_map(|steps| [Some(*steps), steps.strip_prefix(&[Step::AnyDepth])])
-            .flatten()
-            .collect();
+        let here: Vec<&[Step]> =
+            wanted.iter().flat_map(|steps| [Some(*steps), steps.strip_prefix(&[Step::AnyDepth])]).flatten().collect();
         let begin = self.at;
         let is_it = here.iter().any(|steps| steps.is_empty());
         let below = if is_it { &[][..] } else { &here };

@@ -14,8 +14,8 @@ mod call;
 mod queue;
 mod redacting;
 
-pub use call::{Call, Ending};
 pub(crate) use call::Side;
+pub use call::{Call, Ending};
 pub(crate) use redacting::Redactor;
 
 use crate::error::{Failure, ReadError, RecordError, SealError};

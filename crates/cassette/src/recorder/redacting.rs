@@ -12,7 +12,9 @@ use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
-use crate::redact::{Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form};
+use crate::redact::{
+    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form,
+};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
 

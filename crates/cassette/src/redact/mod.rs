@@ -184,7 +184,13 @@ impl Redaction {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
             let patterns = Patterns::new(true, &[]);
             let patterns = patterns.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
-            Arc::new(Redaction { names: Names::default(), patterns, secrets: Vec::new(), paths: Vec::new(), spans_lines: false })
+            Arc::new(Redaction {
+                names: Names::default(),
+                patterns,
+                secrets: Vec::new(),
+                paths: Vec::new(),
+                spans_lines: false,
+            })
         });
         KNOWN.clone()
     }

@@ -173,7 +173,10 @@ fn a_change_of_one_thing_is_a_change_of_one_line() {
     let (one, other) = (lines("value"), lines("a value that is longer than the one before"));
     assert_eq!(one.lines().count(), other.lines().count());
     let changed: Vec<_> = one.lines().zip(other.lines()).filter(|(one, other)| one != other).collect();
-    assert_eq!(changed, [("  + \"name-20\":\"value\",", "  + \"name-20\":\"a value that is longer than the one before\",")]);
+    assert_eq!(
+        changed,
+        [("  + \"name-20\":\"value\",", "  + \"name-20\":\"a value that is longer than the one before\",")]
+    );
 }
 
 #[test]
@@ -192,10 +195,26 @@ fn what_is_wrong_is_said_with_its_place() {
         ("meta name: a", "name: a", "line 2, column 1: `name:` cannot be here; there are `meta`, `exchange` and `end`"),
         ("exchange 0", "exchange zero", "line 4, column 10: here should be the number of an exchange"),
         ("exchange 0", "exchange 0 0", "line 4, column 12: more than belongs here"),
-        ("started 1969-12-31T23:59:59.999999999Z", "started 1969", "line 5, column 9: no time from 1678 to 2262 such as"),
-        ("started 1969-12-31T23:59:59.999999999Z\n", "", "line 40, column 1: exchange 0 ends here and has no line `started`"),
-        ("ended +18446744073709551615us", "ended 5", "line 6, column 7: here should be a time after the exchange began"),
-        ("https://api.example.com /resource/0", "api.example.com", "line 7, column 13: here should be a server such as"),
+        (
+            "started 1969-12-31T23:59:59.999999999Z",
+            "started 1969",
+            "line 5, column 9: no time from 1678 to 2262 such as",
+        ),
+        (
+            "started 1969-12-31T23:59:59.999999999Z\n",
+            "",
+            "line 40, column 1: exchange 0 ends here and has no line `started`",
+        ),
+        (
+            "ended +18446744073709551615us",
+            "ended 5",
+            "line 6, column 7: here should be a time after the exchange began",
+        ),
+        (
+            "https://api.example.com /resource/0",
+            "api.example.com",
+            "line 7, column 13: here should be a server such as",
+        ),
         ("https://api.example.com", "https://a:x", "line 7, column 13: a port is a number up to 65535"),
         ("https://api.example.com", "ftp://a", "line 7, column 13: a port is missing"),
         (" HTTP/2", " HTTP/7", "line 7, column 49: an unknown version; there are HTTP/0.9"),
@@ -208,7 +227,11 @@ fn what_is_wrong_is_said_with_its_place() {
         ("  = b25l", "  b25l", "line 12, column 4: a space is missing before the content"),
         ("  = b25l", "  b b25l", "line 12, column 3: content begins with `| `"),
         ("body\n", "", "line 10, column 1: a chunk belongs to a body"),
-        ("trailers\n  t: 1\n", "body\n", "line 16, column 1: a body comes after the headers of a request or a response, once"),
+        (
+            "trailers\n  t: 1\n",
+            "body\n",
+            "line 16, column 1: a body comes after the headers of a request or a response, once",
+        ),
         ("websocket\n", "", "line 31, column 1: a message belongs to a WebSocket"),
         ("sent text", "sent nothing", "line 32, column 6: a frame is continuation, text, binary, close"),
         ("more reserved=4", "more reserved=8", "line 34, column 27: `reserved=8` cannot be here"),

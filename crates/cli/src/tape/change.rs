@@ -7,8 +7,8 @@ use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
 use cassette::redact::{Finding, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, Note, RecordError, Recorder, RecorderOptions, SealError, SealOptions,
-    Tape,
+    Content, Exchange, Form, FormError, KeyScheme, Note, RecordError, Recorder, RecorderOptions, SealError,
+    SealOptions, Tape,
 };
 use clap::Args;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(crate) struct MergeArguments {
     from: Vec<PathBuf>,
 
     /// The file to be written
-    #[arg(short, long = "output", value_name = "NEW")]
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
     to: PathBuf,
 
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub(crate) struct RedactArguments {
     from: PathBuf,
 
     /// The file to be written
-    #[arg(short, long = "output", value_name = "NEW")]
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
     to: PathBuf,
 
     /// The value of this header, parameter, field or member of JSON is a secret; may be given several times
@@ -107,7 +107,7 @@ pub(crate) struct RedactArguments {
 /// How a tape is written.
 #[derive(Debug, Args)]
 struct How {
-    /// The form of the new file: tape, json, msgpack or text
+    /// The form of the new file: tape, json, msgpack, text and others; a wrong name lists all
     #[arg(long = "to", value_name = "FORM")]
     form: Option<Form>,
 
@@ -177,7 +177,9 @@ fn not_sealed(to: &Path, error: &RecordError) -> End {
     match error {
         RecordError::Seal(error) => not_written(to, to, error),
         RecordError::Unreadable(error) => damaged(to, error),
-        RecordError::Journal(_) => fail(&error.to_string(), "end the program that records to it, and seal it then", End::Error),
+        RecordError::Journal(_) => {
+            fail(&error.to_string(), "end the program that records to it, and seal it then", End::Error)
+        }
         error => fail(&error.to_string(), "", End::Error),
     }
 }
@@ -279,7 +281,11 @@ impl How {
             return Err(fail(&message, "choose another name", End::Usage));
         }
         if to.symlink_metadata().is_ok() && !self.force {
-            return Err(fail(&format!("there is something at {name} already"), "--force puts the new one in its place", End::Usage));
+            return Err(fail(
+                &format!("there is something at {name} already"),
+                "--force puts the new one in its place",
+                End::Usage,
+            ));
         }
         Ok(())
     }
@@ -315,7 +321,9 @@ fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
             fail(&exposed.to_string(), &help, End::Error)
         }
         SealError::Unreadable(error) => damaged(from, error),
-        SealError::SameNumber(_) | SealError::Broken(_) => fail(&format!("{}: {error}", from.display()), "", End::Damaged),
+        SealError::SameNumber(_) | SealError::Broken(_) => {
+            fail(&format!("{}: {error}", from.display()), "", End::Damaged)
+        }
         SealError::TooLarge(_) => fail(&format!("{}: {error}", to.display()), "", End::Error),
         error => fail(&error.to_string(), "", End::Error),
     }

@@ -42,7 +42,8 @@ pub(super) fn diff(arguments: &DiffArguments) -> Ended {
     let (after, _) = open(&arguments.after)?;
     let told = |error: ReadError| damaged(&arguments.before, &error);
     let comparison = compare(&before, &after, arguments.times).map_err(told)?;
-    let lines = if arguments.json { objects(&comparison, &before, &after) } else { lines(&comparison, &before, &after) };
+    let lines =
+        if arguments.json { objects(&comparison, &before, &after) } else { lines(&comparison, &before, &after) };
     let mut out = Out::new();
     for line in lines.map_err(told)? {
         out.line(&line)?;
@@ -74,8 +75,9 @@ fn lines(comparison: &Comparison, before: &Tape, after: &Tape) -> Result<Vec<Str
     Ok(lines)
 }
 
+/// Values are in quotes, with escapes; what is not must not reach the terminal as it is.
 fn shown(before: &str, change: &Change) -> String {
-    format!("{before}{}", escaped(change.to_string().as_bytes()))
+    format!("{before}{}", change.to_string().replace(char::is_control, "?"))
 }
 
 fn objects(comparison: &Comparison, before: &Tape, after: &Tape) -> Result<Vec<String>, ReadError> {

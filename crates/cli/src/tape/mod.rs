@@ -107,10 +107,8 @@ fn damaged(path: &Path, error: &ReadError) -> End {
         let message = format!("{} is a recorded run, not a cassette", path.display());
         return fail(&message, &format!("`mnemon replay {}` runs it again", path.display()), End::Usage);
     }
-    let is_no_tape = matches!(
-        error,
-        ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. })
-    );
+    let is_no_tape =
+        matches!(error, ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. }));
     fail(&error.to_string(), "", if is_no_tape { End::Usage } else { End::Damaged })
 }
 

@@ -52,7 +52,9 @@ pub(super) fn stats(arguments: &StatsArguments) -> Ended {
     let file_bytes = file_bytes(&arguments.tape);
     let state = match (form, tape.is_sealed(), tape.summary().unsealed) {
         (Form::Tape, true, _) => "sealed".to_owned(),
-        (Form::Tape, false, unsealed) => format!("a recording that is not sealed, {}", counted(unsealed as u64, "exchange")),
+        (Form::Tape, false, unsealed) => {
+            format!("a recording that is not sealed, {}", counted(unsealed as u64, "exchange"))
+        }
         (form, ..) => format!("in the form {form}"),
     };
     let mut out = Out::new();
@@ -148,7 +150,8 @@ impl Counts {
     fn hosts_listed(&self) -> String {
         let mut hosts: Vec<_> = self.hosts.iter().collect();
         hosts.sort_by_key(|(host, count)| (std::cmp::Reverse(**count), *host));
-        let shown: Vec<_> = hosts.iter().take(HOSTS_LISTED_MAX).map(|(host, count)| format!("{host} ({count})")).collect();
+        let shown: Vec<_> =
+            hosts.iter().take(HOSTS_LISTED_MAX).map(|(host, count)| format!("{host} ({count})")).collect();
         match hosts.len().saturating_sub(HOSTS_LISTED_MAX) {
             0 => shown.join(", "),
             more => format!("{} and {more} more", shown.join(", ")),

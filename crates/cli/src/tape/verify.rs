@@ -56,6 +56,8 @@ fn recording(path: &Path) -> Result<(), End> {
     let name = recording.display();
     render::error(&format!("{name} is damaged"), None);
     list(&report.damage);
-    render::say(&format!("help: `mnemon journal salvage {name} --to NEW.recording` carries what can be read into a new recording"));
+    render::say(&format!(
+        "help: `mnemon journal salvage {name} --to NEW.recording` carries what can be read into a new recording"
+    ));
     Err(End::Damaged)
 }

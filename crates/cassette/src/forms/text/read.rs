@@ -86,7 +86,8 @@ impl Reader {
             }
             self.take(line)?;
         }
-        let missing = || Wrong::at(last, 1, "the line `end` is missing at the end: the file was cut off, or it needs one");
+        let missing =
+            || Wrong::at(last, 1, "the line `end` is missing at the end: the file was cut off, or it needs one");
         if self.has_ended { Ok(self.content) } else { Err(missing()) }
     }
 
@@ -167,8 +168,7 @@ impl Draft {
             "body" => self.body(before, line),
             "chunk" => self.chunk(before, line),
             "trailers" => self.trailers(before, line),
-            "websocket" => once(line, self.exchange.frames.is_some())
-                .map(|()| self.exchange.frames = Some(Vec::new())),
+            "websocket" => once(line, self.exchange.frames.is_some()).map(|()| self.exchange.frames = Some(Vec::new())),
             "sent" => self.frame(Direction::Sent, line),
             "received" => self.frame(Direction::Received, line),
             "outcome" => self.outcome(line),
@@ -299,7 +299,9 @@ impl Draft {
 
     fn frame(&mut self, direction: Direction, line: &mut Line<'_>) -> Result<(), Wrong> {
         let Some(frames) = &mut self.exchange.frames else {
-            return Err(line.wrong(0, "a message belongs to a WebSocket: put the line `websocket` before the first one"));
+            return Err(
+                line.wrong(0, "a message belongs to a WebSocket: put the line `websocket` before the first one")
+            );
         };
         let opcode = opcode(line)?;
         let mut frame = WsFrame::new(line.time()?, direction, opcode, Bytes::EMPTY);
@@ -391,12 +393,16 @@ impl Open {
         let behind_at = line.text.len() - behind.len();
         let text = match behind {
             "" => "",
-            _ => behind.strip_prefix(' ').ok_or_else(|| line.wrong(behind_at, "a space is missing before the content"))?,
+            _ => behind
+                .strip_prefix(' ')
+                .ok_or_else(|| line.wrong(behind_at, "a space is missing before the content"))?,
         };
         let text_at = line.text.len() - text.len();
         match mark {
             "|" | "+" if self.has_base64 => Err(line.wrong(at, "text and base64 in one place: write all of it as one")),
-            "+" if !self.has_text => Err(line.wrong(at, "a line `+` goes on with a line `|`, and there is none before it")),
+            "+" if !self.has_text => {
+                Err(line.wrong(at, "a line `+` goes on with a line `|`, and there is none before it"))
+            }
             "|" | "+" => {
                 self.bytes.extend((mark == "|" && self.has_text).then_some(b'\n'));
                 self.has_text = true;

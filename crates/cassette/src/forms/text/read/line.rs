@@ -105,7 +105,8 @@ impl<'t> Line<'t> {
 
     pub(super) fn number<T: FromStr>(&mut self, what: &str) -> Result<T, Wrong> {
         let (at, word) = (self.next_at(), self.word()?);
-        number_in(word).ok_or_else(|| self.wrong(at, format!("here should be {what}, and nothing larger than it can be")))
+        number_in(word)
+            .ok_or_else(|| self.wrong(at, format!("here should be {what}, and nothing larger than it can be")))
     }
 
     /// `+12us`.
@@ -153,7 +154,8 @@ impl<'t> Line<'t> {
     pub(super) fn before_colon(&mut self) -> Result<&'t str, Wrong> {
         let begin = self.next_at();
         let rest = &self.text[begin..];
-        let length = rest.find(':').ok_or_else(|| self.wrong(self.text.len(), "a colon is missing: write NAME: VALUE"))?;
+        let length =
+            rest.find(':').ok_or_else(|| self.wrong(self.text.len(), "a colon is missing: write NAME: VALUE"))?;
         self.at = begin + length + 1;
         Ok(&rest[..length])
     }
@@ -174,12 +176,18 @@ impl<'t> Line<'t> {
         let scheme = self.unescape(at, scheme)?;
         let (host, port, host_at) = match authority.strip_prefix('[') {
             Some(rest) => rest.split_once(']').map(|(host, port)| (host, port.strip_prefix(':'), host_at + 1)),
-            None => Some(authority.split_once(':').map_or((authority, None, host_at), |(host, port)| (host, Some(port), host_at))),
+            None => Some(
+                authority
+                    .split_once(':')
+                    .map_or((authority, None, host_at), |(host, port)| (host, Some(port), host_at)),
+            ),
         }
         .ok_or_else(wrong)?;
         let port = match port {
             Some(port) => number_in(port).ok_or_else(|| self.wrong(at, "a port is a number up to 65535"))?,
-            None => usual_port(&scheme).ok_or_else(|| self.wrong(at, "a port is missing: only http and https have one"))?,
+            None => {
+                usual_port(&scheme).ok_or_else(|| self.wrong(at, "a port is missing: only http and https have one"))?
+            }
         };
         Ok((scheme.into(), self.unescape(host_at, host)?.into(), port))
     }
