@@ -28,6 +28,11 @@ mod tape;
 mod websocket;
 mod wire;
 
+/// The page on cassettes, whose program is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cassettes.md")]
+mod page {}
+
 pub use bytes::Bytes;
 pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};

@@ -1,5 +1,6 @@
 //! The behaviour of tapes, one file a subject.
 
+mod comparing;
 mod crash;
 mod damage;
 mod exchanges;
@@ -12,5 +13,6 @@ mod recording_mishaps;
 mod recording_secrets;
 mod redact;
 mod report;
+mod scan;
 mod sealing;
 mod text;
