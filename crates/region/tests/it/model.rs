@@ -654,7 +654,11 @@ fn a_copy_that_begins_where_its_lane_ends() {
             Splice { from: 1, to: 2 },
             Expression { region: 0, length: 1, picks: vec![1_836_607_626_285_870_208] },
             Bind { variable: 0, value: 0 },
-            Emigrate { from: 2, how: How::Cheapest, roots: vec![2_518_558_950_524_619_958, 16_819_975_937_447_401_864] },
+            Emigrate {
+                from: 2,
+                how: How::Cheapest,
+                roots: vec![2_518_558_950_524_619_958, 16_819_975_937_447_401_864],
+            },
         ],
     );
 }
