@@ -19,7 +19,7 @@ mod worker;
 
 use crate::compare::{Case, Side, Timed, compare, judged};
 use crate::row::Row;
-use crate::{Plan, Rows, peers};
+use crate::{Part, Plan, Rows, peers};
 use facts::Form;
 use std::error::Error;
 use std::path::Path;
@@ -37,9 +37,6 @@ const PATHMAP: &str = "pathmap 0.3.5";
 
 /// Anything that ends the suite.
 type Failure = Box<dyn Error>;
-
-/// A part of the suite: its name for `--only`, and what makes its rows.
-type Part = (&'static str, fn(&Plan) -> Rows);
 
 const PARTS: &[Part] = &[
     ("report", report::rows),
@@ -59,14 +56,7 @@ pub(crate) fn alone(plan: &Plan) -> Rows {
 }
 
 pub(crate) fn run(plan: &Plan) -> Rows {
-    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
-    let parts: Vec<&Part> = PARTS.iter().filter(is_wanted).collect();
-    if parts.is_empty() {
-        let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
-        return Err(format!("there is no such part; the parts of space are {}", names.join(", ")).into());
-    }
-    let rows: Result<Vec<_>, _> = parts.into_iter().map(|(_, rows)| rows(plan)).collect();
-    Ok(rows?.into_iter().flatten().collect())
+    crate::rows_of(SUITE, PARTS, plan)
 }
 
 /// A row to be.
