@@ -15,6 +15,7 @@ mod recall;
 mod region;
 mod row;
 mod space;
+mod worker;
 
 use row::Row;
 use std::error::Error;

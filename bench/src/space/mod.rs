@@ -3,7 +3,7 @@
 //! 1. [`facts`] says what is stored, in the form that each side takes.
 //! 2. [`report`], [`loads`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
-//! 3. A peer that is no crate is a [`worker`]: a process that measures itself, so that no side pays for the way to the other.
+//! 3. A peer that is no crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
 //!
 //! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
@@ -15,16 +15,15 @@ mod memory;
 mod readers;
 mod report;
 mod stages;
-mod worker;
 
 use crate::compare::{Case, Side, Timed, compare, judged};
 use crate::row::Row;
+use crate::worker::Worker;
 use crate::{Part, Plan, Rows, peers};
 use facts::Form;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
-use worker::Worker;
 
 const SUITE: &str = "space";
 const ROUNDS: usize = 7;
