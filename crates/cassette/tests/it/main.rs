@@ -8,6 +8,7 @@ mod forms;
 mod golden;
 mod matching;
 mod modes;
+mod outline;
 mod recording;
 mod recording_mishaps;
 mod recording_secrets;
