@@ -54,6 +54,10 @@ impl Patterns {
 
     /// Secrets in a text, each with what it is.
     pub(crate) fn find<'p>(&'p self, text: &[u8], found: &mut Vec<(Range<usize>, &'p str)>) {
+        // Most texts have none, which this tells without making a list.
+        if !self.set.is_match(text) {
+            return;
+        }
         for index in self.set.matches(text) {
             let (name, pattern) = &self.named[index];
             for captures in pattern.captures_iter(text) {

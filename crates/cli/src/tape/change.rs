@@ -7,8 +7,7 @@ use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
 use cassette::redact::{Finding, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, Note, RecordError, Recorder, RecorderOptions, SealError,
-    SealOptions, Tape,
+    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions, Tape,
 };
 use clap::Args;
 use std::collections::BTreeMap;

@@ -20,9 +20,14 @@ pub(super) fn put_rest(out: &mut String, bytes: &[u8]) {
 pub(super) fn put(out: &mut String, bytes: &[u8], more: &[u8]) {
     // What is escaped and follows each other shares its braces.
     let mut escaped: Vec<u8> = Vec::new();
-    for (at, chunk) in chunks(bytes) {
-        let behind = bytes.get(at + chunk.len());
-        if !must_escape(chunk, behind, more) {
+    let is_plain = |byte: &&u8| matches!(byte, b' '..=b'~') && **byte != b'\\' && !more.contains(byte);
+    let mut at = 0;
+    while at < bytes.len() {
+        let plain = bytes[at..].iter().take_while(is_plain).count();
+        let count = if plain > 0 { plain } else { length_of_first(&bytes[at..]) };
+        let chunk = &bytes[at..at + count];
+        at += count;
+        if plain > 0 || !must_escape(chunk, bytes.get(at), more) {
             put_escaped(out, &mut escaped);
             out.push_str(std::str::from_utf8(chunk).unwrap_or_default());
         } else if let Some((name, _)) = NAMES.iter().find(|(_, byte)| chunk == [*byte]) {
@@ -35,6 +40,12 @@ pub(super) fn put(out: &mut String, bytes: &[u8], more: &[u8]) {
     put_escaped(out, &mut escaped);
 }
 
+/// How many bytes the first character has; 1 if it is none.
+fn length_of_first(bytes: &[u8]) -> usize {
+    let first = bytes[..bytes.len().min(4)].utf8_chunks().next();
+    first.and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
+}
+
 fn put_escaped(out: &mut String, escaped: &mut Vec<u8>) {
     if escaped.is_empty() {
         return;
@@ -44,19 +55,6 @@ fn put_escaped(out: &mut String, escaped: &mut Vec<u8>) {
         let _ = write!(out, "{byte:02x}");
     }
     out.push('}');
-}
-
-/// The characters of bytes, and single bytes that are none, each with its place.
-fn chunks(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let lengths = bytes.utf8_chunks().flat_map(|chunk| {
-        let invalid = chunk.invalid().iter().map(|_| 1);
-        chunk.valid().chars().map(char::len_utf8).chain(invalid)
-    });
-    lengths.scan(0, move |at, length| {
-        let begin = *at;
-        *at += length;
-        Some((begin, &bytes[begin..*at]))
-    })
 }
 
 fn must_escape(chunk: &[u8], behind: Option<&u8>, more: &[u8]) -> bool {
@@ -81,9 +79,15 @@ fn is_hidden(chunk: &[u8]) -> bool {
 
 /// Whether so much of some bytes can be seen that they are best written as text.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
-    let hidden = chunks(bytes).filter(|(_, chunk)| !matches!(*chunk, [b'\r' | b'\n']) && is_hidden(chunk));
-    let bytes_hidden: usize = hidden.map(|(_, chunk)| chunk.len()).sum();
-    bytes_hidden <= bytes.len() / 16
+    let is_plain = |byte: &&u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
+    let (mut at, mut hidden) = (0, 0);
+    while at < bytes.len() {
+        at += bytes[at..].iter().take_while(is_plain).count();
+        let Some(length) = bytes.get(at..).filter(|rest| !rest.is_empty()).map(length_of_first) else { break };
+        hidden += if is_hidden(&bytes[at..at + length]) { length } else { 0 };
+        at += length;
+    }
+    hidden <= bytes.len() / 16
 }
 
 /// The bytes that a text stands for; what is wrong and where, in bytes of the text.
