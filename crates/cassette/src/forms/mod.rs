@@ -139,7 +139,10 @@ enum Found {
 /// The one place where a file of any form is opened.
 fn find(path: &Path) -> Result<Found, FormError> {
     let shown = path.display().to_string();
-    let is_tape = match Tape::is_at(path) {
+    // A pipe can be read once.
+    let is_pipe = fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+    let begins_as_tape = if is_pipe { Ok(false) } else { Tape::is_at(path) };
+    let is_tape = match begins_as_tape {
         // A tape whose recording has not been sealed, or nothing at all, as opening it says.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
         is_tape => is_tape.map_err(Failure::new("read", &shown))?,
@@ -149,6 +152,9 @@ fn find(path: &Path) -> Result<Found, FormError> {
     }
     let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
     let form = Form::of_content(&bytes).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
+    if form == Form::Tape {
+        return Ok(Found::Tape(Box::new(Tape::from_bytes(bytes, &shown)?)));
+    }
     let content = Content::decode(&bytes, form).map_err(|error| error.of(&shown))?;
     Ok(Found::Content(content, form))
 }

@@ -1,6 +1,6 @@
 //! `mnemon tape convert`, `merge` and `redact`: a tape from one or more others.
 
-use super::{RECORDING, damaged, open, unreadable, with_recording};
+use super::{damaged, is_recording, open, unreadable, with_recording};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::End;
@@ -275,7 +275,7 @@ impl How {
             let help = format!("choose another name, or seal it with `mnemon tape convert {name} {name}`");
             return Err(fail(&message, &help, End::Usage));
         }
-        if to.to_string_lossy().ends_with(RECORDING) {
+        if is_recording(to) {
             let message = format!("{name} is the name of a recording, which only a recorder makes");
             return Err(fail(&message, "choose another name", End::Usage));
         }

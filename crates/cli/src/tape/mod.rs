@@ -114,19 +114,18 @@ fn damaged(path: &Path, error: &ReadError) -> End {
 
 /// The path of a tape and of its recording, of which either may be given.
 fn with_recording(path: &Path) -> (PathBuf, PathBuf) {
-    let text = path.as_os_str().to_string_lossy();
-    match text.strip_suffix(RECORDING) {
-        Some(tape) => (PathBuf::from(tape), path.to_owned()),
-        None => {
-            let mut recording = path.as_os_str().to_owned();
-            recording.push(RECORDING);
-            (path.to_owned(), recording.into())
-        }
+    if is_recording(path) {
+        return (path.with_extension(""), path.to_owned());
     }
+    let mut recording = path.as_os_str().to_owned();
+    recording.push(".recording");
+    (path.to_owned(), recording.into())
 }
 
-/// What the name of a recording has behind that of its tape.
-const RECORDING: &str = ".recording";
+/// Whether a name is that of a recording: that of its tape, and this behind it.
+fn is_recording(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "recording")
+}
 
 /// A time in nanoseconds since 1970, for people.
 fn timestamp(started_ns: i64, digits: usize) -> String {

@@ -94,6 +94,19 @@ fn an_exchange_is_a_line() {
     assert_eq!((lines[2]["frames"].as_u64(), lines[2]["duration_us"].as_u64()), (Some(2), Some(2500)));
 }
 
+/// What can be read once only is read once.
+#[test]
+fn a_pipe_is_a_tape() {
+    let folder = forms("tape-stdin");
+    for name in &FORMS[..4] {
+        let bytes = std::fs::read(folder.path().join(name)).expect("it is read");
+        let ended = crate::harness::run_with_input(&["tape", "show", "/dev/stdin"], &bytes);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), LINES), "{name}: {}", ended.err);
+    }
+    let ended = crate::harness::run_with_input(&["tape", "verify", "/dev/stdin"], b"nothing of the kind");
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+}
+
 #[test]
 fn one_exchange_is_shown_in_full() {
     let folder = forms("tape-show-one");
