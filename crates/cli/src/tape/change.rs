@@ -161,12 +161,11 @@ fn print(from: &Path, how: &How) -> Ended {
 
 /// Seals a recording that nobody goes on with.
 fn seal(to: &Path, how: &How) -> Ended {
+    // This says what is damaged, and what a crash left behind.
+    super::verify::recording(to)?;
     let options = RecorderOptions::default();
     let options = if how.keep_secrets { options.keep_secrets() } else { options };
     let recorder = Recorder::open(to, options).map_err(|error| not_sealed(to, &error))?;
-    for warning in recorder.warnings() {
-        render::say(&format!("warning: {warning}"));
-    }
     recorder.finish().map_err(|error| not_sealed(to, &error))?;
     let tape = Tape::open(to).map_err(|error| damaged(to, &error))?;
     report(to, Form::Tape, tape.len())
@@ -268,6 +267,14 @@ impl How {
         let name = to.display();
         if to.is_dir() {
             return Err(fail(&format!("{name} is a directory"), "name a file", End::Usage));
+        }
+        // Renaming the new file would take a device away.
+        if to.exists() && !to.is_file() {
+            return Err(fail(
+                &format!("{name} is no ordinary file"),
+                "name a file; `convert` without one prints",
+                End::Usage,
+            ));
         }
         let (_, recording) = with_recording(to);
         if self.form_of(to) == Form::Tape && recording.exists() {

@@ -59,7 +59,7 @@ fn exchanges(tape: &Tape) -> String {
 }
 
 /// Looks at every frame of a recording, if there is one.
-fn recording(path: &Path) -> Result<(), End> {
+pub(super) fn recording(path: &Path) -> Result<(), End> {
     let (_, recording) = with_recording(path);
     let Ok(disk) = SingleFile::open(&recording) else { return Ok(()) };
     // What is no journal at all is told when it is opened.

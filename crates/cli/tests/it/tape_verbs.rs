@@ -250,6 +250,9 @@ fn a_damaged_recording_is_said_with_the_way_out() {
         assert!(ended.err.contains(&format!("at byte {}", journal::FRAMES_AT)), "{}", ended.err);
         assert!(ended.err.contains("help: `mnemon journal salvage cut.tape.recording --to NEW"), "{}", ended.err);
     }
+    let ended = folder.run(&["tape", "convert", "cut.tape", "cut.tape"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{}", ended.err);
+    assert!(ended.err.contains("error: cut.tape.recording is damaged\n  "), "{}", ended.err);
     folder.good(&["journal", "salvage", "cut.tape.recording", "--to", "saved.tape.recording"]);
     assert_eq!(folder.good(&["tape", "verify", "saved.tape"]), "saved.tape: sound, 1 not sealed: 1 exchange\n");
 }
