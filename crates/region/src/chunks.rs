@@ -28,7 +28,7 @@ mod window;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
-use crate::reference::Ref;
+use crate::reference::{Ref, tag};
 use crate::region::{Lane, Place};
 
 pub(crate) use holder::Holder;
@@ -115,6 +115,20 @@ pub(crate) enum Kind {
     Expressions,
     Variables,
     Numbers,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
+
+    /// The lane for what is no immediate.
+    #[inline]
+    pub(crate) fn of(reference: Ref) -> Kind {
+        match reference.tag() {
+            tag::NUMBER => Kind::Numbers,
+            tag::VARIABLE => Kind::Variables,
+            _ => Kind::Expressions,
+        }
+    }
 }
 
 /// The cells of a lane from some place on.
@@ -479,7 +493,7 @@ impl Chunks {
     }
 
     /// Sorts the free list by address: what lies together is found together. A step for each chunk there is.
-    fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];

@@ -542,19 +542,31 @@ impl Heap {
         Ok(Ref::new(tag::NUMBER, at << 1 | kind))
     }
 
+    /// Takes cells for a lane of numbers whose last chunk has too few. If the chunks that come first in the free list lie where no
+    /// number can be addressed, tries once more with the list sorted: those at the front may do.
     #[cold]
     pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
+        if let Some(at) = self.extend_numbers_near(region, cells)? {
+            return Ok(at);
+        }
+        self.chunks.sort();
+        let limit = self.chunks.number_limit;
+        let near = self.extend_numbers_near(region, cells)?;
+        near.ok_or_else(|| self.chunks.refuse(Limit::NumberAddresses, limit))
+    }
+
+    /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
+    fn extend_numbers_near(&mut self, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
         let before = region.numbers.place;
         let at = match cells {
             1 => self.extend_by_one(region, Kind::Numbers, cells)?,
             _ => self.extend(region, Kind::Numbers, cells)?,
         };
-        let limit = self.chunks.number_limit;
-        if at < limit * CHUNK_CELLS {
-            return Ok(at);
+        if region.numbers.place.end() <= self.chunks.number_limit * CHUNK_CELLS {
+            return Ok(Some(at));
         }
         self.untake(&mut region.numbers, before, cells);
-        Err(self.chunks.refuse(Limit::NumberAddresses, limit))
+        Ok(None)
     }
 
     /// The bits of a number.
@@ -738,6 +750,41 @@ mod tests {
         heap.number(&mut region, 0, 7).expect("there is room again");
         heap.close(region);
         assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
+    }
+
+    /// A run that begins where numbers may lie and ends behind has left the lane where no number can be addressed.
+    #[test]
+    fn a_run_that_ends_behind_what_numbers_reach_is_refused() -> Result<(), Full> {
+        let mut heap = Heap::new();
+        heap.chunks.number_limit = 3;
+        let mut region = heap.open();
+        heap.number(&mut region, 0, 7)?;
+        let refused = heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES]).map_err(|full| full.limit());
+        assert_eq!(refused, Err(Limit::NumberAddresses));
+        assert_eq!((region.numbers.place.cursor(), region.expressions), (1, Lane::EMPTY));
+        heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES - 8])?;
+        assert_eq!(heap.number(&mut region, 0, 7).map_err(|full| full.limit()), Err(Limit::NumberAddresses));
+        heap.close(region);
+        Ok(())
+    }
+
+    /// That the first free chunk lies too far away for numbers says nothing of the others.
+    #[test]
+    fn numbers_lie_in_any_free_memory_that_they_reach() -> Result<(), Full> {
+        for bytes in [1, 2 * CHUNK_BYTES] {
+            let mut heap = Heap::new();
+            heap.chunks.number_limit = 3;
+            let (mut near, mut far, mut region) = (heap.open(), heap.open(), heap.open());
+            heap.reserve(&mut near, 3 * CHUNK_CELLS as usize * 2 - 1)?;
+            heap.reserve(&mut far, 3 * CHUNK_CELLS as usize * 2 - 1)?;
+            heap.close(near);
+            heap.close(far);
+            let made = heap.buffer(&mut region, &vec![1; bytes])?;
+            assert_eq!((heap.bytes(made).len(), region.numbers.first), (bytes, 0));
+            assert_eq!(heap.statistics().limit_failures, 0);
+            heap.close(region);
+        }
+        Ok(())
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
 //! 9. [`arena`] keeps values of any type.
 //! 10. [`makers`] makes things in a row, beside a heap that makes them one by one.
-//! 11. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
+//! 11. [`travels`] is a second model, of all kinds of things in three heaps at once.
+//! 12. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -29,4 +30,5 @@ mod requests;
 mod shapes;
 mod sizes;
 mod tethers;
+mod travels;
 mod ways;
