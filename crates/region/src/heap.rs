@@ -232,34 +232,6 @@ impl Heap {
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
-    /// Makes an expression from a stamp, with the owner's note.
-    #[inline(always)]
-    pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
-        self.stamp_open(region, stamp, note).map(|(made, _)| made)
-    }
-
-    /// The same, and gives the children to be replaced.
-    #[inline(always)]
-    pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
-        let Some(at) = region.expressions.bump_few(stamp.words.len() / 2) else {
-            return self.stamp_elsewhere(region, stamp, note);
-        };
-        let first = at as usize * 2;
-        let words = &mut self.chunks.words[first..first + stamp.words.len()];
-        copy_words(words, &stamp.words);
-        words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
-        Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
-    }
-
-    /// The same where the last chunk has too little left.
-    #[cold]
-    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
-        let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
-        self.set_note(made, note);
-        let first = made.payload() as usize * 2 + 1;
-        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
-    }
-
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
@@ -339,6 +311,12 @@ impl Heap {
         words[count - 1] = ZERO;
         words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
         words
+    }
+
+    #[inline]
+    pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
+        let first = at as usize * 2;
+        self.chunks.words[first..first + 2].copy_from_slice(&words);
     }
 
     /// How many children an expression has.
@@ -455,128 +433,6 @@ impl Heap {
     }
 }
 
-/// Variables and numbers.
-impl Heap {
-    /// Makes an unbound variable with the owner's label.
-    #[inline]
-    pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
-        let at = match region.variables.bump_few(1) {
-            Some(at) => at,
-            None => self.extend_variables(region)?,
-        };
-        let variable = Ref::new(tag::VARIABLE, at);
-        self.write_cell(at, [variable, Ref::from_bits(label)]);
-        Ok(variable)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
-        self.extend_by_one(region, Kind::Variables, 1)
-    }
-
-    #[inline]
-    pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
-        let first = at as usize * 2;
-        self.chunks.words[first..first + 2].copy_from_slice(&words);
-    }
-
-    /// The owner's label of a variable.
-    #[inline]
-    pub fn label(&self, variable: Ref) -> u32 {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2 + 1].bits()
-    }
-
-    /// Gives a variable another label.
-    #[inline]
-    pub fn set_label(&mut self, variable: Ref, label: u32) {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2 + 1] = Ref::from_bits(label);
-    }
-
-    /// Binds a variable. Chains of variables must end: a variable may not be bound to one that leads back to it.
-    #[inline]
-    pub fn bind(&mut self, variable: Ref, value: Ref) {
-        debug_assert!(variable.is_variable());
-        debug_assert!(value != variable, "a chain of variables must end");
-        self.chunks.words[variable.payload() as usize * 2] = value;
-    }
-
-    /// Writes a binding that is not yet what it will be.
-    #[inline]
-    pub(crate) fn write_binding(&mut self, variable: Ref, value: Ref) {
-        self.chunks.words[variable.payload() as usize * 2] = value;
-    }
-
-    /// Makes a variable unbound.
-    #[inline]
-    pub fn unbind(&mut self, variable: Ref) {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2] = variable;
-    }
-
-    /// What a variable is bound to, if it is bound.
-    #[inline]
-    pub fn binding(&self, variable: Ref) -> Option<Ref> {
-        debug_assert!(variable.is_variable());
-        let value = self.chunks.words[variable.payload() as usize * 2];
-        (value != variable).then_some(value)
-    }
-
-    /// Follows bindings to an unbound variable or to what is no variable.
-    #[inline]
-    pub fn walk(&self, reference: Ref) -> Ref {
-        walk_in(&self.chunks.words, reference)
-    }
-
-    /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
-    #[inline]
-    pub fn number(&mut self, region: &mut Region, kind: u32, bits: u64) -> Result<Ref, Full> {
-        debug_assert!(kind <= 1);
-        let at = match region.numbers.bump_few(1) {
-            Some(at) => at,
-            None => self.extend_numbers(region, 1)?,
-        };
-        self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
-        Ok(Ref::new(tag::NUMBER, at << 1 | kind))
-    }
-
-    /// Takes cells for a lane of numbers whose last chunk has too few. If the chunks that come first in the free list lie where no
-    /// number can be addressed, tries once more with the list sorted: those at the front may do.
-    #[cold]
-    pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
-        if let Some(at) = self.extend_numbers_near(region, cells)? {
-            return Ok(at);
-        }
-        self.chunks.sort();
-        let limit = self.chunks.number_limit;
-        let near = self.extend_numbers_near(region, cells)?;
-        near.ok_or_else(|| self.chunks.refuse(Limit::NumberAddresses, limit))
-    }
-
-    /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
-    fn extend_numbers_near(&mut self, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
-        let before = region.numbers.place;
-        let at = match cells {
-            1 => self.extend_by_one(region, Kind::Numbers, cells)?,
-            _ => self.extend(region, Kind::Numbers, cells)?,
-        };
-        if region.numbers.place.end() <= self.chunks.number_limit * CHUNK_CELLS {
-            return Ok(Some(at));
-        }
-        self.untake(&mut region.numbers, before, cells);
-        Ok(None)
-    }
-
-    /// The bits of a number.
-    #[inline]
-    pub fn number_bits(&self, number: Ref) -> u64 {
-        debug_assert!(number.is_number());
-        bits_in(&self.chunks.words, number.cell())
-    }
-}
-
 impl Heap {
     /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
     #[inline]
@@ -624,39 +480,6 @@ impl Heap {
     }
 }
 
-/// What many expressions have in common: made once, and copied by [`Heap::stamp`] in whole cells.
-#[derive(Clone, Debug)]
-pub struct Stamp {
-    length: usize,
-    /// The words of the cells, the header without a note first.
-    words: Box<[Ref]>,
-}
-
-impl Stamp {
-    /// A stamp for expressions of these children, of which some are to be replaced in each. `None` if they are too many:
-    /// 8,190 is the most.
-    pub fn new(children: &[Ref]) -> Option<Stamp> {
-        if children.len() >= LONG {
-            return None;
-        }
-        let mut words = vec![ZERO; cells_of(children.len()) * 2];
-        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len() as u32) << NOTE_BITS);
-        words[1..1 + children.len()].copy_from_slice(children);
-        Some(Stamp { length: children.len(), words: words.into() })
-    }
-
-    /// The children.
-    pub fn children(&self) -> &[Ref] {
-        &self.words[1..1 + self.length]
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn length(&self) -> usize {
-        self.length
-    }
-}
-
 /// The length of the expression that lies here in a heap of these words.
 #[inline]
 pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
@@ -667,26 +490,6 @@ pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
 #[cold]
 fn prefix_in(words: &[Ref], at: u32) -> usize {
     words[at as usize * 2 - 2].payload() as usize
-}
-
-/// What bindings lead to in a heap of these words.
-#[inline]
-pub(crate) fn walk_in(words: &[Ref], mut reference: Ref) -> Ref {
-    while reference.is_variable() {
-        let value = words[reference.payload() as usize * 2];
-        if value == reference {
-            break;
-        }
-        reference = value;
-    }
-    reference
-}
-
-/// The number that lies here in a heap of these words.
-#[inline]
-pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
-    let halves = &words[at as usize * 2..at as usize * 2 + 2];
-    u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
@@ -706,7 +509,7 @@ pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
 
 /// Copies words. Most expressions are short, and a few words are copied faster than a call is made.
 #[inline]
-fn copy_words(to: &mut [Ref], from: &[Ref]) {
+pub(crate) fn copy_words(to: &mut [Ref], from: &[Ref]) {
     #[inline]
     fn some<const N: usize>(to: &mut [Ref], from: &[Ref]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
@@ -728,64 +531,6 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_number_that_cannot_be_addressed_is_refused() {
-        let mut heap = Heap::new();
-        heap.chunks.number_limit = 3;
-        let mut region = heap.open();
-        let (mark, mut made) = (heap.mark(&region), 0);
-        let full = loop {
-            match heap.number(&mut region, 0, 7) {
-                Ok(number) => made += heap.number_bits(number),
-                Err(full) => break full,
-            }
-        };
-        assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
-        assert_eq!(heap.statistics().chunks_free, 1);
-        heap.variable(&mut region, 0).expect("only numbers have that limit");
-        let string = heap.string(&mut region, "").map_err(|full| (full.limit(), heap.mark(&region).expressions));
-        assert_eq!(string, Err((Limit::NumberAddresses, mark.expressions)));
-        heap.rewind(&mut region, mark);
-        heap.number(&mut region, 0, 7).expect("there is room again");
-        heap.close(region);
-        assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
-    }
-
-    /// A run that begins where numbers may lie and ends behind has left the lane where no number can be addressed.
-    #[test]
-    fn a_run_that_ends_behind_what_numbers_reach_is_refused() -> Result<(), Full> {
-        let mut heap = Heap::new();
-        heap.chunks.number_limit = 3;
-        let mut region = heap.open();
-        heap.number(&mut region, 0, 7)?;
-        let refused = heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES]).map_err(|full| full.limit());
-        assert_eq!(refused, Err(Limit::NumberAddresses));
-        assert_eq!((region.numbers.place.cursor(), region.expressions), (1, Lane::EMPTY));
-        heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES - 8])?;
-        assert_eq!(heap.number(&mut region, 0, 7).map_err(|full| full.limit()), Err(Limit::NumberAddresses));
-        heap.close(region);
-        Ok(())
-    }
-
-    /// That the first free chunk lies too far away for numbers says nothing of the others.
-    #[test]
-    fn numbers_lie_in_any_free_memory_that_they_reach() -> Result<(), Full> {
-        for bytes in [1, 2 * CHUNK_BYTES] {
-            let mut heap = Heap::new();
-            heap.chunks.number_limit = 3;
-            let (mut near, mut far, mut region) = (heap.open(), heap.open(), heap.open());
-            heap.reserve(&mut near, 3 * CHUNK_CELLS as usize * 2 - 1)?;
-            heap.reserve(&mut far, 3 * CHUNK_CELLS as usize * 2 - 1)?;
-            heap.close(near);
-            heap.close(far);
-            let made = heap.buffer(&mut region, &vec![1; bytes])?;
-            assert_eq!((heap.bytes(made).len(), region.numbers.first), (bytes, 0));
-            assert_eq!(heap.statistics().limit_failures, 0);
-            heap.close(region);
-        }
-        Ok(())
-    }
 
     #[test]
     fn all_words_of_expressions_are_references_or_zero() -> Result<(), Full> {
