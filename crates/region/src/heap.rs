@@ -38,7 +38,7 @@ pub struct Heap {
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     pub(crate) handed_out: u64,
     pub(crate) counts: Counts,
-    /// Whether there ever was a map, whose index depends on where keys lie.
+    /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
     pub(crate) maps_made: bool,
 }
 
@@ -144,6 +144,13 @@ impl Heap {
             _ => return true,
         };
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
+    }
+
+    /// Refuses what the system gives no memory for, beside the cells.
+    #[cold]
+    pub(crate) fn no_memory(&mut self) -> Full {
+        let chunks = self.chunks.count();
+        self.chunks.refuse(Limit::Memory, chunks)
     }
 
     /// Refuses chunks that a region has no room for within its own limit.
@@ -291,8 +298,7 @@ impl Heap {
     #[inline(never)]
     fn allot_run(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
-            let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
-            return Err(self.chunks.refuse(Limit::Length, chunks));
+            return Err(self.too_long());
         }
         let cells = cells_of(length);
         if length < LONG {
@@ -301,6 +307,10 @@ impl Heap {
         let prefix = self.extend(region, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
         self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
         Ok(prefix + LONG_PREFIX_CELLS as u32)
+    }
+
+    pub(crate) fn too_long(&mut self) -> Full {
+        self.chunks.refuse(Limit::Length, (LENGTH_MAX * size_of::<Ref>()).div_ceil(CHUNK_BYTES) as u32)
     }
 
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
@@ -454,8 +464,8 @@ impl Heap {
     /// chunks are kept. Linear in the chunks, unless all are free.
     pub fn reset(&mut self) {
         self.chunks.reset();
-        self.scratch.cells_copied = 0;
-        (self.handed_out, self.counts) = (0, Counts::default());
+        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
+        (self.handed_out, self.counts, self.maps_made) = (0, Counts::default(), false);
     }
 
     /// What the heap has done and holds.
