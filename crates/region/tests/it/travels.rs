@@ -39,8 +39,10 @@ struct Node {
     content: Content,
     reference: Ref,
     lives: bool,
-    /// When it was made, came to its region, or was given more room.
+    /// When it was made, or came to its region.
     born: usize,
+    /// When it was given more room, which is lost if that is rewound.
+    grown: usize,
 }
 
 /// What is to be made: a number that chooses the kind, one for its size, and one for what is in it.
@@ -167,7 +169,7 @@ impl World {
     }
 
     fn push(&mut self, region: usize, content: Content, reference: Ref) -> u64 {
-        self.nodes.push(Node { region, content, reference, lives: true, born: self.now });
+        self.nodes.push(Node { region, content, reference, lives: true, born: self.now, grown: 0 });
         self.size(self.nodes.len() - 1, region / 2, reference)
     }
 
@@ -317,7 +319,7 @@ impl World {
                     let mark = heap.mark(region);
                     let pushed = heap.array_push(region, array, word);
                     if heap.mark(region) != mark {
-                        self.nodes[node].born = self.now;
+                        self.nodes[node].grown = self.now;
                     }
                     match pushed {
                         Ok(()) => elements.push(value),
@@ -355,7 +357,7 @@ impl World {
         let mark = heap.mark(region);
         let inserted = heap.map_insert(region, map, key_word, word);
         if heap.mark(region) != mark {
-            self.nodes[node].born = self.now;
+            self.nodes[node].grown = self.now;
         }
         match (inserted, found) {
             (Err(_), _) => assert_eq!((heap.mark(region), found), (mark, None)),
@@ -444,7 +446,7 @@ impl World {
                 let which = mark % self.marks[at].len();
                 let (mark, since) = self.marks[at][which];
                 let before = self.counts(at / 2);
-                self.forget(|node| node.region == at && node.born >= since);
+                self.forget(|node| node.region == at && node.born.max(node.grown) >= since);
                 self.heaps[at / 2].rewind(&mut self.regions[at], mark);
                 self.marks[at].truncate(which + 1);
                 assert_eq!(self.counts(at / 2), before);
