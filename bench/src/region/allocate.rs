@@ -4,8 +4,9 @@
 //! arena in every round, and end when it is dropped, so they are mostly about pages that the system gives.
 
 use super::objects::{
-    Collected, Node, chain, chain_boxed, chain_bump, chain_by_maker, chain_collected, chain_counted, chain_object,
-    chain_typed, read, read_boxed, read_collected, read_counted, read_object, read_plain,
+    Bumped, Collected, Integers, Node, Nodes, Objects, all_but_one, chain, chain_boxed, chain_by_maker,
+    chain_collected, chain_counted, chain_typed, integers, integers_by_maker, read, read_boxed, read_collected,
+    read_counted, read_plain,
 };
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
@@ -13,7 +14,7 @@ use crate::row::Row;
 use crate::{Plan, Rows};
 use bumpalo::Bump;
 use gc_arena::{Gc, Rootable};
-use region::{Full, Heap, Ref, Region, tag};
+use region::{Full, Heap, Ref, Region};
 use std::hint::black_box;
 use std::mem;
 use typed_arena::Arena;
@@ -26,27 +27,36 @@ const KEPT: &str = "16 bytes an object; ours keeps its memory between regions, t
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
-    for (objects, repeats) in [(1_000, 4_000), (100_000, 40)] {
-        let size = Size { objects, repeats: plan.scaled(repeats) };
+    for size in Size::all(plan) {
         rows.extend(warm_rows(plan, size)?);
         rows.extend(anew_rows(plan, size)?);
     }
-    rows.extend(integers(plan)?);
+    rows.extend(integer_rows(plan)?);
     Ok(rows)
 }
 
 /// How much is made: so many objects, so many times.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    objects: u32,
-    repeats: u64,
+    pub(super) objects: u32,
+    pub(super) repeats: u64,
 }
 
 /// A side that makes this many.
 type Maker<'a> = &'a mut dyn FnMut(Size) -> Result<Timed, Failure>;
 
 impl Size {
-    fn total(self) -> u64 {
+    /// What is made in warm memory.
+    pub(super) fn all(plan: &Plan) -> [Size; 2] {
+        [(1_000, 4_000), (100_000, 40)].map(|(objects, repeats)| Size { objects, repeats: plan.scaled(repeats) })
+    }
+
+    /// What is made in fresh memory, once.
+    pub(super) fn fresh(plan: &Plan) -> Size {
+        Size { objects: plan.scaled(10_000_000) as u32, repeats: 1 }
+    }
+
+    pub(super) fn total(self) -> u64 {
         u64::from(self.objects) * self.repeats
     }
 
@@ -61,11 +71,16 @@ fn warm_rows(plan: &Plan, size: Size) -> Rows {
     let contest = |name, must, note| Contest { name, n: 0, peer: "bumpalo, reset", must, note };
     let must = Some((0.91, "small object, warm"));
     Ok(vec![
-        size.row(plan, contest(name, must, EQUAL), &mut warm(chain::<3>), &mut bump_warm::<1>())?,
-        size.row(plan, contest(by_maker, must, EQUAL), &mut warm(chain_by_maker::<3>), &mut bump_warm::<1>())?,
-        size.row(plan, contest(name, must, EQUAL_LARGE), &mut warm(chain::<9>), &mut bump_warm::<7>())?,
-        size.row(plan, contest(by_maker, must, EQUAL_LARGE), &mut warm(chain_by_maker::<9>), &mut bump_warm::<7>())?,
-        size.row(plan, contest(name, None, SMALLER), &mut warm(chain::<3>), &mut object_warm())?,
+        size.row(plan, contest(name, must, EQUAL), &mut warm(chain::<3>), &mut bump_warm::<Nodes<1>>())?,
+        size.row(plan, contest(by_maker, must, EQUAL), &mut warm(chain_by_maker::<3>), &mut bump_warm::<Nodes<1>>())?,
+        size.row(plan, contest(name, must, EQUAL_LARGE), &mut warm(chain::<9>), &mut bump_warm::<Nodes<7>>())?,
+        size.row(
+            plan,
+            contest(by_maker, must, EQUAL_LARGE),
+            &mut warm(chain_by_maker::<9>),
+            &mut bump_warm::<Nodes<7>>(),
+        )?,
+        size.row(plan, contest(name, None, SMALLER), &mut warm(chain::<3>), &mut bump_warm::<Objects>())?,
     ])
 }
 
@@ -76,7 +91,7 @@ fn anew_rows(plan: &Plan, size: Size) -> Rows {
         size.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut warm(chain::<3>), theirs)
     };
     Ok(vec![
-        row("bumpalo, new", KEPT, &mut bump_anew::<1>)?,
+        row("bumpalo, new", KEPT, &mut bump_anew::<Nodes<1>>)?,
         row("typed-arena, new", KEPT, &mut typed_anew)?,
         row("gc-arena, new", "ours 16 bytes an object, the peer's 16 and what the collector adds", &mut collected)?,
         row("glibc malloc", "16 bytes an object asked for, each freed by itself in the end", &mut boxed)?,
@@ -89,13 +104,12 @@ pub(super) fn boxed_rows(plan: &Plan, peer: &'static str) -> Rows {
     const NOTE: &str =
         "16 bytes an object asked for, each freed by itself in the end; in a process with that allocator";
     let mut rows = Vec::new();
-    for (objects, repeats) in [(1_000, 4_000), (100_000, 40)] {
-        let size = Size { objects, repeats: plan.scaled(repeats) };
-        let name = &format!("{objects} objects, create to destroy");
+    for size in Size::all(plan) {
+        let name = &format!("{} objects, create to destroy", size.objects);
         let contest = Contest { name, n: 0, peer, must: None, note: NOTE };
         rows.push(size.row(plan, contest, &mut warm(chain::<3>), &mut boxed)?);
     }
-    let size = Size { objects: plan.scaled(10_000_000) as u32, repeats: 1 };
+    let size = Size::fresh(plan);
     let contest = Contest { name: "10M objects, fresh memory", n: 0, peer, must: None, note: NOTE };
     rows.push(size.row(plan, contest, &mut |size| fresh(size, chain::<3>), &mut boxed)?);
     Ok(rows)
@@ -104,33 +118,33 @@ pub(super) fn boxed_rows(plan: &Plan, peer: &'static str) -> Rows {
 /// In a process in which malloc maps every large piece by itself: otherwise the peer, whose pieces are of all sizes, has part of
 /// its memory from the round before.
 pub(super) fn many(plan: &Plan) -> Rows {
-    let size = Size { objects: plan.scaled(10_000_000) as u32, repeats: 1 };
+    let size = Size::fresh(plan);
     let name = "10M objects, fresh memory";
     let row = |peer, least: Option<f64>, note, ours: Maker<'_>, theirs: Maker<'_>| {
         let must = least.map(|least| (least, name));
         size.row(plan, Contest { name, n: 0, peer, must, note }, ours, theirs)
     };
     Ok(vec![
-        row("bumpalo, new", Some(1.0), EQUAL, &mut |size| fresh(size, chain::<3>), &mut bump_anew::<1>)?,
-        row("bumpalo, new", Some(1.0), EQUAL_LARGE, &mut |size| fresh(size, chain::<9>), &mut bump_anew::<7>)?,
-        row("bumpalo, new", Some(2.0), SMALLER, &mut |size| fresh(size, chain::<3>), &mut object_anew)?,
+        row("bumpalo, new", Some(1.0), EQUAL, &mut |size| fresh(size, chain::<3>), &mut bump_anew::<Nodes<1>>)?,
+        row("bumpalo, new", Some(1.0), EQUAL_LARGE, &mut |size| fresh(size, chain::<9>), &mut bump_anew::<Nodes<7>>)?,
+        row("bumpalo, new", Some(2.0), SMALLER, &mut |size| fresh(size, chain::<3>), &mut bump_anew::<Objects>)?,
         row("typed-arena, new", None, EQUAL, &mut |size| fresh(size, chain::<3>), &mut typed_anew)?,
         row("glibc malloc", None, EQUAL, &mut |size| fresh(size, chain::<3>), &mut boxed)?,
     ])
 }
 
 /// The object of the report's own loops, an integer of 64 bits.
-fn integers(plan: &Plan) -> Rows {
+fn integer_rows(plan: &Plan) -> Rows {
     const NOTE: &str = "8 bytes an integer of 64 bits on both sides; one in 1,024 is kept and read back";
     let mut rows = Vec::new();
-    for (objects, repeats) in [(1_000, 4_000), (100_000, 40)] {
-        let size = Size { objects, repeats: plan.scaled(repeats) };
-        let name = &format!("{objects} boxed integers, warm");
-        let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
-        rows.push(size.row(plan, contest, &mut numbers(), &mut bump_numbers())?);
-        let name = &format!("{objects} boxed integers by a maker, warm");
-        let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
-        rows.push(size.row(plan, contest, &mut numbers_by_maker(), &mut bump_numbers())?);
+    for size in Size::all(plan) {
+        let row = |by, ours: Maker<'_>| {
+            let name = &format!("{} boxed integers{by}, warm", size.objects);
+            let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
+            size.row(plan, contest, ours, &mut bump_warm::<Integers>())
+        };
+        rows.push(row("", &mut numbers(integers))?);
+        rows.push(row(" by a maker", &mut numbers(integers_by_maker))?);
     }
     Ok(rows)
 }
@@ -170,53 +184,24 @@ fn fresh(size: Size, chain: impl Fn(&mut Heap, &mut Region, u32) -> Result<Ref, 
     Ok(clock.done(checksum))
 }
 
-fn bump_warm<const V: usize>() -> impl FnMut(Size) -> Result<Timed, Failure> {
+/// The peer, in one arena for all rounds.
+pub(super) fn bump_warm<B: Bumped>() -> impl FnMut(Size) -> Result<Timed, Failure> {
     let mut bump = Bump::new();
     move |size| {
         let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..size.repeats {
-                bump.reset();
-                black_box(chain_bump::<V>(&bump, size.objects));
-            }
-            bump.reset();
-        });
-        let last = clock.run(|| chain_bump::<V>(&bump, size.objects));
-        Ok(clock.done(read_plain(last)))
+        all_but_one(&mut clock, &mut bump, size.repeats, |bump| _ = black_box(B::make(bump, size.objects)));
+        let last = clock.run(|| B::make(&bump, size.objects));
+        Ok(clock.done(B::read(last)))
     }
 }
 
-fn bump_anew<const V: usize>(size: Size) -> Result<Timed, Failure> {
+/// The peer, with an arena that begins and ends in the clock.
+pub(super) fn bump_anew<B: Bumped>(size: Size) -> Result<Timed, Failure> {
     let mut clock = Clock::default();
-    clock.run(|| (1..size.repeats).for_each(|_| _ = black_box(chain_bump::<V>(&Bump::new(), size.objects))));
+    clock.run(|| (1..size.repeats).for_each(|_| _ = black_box(B::make(&Bump::new(), size.objects))));
     let bump = clock.run(Bump::new);
-    let last = clock.run(|| chain_bump::<V>(&bump, size.objects));
-    let checksum = read_plain(last);
-    clock.run(|| drop(bump));
-    Ok(clock.done(checksum))
-}
-
-fn object_warm() -> impl FnMut(Size) -> Result<Timed, Failure> {
-    let mut bump = Bump::new();
-    move |size| {
-        let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..size.repeats {
-                bump.reset();
-                black_box(chain_object(&bump, size.objects));
-            }
-            bump.reset();
-        });
-        let last = clock.run(|| chain_object(&bump, size.objects));
-        Ok(clock.done(read_object(last)))
-    }
-}
-
-fn object_anew(size: Size) -> Result<Timed, Failure> {
-    let mut clock = Clock::default();
-    let bump = clock.run(Bump::new);
-    let last = clock.run(|| chain_object(&bump, size.objects));
-    let checksum = read_object(last);
+    let last = clock.run(|| B::make(&bump, size.objects));
+    let checksum = B::read(last);
     clock.run(|| drop(bump));
     Ok(clock.done(checksum))
 }
@@ -272,10 +257,10 @@ fn counted(size: Size) -> Result<Timed, Failure> {
     Ok(clock.done(checksum))
 }
 
-/// Every so many integers one is kept, to be read back.
-const KEPT_EVERY: u32 = 1024;
-
-fn numbers() -> impl FnMut(Size) -> Result<Timed, Failure> {
+/// Ours: integers in one heap for all rounds, made by something that gives some of them.
+fn numbers(
+    make: impl Fn(&mut Heap, &mut Region, u32, &mut Vec<Ref>) -> Result<(), Full>,
+) -> impl FnMut(Size) -> Result<Timed, Failure> {
     let mut heap = Heap::new();
     let mut region = heap.open();
     let mut kept: Vec<Ref> = Vec::new();
@@ -286,69 +271,10 @@ fn numbers() -> impl FnMut(Size) -> Result<Timed, Failure> {
                 let before = mem::replace(&mut region, heap.open());
                 heap.close(before);
                 kept.clear();
-                for number in 0..size.objects {
-                    let made = black_box(heap.number(&mut region, 0, u64::from(number) << 32)?);
-                    if number % KEPT_EVERY == 0 {
-                        kept.push(made);
-                    }
-                }
+                make(&mut heap, &mut region, size.objects, &mut kept)?;
             }
-            Ok::<(), Failure>(())
-        })?;
-        debug_assert!(kept.iter().all(|kept| kept.tag() == tag::NUMBER));
-        Ok(clock.done(kept.iter().map(|kept| heap.number_bits(*kept)).sum()))
-    }
-}
-
-fn numbers_by_maker() -> impl FnMut(Size) -> Result<Timed, Failure> {
-    let mut heap = Heap::new();
-    let mut region = heap.open();
-    let mut kept: Vec<Ref> = Vec::new();
-    move |size| {
-        let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 0..size.repeats {
-                let before = mem::replace(&mut region, heap.open());
-                heap.close(before);
-                kept.clear();
-                heap.make(&mut region, |maker| {
-                    for number in 0..size.objects {
-                        let made = black_box(maker.number(0, u64::from(number) << 32));
-                        if number % KEPT_EVERY == 0 {
-                            kept.push(made);
-                        }
-                    }
-                })?;
-            }
-            Ok::<(), Failure>(())
+            Ok::<(), Full>(())
         })?;
         Ok(clock.done(kept.iter().map(|kept| heap.number_bits(*kept)).sum()))
-    }
-}
-
-fn bump_numbers() -> impl FnMut(Size) -> Result<Timed, Failure> {
-    /// Makes integers and gives some of them.
-    #[inline]
-    fn make<'b>(bump: &'b Bump, size: Size, kept: &mut Vec<&'b u64>) {
-        for number in 0..size.objects {
-            let made = black_box(&*bump.alloc(u64::from(number) << 32));
-            if number % KEPT_EVERY == 0 {
-                kept.push(made);
-            }
-        }
-    }
-    let mut bump = Bump::new();
-    move |size| {
-        let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..size.repeats {
-                bump.reset();
-                make(&bump, size, &mut Vec::new());
-            }
-            bump.reset();
-        });
-        let mut kept = Vec::new();
-        clock.run(|| make(&bump, size, &mut kept));
-        Ok(clock.done(kept.into_iter().sum()))
     }
 }

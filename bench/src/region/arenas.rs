@@ -1,24 +1,23 @@
 //! The arena for values of any type, beside bumpalo: the same calls, the same bytes.
 
+use super::allocate::{Size, bump_anew, bump_warm};
 use super::child::State;
-use super::objects::{Node, chain_bump, read_last_plain, read_plain};
+use super::life::{Shape, bump_anew as bump_each, bump_pooled};
+use super::objects::{Node, Nodes, chain_bump, read_last_plain, read_plain};
 use super::{Clock, Contest};
 use crate::{Plan, Rows};
 use bumpalo::Bump;
 use region::Arena;
-use std::cell::RefCell;
 use std::hint::black_box;
 
 const EQUAL: &str = "16 bytes an object on both sides";
 const EQUAL_LARGE: &str = "40 bytes an object on both sides";
-/// The report's pool keeps so many regions.
-const POOLED: usize = 32;
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
-    for (objects, repeats) in [(1_000, 4_000), (100_000, 40)] {
-        rows.push(warm::<1>(plan, objects, plan.scaled(repeats), EQUAL)?);
-        rows.push(warm::<7>(plan, objects, plan.scaled(repeats), EQUAL_LARGE)?);
+    for size in Size::all(plan) {
+        rows.push(warm::<1>(plan, size, EQUAL)?);
+        rows.push(warm::<7>(plan, size, EQUAL_LARGE)?);
     }
     rows.extend(lives(plan)?);
     Ok(rows)
@@ -32,13 +31,9 @@ fn chain<const V: usize>(arena: &Arena, objects: u32) -> Option<&Node<'_, V>> {
     (0..objects).fold(None, |before, number| Some(&*arena.alloc(Node::new(number, before))))
 }
 
-fn warm<const V: usize>(
-    plan: &Plan,
-    objects: u32,
-    repeats: u64,
-    note: &str,
-) -> Result<crate::row::Row, super::Failure> {
-    let (mut arena, mut bump) = (Arena::new(), Bump::new());
+fn warm<const V: usize>(plan: &Plan, size: Size, note: &str) -> Result<crate::row::Row, super::Failure> {
+    let Size { objects, repeats } = size;
+    let mut arena = Arena::new();
     let mut ours = || {
         let mut clock = Clock::default();
         clock.run(|| {
@@ -51,53 +46,31 @@ fn warm<const V: usize>(
         let last = clock.run(|| chain::<V>(&arena, objects));
         Ok(clock.done(read_plain(last)))
     };
-    let mut theirs = || {
-        let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..repeats {
-                bump.reset();
-                black_box(chain_bump::<V>(&bump, objects));
-            }
-            bump.reset();
-        });
-        let last = clock.run(|| chain_bump::<V>(&bump, objects));
-        Ok(clock.done(read_plain(last)))
-    };
+    let mut theirs = bump_warm::<Nodes<V>>();
     let contest = Contest {
         name: &format!("arena: {objects} objects, warm"),
-        n: repeats * u64::from(objects),
+        n: size.total(),
         peer: "bumpalo, reset",
         must: Some((0.91, "small object, warm")),
         note,
     };
-    contest.run(plan, &mut ours, &mut theirs)
+    contest.run(plan, &mut ours, &mut || theirs(size))
 }
 
 fn fresh<const V: usize>(plan: &Plan, note: &str) -> Result<crate::row::Row, super::Failure> {
-    let objects = plan.scaled(10_000_000) as u32;
+    let size = Size::fresh(plan);
     let mut ours = || {
         let mut clock = Clock::default();
         let arena = clock.run(Arena::new);
-        let last = clock.run(|| chain::<V>(&arena, objects));
+        let last = clock.run(|| chain::<V>(&arena, size.objects));
         let checksum = read_plain(last);
         clock.run(|| drop(arena));
         Ok(clock.done(checksum))
     };
-    let mut theirs = || {
-        let mut clock = Clock::default();
-        let bump = clock.run(Bump::new);
-        let last = clock.run(|| chain_bump::<V>(&bump, objects));
-        let checksum = read_plain(last);
-        clock.run(|| drop(bump));
-        Ok(clock.done(checksum))
-    };
     let must = Some((1.0, "10M objects, fresh memory"));
     let name = "arena: 10M objects, fresh memory";
-    Contest { name, n: objects.into(), peer: "bumpalo, new", must, note }.run(plan, &mut ours, &mut theirs)
-}
-
-thread_local! {
-    static POOL: RefCell<Vec<Bump>> = const { RefCell::new(Vec::new()) };
+    let contest = Contest { name, n: size.total(), peer: "bumpalo, new", must, note };
+    contest.run(plan, &mut ours, &mut || bump_anew::<Nodes<V>>(size))
 }
 
 /// One region after the other: ours takes its chunk from the pool that it keeps for the thread.
@@ -115,38 +88,15 @@ fn lives(plan: &Plan) -> Rows {
             });
             Ok(clock.done(sum))
         };
-        let bumps = |take: fn() -> Bump, give: fn(Bump)| {
-            let (mut clock, mut sum) = (Clock::default(), 0);
-            clock.run(|| {
-                for _ in 0..regions {
-                    let bump = black_box(take());
-                    sum += read_last_plain(black_box(chain_bump::<1>(&bump, objects)));
-                    give(bump);
-                }
-            });
-            Ok(clock.done(sum))
-        };
+        let shape = Shape { regions, objects, repeats: 1 };
         let contest = |peer, least| {
             let must = Some((least, "create + allocate + destroy"));
             Contest { name, n: regions, peer, must, note: EQUAL }
         };
-        rows.push(contest("bumpalo, new", 3.0).run(plan, &mut ours, &mut || bumps(Bump::new, drop))?);
-        rows.push(contest("bumpalo, pool of 32", 1.2).run(plan, &mut ours, &mut || bumps(pooled, give_back))?);
+        rows.push(contest("bumpalo, new", 3.0).run(plan, &mut ours, &mut || bump_each(shape))?);
+        rows.push(contest("bumpalo, pool of 32", 1.2).run(plan, &mut ours, &mut || bump_pooled(shape))?);
     }
     Ok(rows)
-}
-
-fn pooled() -> Bump {
-    POOL.with_borrow_mut(Vec::pop).unwrap_or_default()
-}
-
-fn give_back(mut bump: Bump) {
-    bump.reset();
-    POOL.with_borrow_mut(|pool| {
-        if pool.len() < POOLED {
-            pool.push(bump);
-        }
-    });
 }
 
 pub(super) fn live_at_once(plan: &Plan, state: State) -> Result<crate::row::Row, super::Failure> {

@@ -3,7 +3,7 @@
 //! The report's rows compare a batch with the same made one by one in the same system; the others are beside an arena and the
 //! maps of the standard library.
 
-use super::objects::{NIL, mix, value};
+use super::objects::{NIL, all_but_one, mix, value};
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
 use crate::{Plan, Rows};
@@ -64,13 +64,7 @@ fn lists(plan: &Plan) -> Rows {
         let mut bump = Bump::new();
         let mut theirs = || {
             let mut clock = Clock::default();
-            clock.run(|| {
-                for _ in 1..repeats {
-                    bump.reset();
-                    black_box(bump_list(&bump, black_box(&elements)));
-                }
-                bump.reset();
-            });
+            all_but_one(&mut clock, &mut bump, repeats, |bump| _ = black_box(bump_list(bump, black_box(&elements))));
             let last = clock.run(|| bump_list(&bump, black_box(&elements)));
             let nodes = std::iter::successors(last, |node| node.rest);
             Ok(clock.done(nodes.fold(0, |sum, node| mix(sum, node.element.payload().into()))))
@@ -107,13 +101,7 @@ fn trees(plan: &Plan) -> Rows {
         let mut bump = Bump::new();
         let mut theirs = || {
             let mut clock = Clock::default();
-            clock.run(|| {
-                for _ in 1..repeats {
-                    bump.reset();
-                    black_box(bump_tree(&bump, depth, &mut 0));
-                }
-                bump.reset();
-            });
+            all_but_one(&mut clock, &mut bump, repeats, |bump| _ = black_box(bump_tree(bump, depth, &mut 0)));
             let root = clock.run(|| bump_tree(&bump, depth, &mut 0));
             Ok(clock.done(root.read(0)))
         };
@@ -188,13 +176,7 @@ fn arrays(plan: &Plan) -> Rows {
     let mut bump = Bump::new();
     let mut theirs = || {
         let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..repeats {
-                bump.reset();
-                black_box(bump.alloc_slice_copy(black_box(&elements)));
-            }
-            bump.reset();
-        });
+        all_but_one(&mut clock, &mut bump, repeats, |bump| _ = black_box(bump.alloc_slice_copy(black_box(&elements))));
         let last = clock.run(|| bump.alloc_slice_copy(black_box(&elements)));
         Ok(clock.done(sum(last)))
     };
@@ -216,13 +198,7 @@ fn arrays(plan: &Plan) -> Rows {
     );
     let mut theirs = || {
         let mut clock = Clock::default();
-        clock.run(|| {
-            for _ in 1..repeats {
-                bump.reset();
-                black_box(bump.alloc_str(black_box(TEXT)));
-            }
-            bump.reset();
-        });
+        all_but_one(&mut clock, &mut bump, repeats, |bump| _ = black_box(bump.alloc_str(black_box(TEXT))));
         let last = clock.run(|| bump.alloc_str(black_box(TEXT)));
         Ok(clock.done(read(last.as_bytes())))
     };

@@ -1,12 +1,14 @@
-//! What is allocated: chains of nodes, each with a head, some values and the node made before it.
+//! What is allocated: chains of nodes, each with a head, some values and the node made before it; and integers.
 //!
 //! The last node leads to all others, so none can be left out by a compiler, and a reading from the last to the first sees every
 //! value. Ours is an expression of `V + 2` children, `4 (V + 3)` bytes; the nodes of peers have a pointer in place of a
 //! reference and no header, `4 + 4 V + 8` bytes: the same size.
 
+use super::Clock;
 use bumpalo::Bump;
 use gc_arena::{Collect, Gc, Mutation};
 use region::{Full, Heap, Ref, Region, tag};
+use std::hint::black_box;
 use std::sync::Arc;
 use typed_arena::Arena;
 
@@ -133,28 +135,133 @@ pub(super) struct Object<'a> {
     before: Option<&'a Object<'a>>,
 }
 
-/// Makes a chain of them in an arena.
+/// Every so many integers one is kept, to be read back.
+const KEPT_EVERY: u32 = 1024;
+
+/// The integer of this number; wide, so that it takes all of a cell.
 #[inline]
-pub(super) fn chain_object(bump: &Bump, objects: u32) -> Option<&Object<'_>> {
-    let object = |number, before| Object {
-        _generation: 0,
-        _component: 0,
-        _tag: 1,
-        _is_pair: false,
-        _mark: false,
-        _is_tethered: false,
-        _size: 0,
-        head: HEAD.into(),
-        value: i64::from(number),
-        before,
-    };
-    (0..objects).fold(None, |before, number| Some(&*bump.alloc(object(number, before))))
+fn integer(number: u32) -> u64 {
+    u64::from(number) << 32
 }
 
-/// Reads a chain.
-pub(super) fn read_object(last: Option<&Object<'_>>) -> u64 {
-    let objects = std::iter::successors(last, |object| object.before);
-    objects.fold(0, |sum, object| mix(mix(sum, object.head), object.value as u64))
+/// Makes integers in a region and gives some of them.
+#[inline]
+pub(super) fn integers(heap: &mut Heap, region: &mut Region, objects: u32, kept: &mut Vec<Ref>) -> Result<(), Full> {
+    for number in 0..objects {
+        let made = black_box(heap.number(region, 0, integer(number))?);
+        if number % KEPT_EVERY == 0 {
+            kept.push(made);
+        }
+    }
+    Ok(())
+}
+
+/// Makes the same integers by a maker.
+#[inline]
+pub(super) fn integers_by_maker(
+    heap: &mut Heap,
+    region: &mut Region,
+    objects: u32,
+    kept: &mut Vec<Ref>,
+) -> Result<(), Full> {
+    heap.make(region, |maker| {
+        for number in 0..objects {
+            let made = black_box(maker.number(0, integer(number)));
+            if number % KEPT_EVERY == 0 {
+                kept.push(made);
+            }
+        }
+    })
+}
+
+/// Makes something in an arena of a peer as often as that less one, and gives it back each time.
+#[inline]
+pub(super) fn all_but_one(clock: &mut Clock, bump: &mut Bump, repeats: u64, mut make: impl FnMut(&Bump)) {
+    clock.run(|| {
+        for _ in 1..repeats {
+            bump.reset();
+            make(bump);
+        }
+        bump.reset();
+    });
+}
+
+/// What is made in an arena of a peer, and read there.
+pub(super) trait Bumped {
+    /// What leads to all of it.
+    type Made<'b>;
+
+    fn make(bump: &Bump, objects: u32) -> Self::Made<'_>;
+
+    fn read(made: Self::Made<'_>) -> u64;
+}
+
+/// Chains of nodes.
+pub(super) struct Nodes<const V: usize>;
+
+impl<const V: usize> Bumped for Nodes<V> {
+    type Made<'b> = Option<&'b Node<'b, V>>;
+
+    #[inline]
+    fn make(bump: &Bump, objects: u32) -> Self::Made<'_> {
+        chain_bump(bump, objects)
+    }
+
+    fn read(made: Self::Made<'_>) -> u64 {
+        read_plain(made)
+    }
+}
+
+/// Chains of the report's objects.
+pub(super) struct Objects;
+
+impl Bumped for Objects {
+    type Made<'b> = Option<&'b Object<'b>>;
+
+    #[inline]
+    fn make(bump: &Bump, objects: u32) -> Self::Made<'_> {
+        let object = |number, before| Object {
+            _generation: 0,
+            _component: 0,
+            _tag: 1,
+            _is_pair: false,
+            _mark: false,
+            _is_tethered: false,
+            _size: 0,
+            head: HEAD.into(),
+            value: i64::from(number),
+            before,
+        };
+        (0..objects).fold(None, |before, number| Some(&*bump.alloc(object(number, before))))
+    }
+
+    fn read(made: Self::Made<'_>) -> u64 {
+        let objects = std::iter::successors(made, |object| object.before);
+        objects.fold(0, |sum, object| mix(mix(sum, object.head), object.value as u64))
+    }
+}
+
+/// Integers, of which some are given.
+pub(super) struct Integers;
+
+impl Bumped for Integers {
+    type Made<'b> = Vec<&'b u64>;
+
+    #[inline]
+    fn make(bump: &Bump, objects: u32) -> Self::Made<'_> {
+        let mut kept = Vec::new();
+        for number in 0..objects {
+            let made = black_box(&*bump.alloc(integer(number)));
+            if number % KEPT_EVERY == 0 {
+                kept.push(made);
+            }
+        }
+        kept
+    }
+
+    fn read(made: Self::Made<'_>) -> u64 {
+        made.into_iter().sum()
+    }
 }
 
 /// A node that the allocator of the process gives.

@@ -4,9 +4,8 @@
 //! the old one is given back with the region, and what refers to the array refers to it still. Elements that are not yet
 //! there, or no longer, are zeros: a copy follows nothing that was removed.
 
-use crate::chunks::CHUNK_BYTES;
 use crate::heap::{Heap, ZERO, cells_of};
-use crate::limit::{Full, LENGTH_MAX, Limit};
+use crate::limit::{Full, LENGTH_MAX};
 use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::Ref;
 use crate::region::Region;
@@ -48,10 +47,6 @@ impl Heap {
         let size = Ref::new(0, room as u32);
         let room = self.write_prefix(at + own as u32, room);
         Ok(self.write_object(at, [Ref::new(ARRAY, length as u32), room, size]))
-    }
-
-    fn too_long(&mut self) -> Full {
-        self.chunks.refuse(Limit::Length, (LENGTH_MAX * size_of::<Ref>()).div_ceil(CHUNK_BYTES) as u32)
     }
 
     /// The first word of the elements, and how many there are.

@@ -11,7 +11,7 @@ use crate::chunks::CHUNK_CELLS;
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX};
 use crate::object::{ARRAY, cells_with_prefix};
-use crate::reference::{Ref, tag};
+use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Place, Region};
 
 /// The children and the cells of a pair.
@@ -153,7 +153,7 @@ fn write_pairs(words: &mut [Ref], at: u32, elements: &[Ref], tail: Ref) {
     let (header, mut next) = (Ref::new(tag::IMMEDIATE_0, (PAIR as u32) << NOTE_BITS), at);
     for (pair, element) in pairs.iter_mut().zip(elements) {
         next += PAIR_CELLS as u32;
-        *pair = [header, *element, Ref::from_bits(next << 3 | tag::EXPRESSION), ZERO];
+        *pair = [header, *element, Ref::from_bits(next << TAG_BITS | tag::EXPRESSION), ZERO];
     }
     if let Some(last) = pairs.last_mut() {
         last[2] = tail;

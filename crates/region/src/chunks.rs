@@ -21,17 +21,18 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
-mod holder;
 mod one;
+mod part;
+mod walk;
 mod window;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
-use crate::reference::Ref;
+use crate::reference::{Ref, tag};
 use crate::region::{Lane, Place};
 
-pub(crate) use holder::Holder;
+pub(crate) use part::{Holder, Part};
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;
@@ -117,11 +118,18 @@ pub(crate) enum Kind {
     Numbers,
 }
 
-/// The cells of a lane from some place on.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    from: Home,
-    cursor: u32,
+impl Kind {
+    pub(crate) const ALL: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
+
+    /// The lane for what is no immediate.
+    #[inline]
+    pub(crate) fn of(reference: Ref) -> Kind {
+        match reference.tag() {
+            tag::NUMBER => Kind::Numbers,
+            tag::VARIABLE => Kind::Variables,
+            _ => Kind::Expressions,
+        }
+    }
 }
 
 /// Chunks that lie one behind the other.
@@ -479,7 +487,7 @@ impl Chunks {
     }
 
     /// Sorts the free list by address: what lies together is found together. A step for each chunk there is.
-    fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         let mut chunk = self.free;
         while chunk != NONE {
             let link = &mut self.links[chunk as usize];
@@ -545,26 +553,6 @@ impl Chunks {
         Ok(())
     }
 
-    /// The cells of a lane from a place of it on.
-    #[inline]
-    pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let order = if place == Place::START { 0 } else { self.order(lane, place) };
-        Part { from: Home { lane: lane.first, order }, cursor: place.cursor() }
-    }
-
-    #[inline]
-    pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
-        let home = self.links[(cell / CHUNK_CELLS) as usize].home();
-        if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
-    }
-
-    /// The same for a chunk of another segment.
-    #[cold]
-    fn joined(&self, part: &Part, home: Home, cell: u32) -> bool {
-        let home = self.find(home);
-        home.lane == part.from.lane && part.begins_before(home.order, cell)
-    }
-
     /// Copies the content of cells. A few are copied faster than a call is made.
     #[inline(always)]
     pub(crate) fn copy_cells(&mut self, from: u32, to: u32, count: usize) {
@@ -589,60 +577,6 @@ impl Chunks {
         }
     }
 
-    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
-    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
-    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
-        let chunk = (end - 1) / CHUNK_CELLS;
-        let next = self.links[chunk as usize].next;
-        let (here, link) = (self.segment(chunk), self.links.get(next as usize)?);
-        let goes_on = !link.is_first && link.home() == Home { lane: here.lane, order: here.order + 1 };
-        (goes_on && (at == end || next * CHUNK_CELLS == end)).then(|| self.entered(at, end, next))
-    }
-
-    /// The same for a walk over all of a lane, which goes on up to the cursor.
-    pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
-        let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
-        debug_assert!(at == end || next * CHUNK_CELLS == end, "an expression lies on chunks in a row");
-        self.entered(at, end, next)
-    }
-
-    fn entered(&self, at: u32, end: u32, chunk: u32) -> (u32, u32) {
-        let start = chunk * CHUNK_CELLS;
-        (if at == end { start } else { at }, self.walked_to(chunk))
-    }
-
-    /// Where the cells of a chunk end that a walk visits.
-    pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
-        chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
-    }
-
-    /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
-    pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
-        let (last, mut next) = (lane.place, None);
-        if since != last {
-            next = Some(if since == Place::START {
-                (lane.first, lane.first * CHUNK_CELLS)
-            } else {
-                (last_chunk(since), since.cursor())
-            });
-        }
-        std::iter::from_fn(move || {
-            let (chunk, start) = next?;
-            if chunk == last_chunk(last) {
-                next = None;
-                return Some((start, last.cursor()));
-            }
-            let behind = self.links[chunk as usize].next;
-            next = Some((behind, behind * CHUNK_CELLS));
-            Some((start, self.walked_to(chunk)))
-        })
-    }
-
-    /// Notes that a walk visits the cells of a chunk up to here.
-    pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
-        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
-    }
-
     /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
     #[inline]
     pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
@@ -651,20 +585,6 @@ impl Chunks {
             home = self.find(home);
         }
         (home.lane == first).then_some(home.order)
-    }
-
-    /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
-    pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
-        let link = &self.links[chunk as usize];
-        link.is_first && link.kind == kind
-    }
-}
-
-impl Part {
-    /// Whether a cell that lies in this chunk of the lane belongs to the part.
-    #[inline]
-    fn begins_before(&self, order: u32, cell: u32) -> bool {
-        order > self.from.order || order == self.from.order && cell >= self.cursor
     }
 }
 

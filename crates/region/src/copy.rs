@@ -17,11 +17,13 @@ mod objects;
 mod short;
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, NOTE_BITS, bits_in, cells_of, length_in, walk_in};
-use crate::limit::{Full, Limit};
+use crate::heap::{Heap, NOTE_BITS, cells_of, length_in};
+use crate::limit::Full;
+use crate::number::bits_in;
 use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
+use crate::variable::walk_in;
 
 pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
 
@@ -179,8 +181,7 @@ impl Heap {
     ) -> Result<Copying<'h, F>, Full> {
         let cells = self.chunks.count() * CHUNK_CELLS;
         if !self.scratch.grow(cells as usize) {
-            let chunks = self.chunks.count();
-            return Err(self.chunks.refuse(Limit::Memory, chunks));
+            return Err(self.no_memory());
         }
         self.scratch.begin();
         let source = Source::new(self, from, since);

@@ -19,7 +19,7 @@ use std::ops::{Deref, Range};
 use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
 use crate::copy::Bound;
 use crate::heap::Heap;
-use crate::limit::{Full, Limit};
+use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Region};
 use crate::tether::{Content, FrozenHandle, NoPlace, Tether, place};
@@ -155,8 +155,7 @@ impl Heap {
     /// Copies all of a region into a heap of its own.
     fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<Content, FreezeError> {
         if !self.scratch.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
-            let chunks = self.chunks.count();
-            return Err(self.chunks.refuse(Limit::Memory, chunks).into());
+            return Err(self.no_memory().into());
         }
         let mut heap = Heap::new();
         let mut region = heap.open();
@@ -209,11 +208,9 @@ impl Heap {
         let cells = (chunks.of_lane(from).count() as u32 * CHUNK_CELLS).saturating_sub(from.room());
         let at = match to.lane_mut(kind).bump(cells as usize) {
             Some(at) => at,
+            None if kind == Kind::Numbers => self.extend_numbers(to, cells as usize)?,
             None => self.extend(to, kind, cells as usize)?,
         };
-        if kind == Kind::Numbers && at + cells > self.chunks.number_limit * CHUNK_CELLS {
-            return Err(self.chunks.refuse(Limit::NumberAddresses, self.chunks.number_limit));
-        }
         let mut to = at as usize * 2;
         for chunk in chunks.of_lane(from) {
             let first = (chunk * CHUNK_CELLS) as usize * 2;
@@ -244,7 +241,7 @@ type Parts = [Range<u32>; 3];
 const KINDS: [Kind; 3] = [Kind::Numbers, Kind::Variables, Kind::Expressions];
 
 fn lanes(region: &Region) -> [&Lane; 3] {
-    [&region.numbers, &region.variables, &region.expressions]
+    KINDS.map(|kind| region.lane(kind))
 }
 
 fn words_of(cells: &Range<u32>) -> Range<usize> {
@@ -287,6 +284,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::Limit;
 
     #[test]
     fn numbers_that_cannot_be_addressed_stay_frozen() -> Result<(), FreezeError> {

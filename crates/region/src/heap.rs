@@ -38,7 +38,7 @@ pub struct Heap {
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     pub(crate) handed_out: u64,
     pub(crate) counts: Counts,
-    /// Whether there ever was a map, whose index depends on where keys lie.
+    /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
     pub(crate) maps_made: bool,
 }
 
@@ -146,6 +146,13 @@ impl Heap {
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
     }
 
+    /// Refuses what the system gives no memory for, beside the cells.
+    #[cold]
+    pub(crate) fn no_memory(&mut self) -> Full {
+        let chunks = self.chunks.count();
+        self.chunks.refuse(Limit::Memory, chunks)
+    }
+
     /// Refuses chunks that a region has no room for within its own limit.
     pub(crate) fn admit(&mut self, region: &Region, chunks: u32) -> Result<(), Full> {
         let quota = region.expressions.quota;
@@ -232,34 +239,6 @@ impl Heap {
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
-    /// Makes an expression from a stamp, with the owner's note.
-    #[inline(always)]
-    pub fn stamp(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<Ref, Full> {
-        self.stamp_open(region, stamp, note).map(|(made, _)| made)
-    }
-
-    /// The same, and gives the children to be replaced.
-    #[inline(always)]
-    pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
-        let Some(at) = region.expressions.bump_few(stamp.words.len() / 2) else {
-            return self.stamp_elsewhere(region, stamp, note);
-        };
-        let first = at as usize * 2;
-        let words = &mut self.chunks.words[first..first + stamp.words.len()];
-        copy_words(words, &stamp.words);
-        words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
-        Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
-    }
-
-    /// The same where the last chunk has too little left.
-    #[cold]
-    fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
-        let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
-        self.set_note(made, note);
-        let first = made.payload() as usize * 2 + 1;
-        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
-    }
-
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
@@ -319,8 +298,7 @@ impl Heap {
     #[inline(never)]
     fn allot_run(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
-            let chunks = (LENGTH_MAX * 4).div_ceil(CHUNK_BYTES) as u32;
-            return Err(self.chunks.refuse(Limit::Length, chunks));
+            return Err(self.too_long());
         }
         let cells = cells_of(length);
         if length < LONG {
@@ -331,6 +309,10 @@ impl Heap {
         Ok(prefix + LONG_PREFIX_CELLS as u32)
     }
 
+    pub(crate) fn too_long(&mut self) -> Full {
+        self.chunks.refuse(Limit::Length, (LENGTH_MAX * size_of::<Ref>()).div_ceil(CHUNK_BYTES) as u32)
+    }
+
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
     pub(crate) fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
@@ -339,6 +321,12 @@ impl Heap {
         words[count - 1] = ZERO;
         words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
         words
+    }
+
+    #[inline]
+    pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
+        let first = at as usize * 2;
+        self.chunks.words[first..first + 2].copy_from_slice(&words);
     }
 
     /// How many children an expression has.
@@ -455,116 +443,6 @@ impl Heap {
     }
 }
 
-/// Variables and numbers.
-impl Heap {
-    /// Makes an unbound variable with the owner's label.
-    #[inline]
-    pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
-        let at = match region.variables.bump_few(1) {
-            Some(at) => at,
-            None => self.extend_variables(region)?,
-        };
-        let variable = Ref::new(tag::VARIABLE, at);
-        self.write_cell(at, [variable, Ref::from_bits(label)]);
-        Ok(variable)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
-        self.extend_by_one(region, Kind::Variables, 1)
-    }
-
-    #[inline]
-    pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
-        let first = at as usize * 2;
-        self.chunks.words[first..first + 2].copy_from_slice(&words);
-    }
-
-    /// The owner's label of a variable.
-    #[inline]
-    pub fn label(&self, variable: Ref) -> u32 {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2 + 1].bits()
-    }
-
-    /// Gives a variable another label.
-    #[inline]
-    pub fn set_label(&mut self, variable: Ref, label: u32) {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2 + 1] = Ref::from_bits(label);
-    }
-
-    /// Binds a variable. Chains of variables must end: a variable may not be bound to one that leads back to it.
-    #[inline]
-    pub fn bind(&mut self, variable: Ref, value: Ref) {
-        debug_assert!(variable.is_variable());
-        debug_assert!(value != variable, "a chain of variables must end");
-        self.chunks.words[variable.payload() as usize * 2] = value;
-    }
-
-    /// Writes a binding that is not yet what it will be.
-    #[inline]
-    pub(crate) fn write_binding(&mut self, variable: Ref, value: Ref) {
-        self.chunks.words[variable.payload() as usize * 2] = value;
-    }
-
-    /// Makes a variable unbound.
-    #[inline]
-    pub fn unbind(&mut self, variable: Ref) {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2] = variable;
-    }
-
-    /// What a variable is bound to, if it is bound.
-    #[inline]
-    pub fn binding(&self, variable: Ref) -> Option<Ref> {
-        debug_assert!(variable.is_variable());
-        let value = self.chunks.words[variable.payload() as usize * 2];
-        (value != variable).then_some(value)
-    }
-
-    /// Follows bindings to an unbound variable or to what is no variable.
-    #[inline]
-    pub fn walk(&self, reference: Ref) -> Ref {
-        walk_in(&self.chunks.words, reference)
-    }
-
-    /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
-    #[inline]
-    pub fn number(&mut self, region: &mut Region, kind: u32, bits: u64) -> Result<Ref, Full> {
-        debug_assert!(kind <= 1);
-        let at = match region.numbers.bump_few(1) {
-            Some(at) => at,
-            None => self.extend_numbers(region, 1)?,
-        };
-        self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
-        Ok(Ref::new(tag::NUMBER, at << 1 | kind))
-    }
-
-    #[cold]
-    pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
-        let before = region.numbers.place;
-        let at = match cells {
-            1 => self.extend_by_one(region, Kind::Numbers, cells)?,
-            _ => self.extend(region, Kind::Numbers, cells)?,
-        };
-        let limit = self.chunks.number_limit;
-        if at < limit * CHUNK_CELLS {
-            return Ok(at);
-        }
-        self.untake(&mut region.numbers, before, cells);
-        Err(self.chunks.refuse(Limit::NumberAddresses, limit))
-    }
-
-    /// The bits of a number.
-    #[inline]
-    pub fn number_bits(&self, number: Ref) -> u64 {
-        debug_assert!(number.is_number());
-        bits_in(&self.chunks.words, number.cell())
-    }
-}
-
 impl Heap {
     /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
     #[inline]
@@ -586,8 +464,8 @@ impl Heap {
     /// chunks are kept. Linear in the chunks, unless all are free.
     pub fn reset(&mut self) {
         self.chunks.reset();
-        self.scratch.cells_copied = 0;
-        (self.handed_out, self.counts) = (0, Counts::default());
+        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
+        (self.handed_out, self.counts, self.maps_made) = (0, Counts::default(), false);
     }
 
     /// What the heap has done and holds.
@@ -612,39 +490,6 @@ impl Heap {
     }
 }
 
-/// What many expressions have in common: made once, and copied by [`Heap::stamp`] in whole cells.
-#[derive(Clone, Debug)]
-pub struct Stamp {
-    length: usize,
-    /// The words of the cells, the header without a note first.
-    words: Box<[Ref]>,
-}
-
-impl Stamp {
-    /// A stamp for expressions of these children, of which some are to be replaced in each. `None` if they are too many:
-    /// 8,190 is the most.
-    pub fn new(children: &[Ref]) -> Option<Stamp> {
-        if children.len() >= LONG {
-            return None;
-        }
-        let mut words = vec![ZERO; cells_of(children.len()) * 2];
-        words[0] = Ref::new(tag::IMMEDIATE_0, (children.len() as u32) << NOTE_BITS);
-        words[1..1 + children.len()].copy_from_slice(children);
-        Some(Stamp { length: children.len(), words: words.into() })
-    }
-
-    /// The children.
-    pub fn children(&self) -> &[Ref] {
-        &self.words[1..1 + self.length]
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn length(&self) -> usize {
-        self.length
-    }
-}
-
 /// The length of the expression that lies here in a heap of these words.
 #[inline]
 pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
@@ -655,26 +500,6 @@ pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
 #[cold]
 fn prefix_in(words: &[Ref], at: u32) -> usize {
     words[at as usize * 2 - 2].payload() as usize
-}
-
-/// What bindings lead to in a heap of these words.
-#[inline]
-pub(crate) fn walk_in(words: &[Ref], mut reference: Ref) -> Ref {
-    while reference.is_variable() {
-        let value = words[reference.payload() as usize * 2];
-        if value == reference {
-            break;
-        }
-        reference = value;
-    }
-    reference
-}
-
-/// The number that lies here in a heap of these words.
-#[inline]
-pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
-    let halves = &words[at as usize * 2..at as usize * 2 + 2];
-    u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
@@ -694,7 +519,7 @@ pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
 
 /// Copies words. Most expressions are short, and a few words are copied faster than a call is made.
 #[inline]
-fn copy_words(to: &mut [Ref], from: &[Ref]) {
+pub(crate) fn copy_words(to: &mut [Ref], from: &[Ref]) {
     #[inline]
     fn some<const N: usize>(to: &mut [Ref], from: &[Ref]) {
         if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
@@ -716,29 +541,6 @@ fn copy_words(to: &mut [Ref], from: &[Ref]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_number_that_cannot_be_addressed_is_refused() {
-        let mut heap = Heap::new();
-        heap.chunks.number_limit = 3;
-        let mut region = heap.open();
-        let (mark, mut made) = (heap.mark(&region), 0);
-        let full = loop {
-            match heap.number(&mut region, 0, 7) {
-                Ok(number) => made += heap.number_bits(number),
-                Err(full) => break full,
-            }
-        };
-        assert_eq!((full.limit(), full.bytes(), made), (Limit::NumberAddresses, 3 * 512, 3 * 64 * 7));
-        assert_eq!(heap.statistics().chunks_free, 1);
-        heap.variable(&mut region, 0).expect("only numbers have that limit");
-        let string = heap.string(&mut region, "").map_err(|full| (full.limit(), heap.mark(&region).expressions));
-        assert_eq!(string, Err((Limit::NumberAddresses, mark.expressions)));
-        heap.rewind(&mut region, mark);
-        heap.number(&mut region, 0, 7).expect("there is room again");
-        heap.close(region);
-        assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
-    }
 
     #[test]
     fn all_words_of_expressions_are_references_or_zero() -> Result<(), Full> {

@@ -65,6 +65,7 @@ mod heap;
 mod limit;
 mod maker;
 mod map;
+mod number;
 mod object;
 mod origin;
 pub mod pool;
@@ -75,10 +76,12 @@ mod relocate;
 mod room;
 mod scope;
 mod splice;
+mod stamp;
 mod statistics;
 mod stray;
 mod tether;
 mod transmigrate;
+mod variable;
 
 /// The programs of the page for users, which are tests.
 #[cfg(doctest)]
@@ -89,7 +92,7 @@ pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHer
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
-pub use heap::{Heap, Stamp};
+pub use heap::Heap;
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
 pub use maker::Maker;
 pub use map::Entries;
@@ -99,6 +102,7 @@ pub use region::{Mark, Region};
 pub use regions::{Fate, HandleError, RegionHandle, Regions};
 pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
+pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
 pub use tether::{
     FrozenHandle, LocalTether, NestedTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,

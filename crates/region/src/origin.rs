@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::chunks::{Chunks, Holder, Part};
 use crate::copy::{Cells, Entry, Scratch, Stop, Walk};
 use crate::heap::Heap;
-use crate::limit::{Full, Limit};
+use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::{Place, Region};
 
@@ -172,16 +172,6 @@ impl Cells for &[[Ref; 2]] {
 /// Where cells went, by their number.
 pub(crate) type Map = FxHashMap<u32, u32>;
 
-/// Remembers where a cell went, if there is memory for it.
-fn insert(map: &mut Map, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-    if map.try_reserve(1).is_err() {
-        let chunks = heap.chunks.count();
-        return Err(heap.chunks.refuse(Limit::Memory, chunks));
-    }
-    map.insert(cell, to);
-    Ok(())
-}
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct There<'s> {
@@ -265,7 +255,11 @@ impl Origin for Mapped<'_> {
     }
 
     fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-        insert(&mut self.map, heap, cell, to)
+        if self.map.try_reserve(1).is_err() {
+            return Err(heap.no_memory());
+        }
+        self.map.insert(cell, to);
+        Ok(())
     }
 
     fn forget(&mut self, _: &mut Heap) {

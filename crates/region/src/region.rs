@@ -1,7 +1,6 @@
 //! Regions and marks: small values that say where in a heap something lies.
 
 use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
-use crate::reference::{Ref, tag};
 
 /// Where a lane stands: the next free cell, and the end of the last chunk, which is 0 while there is none.
 ///
@@ -145,12 +144,11 @@ impl Region {
         }
     }
 
-    /// The lane for what is no immediate.
-    pub(crate) fn lane(&self, reference: Ref) -> &Lane {
-        match reference.tag() {
-            tag::NUMBER => &self.numbers,
-            tag::VARIABLE => &self.variables,
-            _ => &self.expressions,
+    pub(crate) fn lane(&self, kind: Kind) -> &Lane {
+        match kind {
+            Kind::Expressions => &self.expressions,
+            Kind::Variables => &self.variables,
+            Kind::Numbers => &self.numbers,
         }
     }
 }

@@ -16,12 +16,11 @@ use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Mark, Place, Region};
 use crate::transmigrate::{Report, Way};
 
-const KINDS: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
-
-/// Where the cells of the lane with this first chunk go: to a run that begins at a cell.
+/// Where the cells of the lane with this first chunk and so many chunks go: to a run that begins at a cell.
 #[derive(Clone, Copy)]
 struct Move {
     first: u32,
+    length: u32,
     to: u32,
 }
 
@@ -52,7 +51,8 @@ impl Heap {
     /// Copies all that a region holds, garbage included, to a region of another heap. The roots become references of the other
     /// heap. Everything is kept that [`Heap::copy_to`] keeps, and `foreign` is called in the same way, for garbage as well.
     ///
-    /// `None` if a root, or something in the region, refers to another region: it has to be copied.
+    /// `None` if a root, or something in the region, refers to another region or, in garbage, to what was given back: it has to
+    /// be copied.
     ///
     /// Linear in what the region holds, by copying memory; no reference is followed. Needs a run of chunks in the other heap
     /// for each lane. This heap is not written. After an error, and without a report, everything is as it was.
@@ -92,7 +92,7 @@ impl Heap {
         target: &mut Heap,
         fresh: &mut Region,
     ) -> Result<Option<(u64, bool)>, Full> {
-        for (kind, lane) in KINDS.into_iter().zip(from.lanes()) {
+        for (kind, lane) in Kind::ALL.into_iter().zip(from.lanes()) {
             let chunks = self.chunks.length(&lane);
             if chunks > 0 {
                 target.chunks.extend(fresh.lane_mut(kind), kind, chunks * CHUNK_CELLS)?;
@@ -100,7 +100,7 @@ impl Heap {
         }
         target.check_numbers(&fresh.numbers)?;
         let mut moves = Moves::new(&self.chunks, from, fresh);
-        let cells = KINDS
+        let cells = Kind::ALL
             .into_iter()
             .zip(from.lanes())
             .try_fold(0, |cells, (kind, lane)| Some(cells + moves.lane(kind, &lane, target, fresh.lane_mut(kind))?));
@@ -128,7 +128,7 @@ impl Heap {
 
     /// Frees chunks of which nothing was counted yet.
     fn drop_chunks(&mut self, region: &mut Region) {
-        for kind in KINDS {
+        for kind in Kind::ALL {
             let lane = region.lane_mut(kind);
             if !lane.is_empty() {
                 self.chunks.release(lane, Place::START);
@@ -140,8 +140,13 @@ impl Heap {
 impl<'s> Moves<'s> {
     fn new(chunks: &'s Chunks, from: &Region, to: &Region) -> Moves<'s> {
         let [expressions, variables, numbers] =
-            [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)]
-                .map(|(lane, to)| Move { first: lane.first, to: to.first.wrapping_mul(CHUNK_CELLS) });
+            [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)].map(
+                |(lane, to)| Move {
+                    first: lane.first,
+                    length: chunks.length(&lane),
+                    to: to.first.wrapping_mul(CHUNK_CELLS),
+                },
+            );
         let mut moves = [expressions; 8];
         (moves[tag::VARIABLE as usize], moves[tag::NUMBER as usize]) = (variables, numbers);
         Moves { chunks, moves, met_foreign: false }
@@ -154,17 +159,23 @@ impl<'s> Moves<'s> {
             self.met_foreign |= reference.tag() == tag::IMMEDIATE_3;
             return Some(reference);
         }
-        let Move { first, to } = self.moves[reference.tag() as usize];
-        let order = self.chunks.order_of(first, reference.cell())?;
-        Some(reference.at_cell(to + order * CHUNK_CELLS + reference.cell() % CHUNK_CELLS))
+        let at = self.moves[reference.tag() as usize];
+        Some(reference.at_cell(self.chunk(at, reference.cell())? + reference.cell() % CHUNK_CELLS))
     }
 
     /// The same for an expression.
     #[inline(always)]
-    fn expression(&self, expression: Ref, Move { first, to }: Move) -> Option<Ref> {
-        let order = self.chunks.order_of(first, expression.payload())?;
-        let begins = (to + order * CHUNK_CELLS) << TAG_BITS;
+    fn expression(&self, expression: Ref, at: Move) -> Option<Ref> {
+        let begins = self.chunk(at, expression.payload())? << TAG_BITS;
         Some(Ref::from_bits(begins | expression.bits() & !(CHUNK & !tag::EXPRESSION)))
+    }
+
+    /// The first cell of the chunk where a cell goes. A chunk that was given back may still name its place in the lane, which may
+    /// be behind the end: garbage refers to such.
+    #[inline(always)]
+    fn chunk(&self, Move { first, length, to }: Move, cell: u32) -> Option<u32> {
+        let order = self.chunks.order_of(first, cell)?;
+        (order < length).then(|| to + order * CHUNK_CELLS)
     }
 
     /// Copies the words of a lane. Gives the number of cells, or nothing if one of them leads out of the region.

@@ -1,24 +1,33 @@
 //! The search for references that lead out of the regions they should stay in: for tests, and for hunting a defect.
 
-use crate::chunks::CHUNK_CELLS;
+use crate::chunks::{CHUNK_CELLS, Kind};
 use crate::heap::Heap;
 use crate::reference::{Ref, tag};
 use crate::region::{Place, Region};
+
+/// What a chunk is to the regions that are looked at: the kind of the lane that has it, and where the cells in use end.
+#[derive(Clone, Copy)]
+struct Used {
+    kind: Kind,
+    end: u32,
+}
 
 impl Heap {
     /// The first reference that roots lead to, over children and bindings, and that refers to nothing in these regions: to
     /// another region, or to memory that was given back.
     ///
-    /// Such a reference is sound only while what it refers to is kept. Linear in what is reachable; takes memory for a bit
-    /// for each cell of the heap.
+    /// Such a reference is sound only while what it refers to is kept. Linear in what is reachable and in the chunks of the
+    /// regions; takes memory for a bit for each cell of the heap.
     pub fn stray(&self, regions: &[&Region], roots: &[Ref]) -> Option<Ref> {
+        let used = self.used_by(regions);
         let mut seen = vec![0_u64; self.chunks.count() as usize];
         let mut open = roots.to_vec();
         while let Some(reference) = open.pop() {
             if reference.is_immediate() {
                 continue;
             }
-            if !regions.iter().any(|region| self.holds(region, reference)) {
+            let there = used.get((reference.cell() / CHUNK_CELLS) as usize).copied().flatten();
+            if there.is_none_or(|there| there.kind != Kind::of(reference) || reference.cell() >= there.end) {
                 return Some(reference);
             }
             let (chunk, bit) = ((reference.cell() / CHUNK_CELLS) as usize, 1 << (reference.cell() % CHUNK_CELLS));
@@ -35,12 +44,28 @@ impl Heap {
         None
     }
 
-    /// Whether something lies in the memory that a region uses. An immediate lies nowhere.
+    /// What each chunk is to these regions.
+    fn used_by(&self, regions: &[&Region]) -> Vec<Option<Used>> {
+        let mut used = vec![None; self.chunks.count() as usize];
+        for region in regions {
+            for kind in Kind::ALL {
+                for (start, end) in self.chunks.extents(region.lane(kind), Place::START) {
+                    used[(start / CHUNK_CELLS) as usize] = Some(Used { kind, end });
+                }
+            }
+        }
+        used
+    }
+
+    /// Whether something lies in the memory that a region uses. An immediate lies nowhere. O(1).
+    ///
+    /// Of memory that the region gave back by a rewind this may say so as well, if the region has taken as much elsewhere since:
+    /// only [`Heap::stray`] knows the chunks one by one.
     pub fn holds(&self, region: &Region, reference: Ref) -> bool {
         if reference.is_immediate() {
             return false;
         }
-        let lane = region.lane(reference);
+        let lane = region.lane(Kind::of(reference));
         let used = self.chunks.since(lane, Place::START);
         let left = self.chunks.since(lane, lane.place);
         let cell = reference.cell();

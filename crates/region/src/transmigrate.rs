@@ -69,8 +69,8 @@ pub struct Report {
 /// What an attempt to copy came to.
 enum Attempt {
     Copied(Report),
-    /// There was more to copy than was wanted; so much of it was copied.
-    Dropped(u64),
+    /// There was more to copy than was wanted, and nothing is left of the copy.
+    Dropped,
 }
 
 /// What a copy is made of, and where it remembers what went where.
@@ -122,6 +122,7 @@ impl Heap {
             self.chunks.failures = failures;
             in_vain = self.scratch.cells_copied - copied;
         }
+        let failures = self.chunks.failures;
         let StillOpen { full, region } = match self.splice(from, to) {
             Ok(()) => {
                 self.counts.escapes.spliced += 1;
@@ -130,8 +131,14 @@ impl Heap {
             Err(refused) => refused,
         };
         match self.copy_some(roots, &region, cells, to, u64::MAX) {
-            Ok(Attempt::Copied(report)) => Ok(self.left(region, Report { cells_in_vain: in_vain, ..report })),
-            _ => Err(StillOpen { full, region }),
+            Ok(Attempt::Copied(report)) => {
+                self.chunks.failures = failures;
+                Ok(self.left(region, Report { cells_in_vain: in_vain, ..report }))
+            }
+            _ => {
+                self.chunks.failures = failures + 1;
+                Err(StillOpen { full, region })
+            }
         }
     }
 
@@ -149,7 +156,7 @@ impl Heap {
         let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
         match self.copy_some(roots, from, cells, to, u64::MAX)? {
             Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
+            Attempt::Dropped => unreachable!("no copy has more cells than that"),
         }
     }
 
@@ -207,12 +214,15 @@ impl Heap {
     ) -> Result<Report, Full> {
         let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
         let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
-        let cells_in_vain = match self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
-            Ok(Attempt::Copied(report)) => return Ok(report),
-            Ok(Attempt::Dropped(cells)) => cells,
-            Err(_) => 0,
-        };
-        if let Ok(Some(report)) = self.relocate_to(roots, from, target, to, &mut foreign) {
+        let (failures, copied) = (target.chunks.failures, target.scratch.cells_copied);
+        if let Ok(Attempt::Copied(report)) = self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
+            return Ok(report);
+        }
+        let cells_in_vain = target.scratch.cells_copied - copied;
+        let relocated = self.relocate_to(roots, from, target, to, &mut foreign);
+        // That a limit was reached so far means that another way is to be tried.
+        target.chunks.failures = failures;
+        if let Ok(Some(report)) = relocated {
             return Ok(Report { cells_in_vain, ..report });
         }
         let report = self.copy_to(roots, target, to, foreign)?;
@@ -237,7 +247,7 @@ impl Heap {
         let cells = u64::from(self.chunks.count()) * u64::from(CHUNK_CELLS);
         match self.copy_some_to(roots, cells, target, to, u64::MAX, &mut foreign)? {
             Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped(_) => unreachable!("no copy has more cells than that"),
+            Attempt::Dropped => unreachable!("no copy has more cells than that"),
         }
     }
 
@@ -324,7 +334,7 @@ impl Job<'_> {
         if self.most == u64::MAX {
             return self.copy(heap, origin, source, to, way);
         }
-        let (quota, copied) = (to.expressions.quota, heap.scratch.cells_copied);
+        let quota = to.expressions.quota;
         // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
         let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks_of(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
@@ -334,7 +344,7 @@ impl Job<'_> {
         match result {
             Err(full) if within < quota && full.limit() == Limit::Region => {
                 heap.chunks.failures -= 1;
-                Ok(Attempt::Dropped(heap.scratch.cells_copied - copied))
+                Ok(Attempt::Dropped)
             }
             result => result,
         }
@@ -358,11 +368,11 @@ impl Job<'_> {
             copying.root(*root)?;
         }
         let is_all = copying.scan_within(self.most)?;
-        let cells = copying.cells();
         if !is_all {
             copying.undo();
-            return Ok(Attempt::Dropped(cells));
+            return Ok(Attempt::Dropped);
         }
+        let cells = copying.cells();
         // Each is looked up now.
         for root in self.roots {
             *root = copying.root(*root)?;

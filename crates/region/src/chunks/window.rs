@@ -10,7 +10,7 @@ const WINDOW_CHUNKS: u32 = 16;
 
 impl Chunks {
     /// Where the cells end that a lane may take next: those of its last chunk, and of at most so many free ones that lie behind
-    /// it in the order of the free list. 0 if it has no chunk.
+    /// it in the order of the free list. The lane has chunks.
     pub(crate) fn window_end(&self, lane: &Lane, kind: Kind, most: u32) -> u32 {
         let end_max = if kind == Kind::Numbers { self.number_limit * CHUNK_CELLS } else { u32::MAX };
         let most = most.min(self.limit.saturating_sub(self.live_count())).min(WINDOW_CHUNKS);

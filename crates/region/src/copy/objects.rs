@@ -31,7 +31,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     fn scan_words(&mut self, at: u32, length: usize) -> Result<(), Full> {
         let first = at as usize * 2 + 1;
-        (first..first + length).try_for_each(|word| self.scan_word(word))
+        self.scan_words_from(first, first + length)
     }
 
     /// Of a map, the index is made anew when all its keys are copied and scanned. A table refers to its map, which was copied

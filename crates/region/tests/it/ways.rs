@@ -277,3 +277,26 @@ fn a_relocation_beyond_the_limit_is_refused() -> Result<()> {
     other.close(far);
     Ok(())
 }
+
+/// What lies in garbage may lead to what was given back, far behind the end of a lane: nothing is looked up there.
+#[test]
+fn a_relocation_meets_a_key_that_was_given_back() -> Result<()> {
+    let (mut heap, mut other) = (Heap::new(), Heap::new());
+    let (mut region, mut far) = (heap.open(), other.open());
+    let garbage = heap.map(&mut region)?;
+    let mut roots = [heap.expression(&mut region, &[small(1)])?];
+    heap.number(&mut region, 0, 0)?;
+    let mark = heap.mark(&region);
+    for _ in 0..100_000 {
+        heap.number(&mut region, 0, 0)?;
+    }
+    let key = heap.number(&mut region, 0, 5)?;
+    heap.map_insert(&mut region, garbage, key, small(1))?;
+    heap.rewind(&mut region, mark);
+    let report = heap.relocate_to(&mut roots, &region, &mut other, &mut far, |met| met)?;
+    assert_eq!((report, other.bytes_live()), (None, 0));
+    let report = heap.transmigrate_to(&mut roots, region, &mut other, &mut far, |met| met)?;
+    assert_eq!((report.way, other.children(roots[0])), (Way::Mapped, &[small(1)][..]));
+    other.close(far);
+    Ok(())
+}

@@ -1,11 +1,50 @@
-//! Which cells a part of a lane holds, to be asked for one cell after the other while the words of the heap are written.
+//! Parts of lanes, and which cells they hold.
 
 use std::sync::atomic::Ordering;
 
-use super::{CHUNK_CELLS, Chunks, Home, Link, Part, find_in};
+use super::{CHUNK_CELLS, Chunks, Home, Link, find_in};
 use crate::reference::Ref;
+use crate::region::{Lane, Place};
 
-/// What a part of a lane holds. Whole chunks of it are found by one comparison of their homes.
+/// The cells of a lane from some place on.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    from: Home,
+    cursor: u32,
+}
+
+impl Part {
+    /// Whether a cell that lies in this chunk of the lane belongs to the part.
+    #[inline]
+    fn begins_before(&self, order: u32, cell: u32) -> bool {
+        order > self.from.order || order == self.from.order && cell >= self.cursor
+    }
+}
+
+impl Chunks {
+    /// The cells of a lane from a place of it on.
+    #[inline]
+    pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
+        let order = if place == Place::START { 0 } else { self.order(lane, place) };
+        Part { from: Home { lane: lane.first, order }, cursor: place.cursor() }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
+        let home = self.links[(cell / CHUNK_CELLS) as usize].home();
+        if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
+    }
+
+    /// The same for a chunk of another segment.
+    #[cold]
+    fn joined(&self, part: &Part, home: Home, cell: u32) -> bool {
+        let home = self.find(home);
+        home.lane == part.from.lane && part.begins_before(home.order, cell)
+    }
+}
+
+/// What a part of a lane holds, to be asked for one cell after the other while the words of the heap are written. Whole chunks
+/// of it are found by one comparison of their homes.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder<'c> {
     links: &'c [Link],
