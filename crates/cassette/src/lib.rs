@@ -28,7 +28,7 @@ mod wire;
 pub use bytes::Bytes;
 pub use error::{Damage, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
-pub use forms::{Content, Form, FormError};
+pub use forms::{Content, Form, FormError, Loss, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};

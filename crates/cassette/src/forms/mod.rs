@@ -1,10 +1,21 @@
-//! Other forms of a tape: JSON for people and differences, MessagePack for other programs, and what the Magneto-Serge system wrote.
+//! Other forms of a tape: JSON for people and differences, MessagePack for other programs, what the Magneto-Serge system wrote, and
+//! the forms of others, HAR and VCR.
 //!
-//! A form holds everything that a tape holds: exchanges, and what is known of the tape. Which form a file has is told by its
+//! A form of ours holds everything that a tape holds: exchanges, and what is known of the tape. HAR and VCR hold less; writing them
+//! says what was lost. Which form a file has is told by its
 //! content; its name says what to write.
 
+mod document;
 mod fields;
+mod foreign;
+mod har;
+mod losses;
 mod report;
+mod url;
+mod vcr;
+
+pub use losses::Loss;
+pub use vcr::VcrStyle;
 
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
@@ -12,7 +23,8 @@ use crate::key::KeyScheme;
 use crate::tape::{Tape, folder_and_name, write_tape};
 use crate::{ReadError, SealError};
 use journal::Disk;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::error::Error;
 use std::fmt;
 use std::fs;
@@ -28,6 +40,12 @@ pub enum Form {
     Json,
     /// MessagePack; with the feature `msgpack` only.
     MessagePack,
+    /// HAR 1.2, which browsers write and read.
+    Har,
+    /// A cassette of VCR in YAML.
+    VcrYaml,
+    /// A cassette of VCR in JSON.
+    VcrJson,
 }
 
 /// All that is on a tape, in memory.
@@ -40,27 +58,32 @@ pub struct Content {
 }
 
 impl Form {
-    /// The form that a file of this name is to be written in: by its extension `json`, `msgpack` or `mp`, else a tape.
+    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `har`, `yaml` or `yml`,
+    /// `vcr.json`; else a tape.
     pub fn of_name(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some(extension) if extension.eq_ignore_ascii_case("json") => Self::Json,
-            Some(extension) if ["msgpack", "mp"].iter().any(|known| extension.eq_ignore_ascii_case(known)) => {
-                Self::MessagePack
-            }
-            _ => Self::Tape,
-        }
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let extensions = [
+            (".vcr.json", Self::VcrJson),
+            (".json", Self::Json),
+            (".msgpack", Self::MessagePack),
+            (".mp", Self::MessagePack),
+            (".har", Self::Har),
+            (".yaml", Self::VcrYaml),
+            (".yml", Self::VcrYaml),
+        ];
+        extensions.iter().find(|(extension, _)| name.ends_with(extension)).map_or(Self::Tape, |(_, form)| *form)
     }
 
-    /// The form that bytes have, as far as their beginning tells; `None` if it is none of them.
+    /// The form that bytes have: by their beginning, of JSON by the names at the top, of YAML by lines; `None` if it is none of them.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"MNEMON") {
             return Some(Self::Tape);
         }
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
         match text.first()? {
-            b'{' => Some(Self::Json),
+            b'{' => Some(of_json(text)),
             0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
-            _ => None,
+            _ => vcr::is_yaml(text).then_some(Self::VcrYaml),
         }
     }
 }
@@ -82,22 +105,37 @@ impl Content {
             Some(Form::Tape) => Self::of_tape(&Tape::open(path)?),
             Some(Form::Json) => Self::from_json(&bytes).map_err(|error| error.of(&shown)),
             Some(Form::MessagePack) => Self::from_msgpack(&bytes).map_err(|error| error.of(&shown)),
+            Some(Form::Har) => Self::from_har(&bytes).map_err(|error| error.of(&shown)),
+            Some(Form::VcrYaml) => Self::from_vcr_yaml(&bytes).map_err(|error| error.of(&shown)),
+            Some(Form::VcrJson) => Self::from_vcr_json(&bytes).map_err(|error| error.of(&shown)),
+            // A cassette that is so broken that nothing tells it but its name.
+            None if Form::of_name(path) == Form::VcrYaml => {
+                Self::from_vcr_yaml(&bytes).map_err(|error| error.of(&shown))
+            }
             None => Err(FormError::Unknown { file: shown }),
         }
     }
 
-    /// Writes a tape in the form that its name says, durably, in place of any file of the name.
+    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Gives what the form has no room
+    /// for: nothing but for HAR and VCR.
     ///
     /// # Errors
     /// The system refuses; what lay there stays then.
-    pub fn write(&self, path: impl AsRef<Path>, key: KeyScheme) -> Result<(), FormError> {
+    pub fn write(&self, path: impl AsRef<Path>, key: KeyScheme) -> Result<Vec<Loss>, FormError> {
         let path = path.as_ref();
-        let bytes = match Form::of_name(path) {
-            Form::Tape => return Ok(write_tape(path, &self.exchanges, &self.meta, key)?),
-            Form::Json => self.to_json(true)?,
-            Form::MessagePack => self.to_msgpack()?,
+        let (bytes, losses) = match Form::of_name(path) {
+            Form::Tape => {
+                write_tape(path, &self.exchanges, &self.meta, key)?;
+                return Ok(Vec::new());
+            }
+            Form::Json => (self.to_json(true)?, Vec::new()),
+            Form::MessagePack => (self.to_msgpack()?, Vec::new()),
+            Form::Har => self.to_har()?,
+            Form::VcrYaml => self.to_vcr_yaml(VcrStyle::default())?,
+            Form::VcrJson => self.to_vcr_json(VcrStyle::default())?,
         };
-        Ok(write_file(path, &bytes)?)
+        write_file(path, &bytes)?;
+        Ok(losses)
     }
 
     /// All that is on a tape.
@@ -138,6 +176,55 @@ impl Content {
             Err(error) if has_field(bytes, "exchanges") => Err(FormError::malformed("JSON", &error)),
             Err(_) => report::from_json(bytes),
         }
+    }
+
+    /// As HAR 1.2, indented, and what it cannot hold: chunks and their times, trailers, responses before the response, how frames of
+    /// a WebSocket were cut, the compressed bytes of a response, and what is no UTF-8 in headers and URLs.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_har(&self) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        har::write(self)
+    }
+
+    /// From HAR 1.0 to 1.2. Nothing is lost: what an exchange has no place for becomes a note.
+    ///
+    /// # Errors
+    /// It is no HAR; the message names the place.
+    pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
+        har::read(bytes)
+    }
+
+    /// As a VCR cassette in YAML, and what it cannot hold: times but that of the recording, chunks, trailers, errors, WebSockets.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_vcr_yaml(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        vcr::write(self, style, vcr::Syntax::Yaml)
+    }
+
+    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are no UTF-8.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_vcr_json(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        vcr::write(self, style, vcr::Syntax::Json)
+    }
+
+    /// From a VCR cassette in YAML, of vcrpy or of VCR for Ruby. Nothing is lost: what an exchange has no place for becomes a note.
+    ///
+    /// # Errors
+    /// It is no such cassette; the message names the place.
+    pub fn from_vcr_yaml(bytes: &[u8]) -> Result<Self, FormError> {
+        vcr::read(bytes, vcr::Syntax::Yaml)
+    }
+
+    /// The same of a cassette in JSON.
+    ///
+    /// # Errors
+    /// As [`Content::from_vcr_yaml`].
+    pub fn from_vcr_json(bytes: &[u8]) -> Result<Self, FormError> {
+        vcr::read(bytes, vcr::Syntax::Json)
     }
 
     /// As MessagePack.
@@ -238,8 +325,43 @@ impl Document {
 
 /// Whether JSON is an object that has this field.
 fn has_field(bytes: &[u8], name: &str) -> bool {
-    let fields: Result<std::collections::BTreeMap<&str, serde::de::IgnoredAny>, _> = serde_json::from_slice(bytes);
+    let fields: Result<std::collections::BTreeMap<&str, IgnoredAny>, _> = serde_json::from_slice(bytes);
     fields.is_ok_and(|fields| fields.contains_key(name))
+}
+
+/// The form that JSON has, by the names at its top, as far as it can be read.
+fn of_json(bytes: &[u8]) -> Form {
+    let mut names = Vec::new();
+    // What is wrong farther on is said by who reads it.
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Names(&mut names));
+    let has = |name: &str| names.iter().any(|other| other == name);
+    // The cassettes of the Magneto-Serge system have a name.
+    if has("log") && !has("format") {
+        Form::Har
+    } else if has("http_interactions") || has("interactions") && !has("name") && !has("format") {
+        Form::VcrJson
+    } else {
+        Form::Json
+    }
+}
+
+/// Takes down the names of a map.
+struct Names<'n>(&'n mut Vec<String>);
+
+impl<'de> Visitor<'de> for Names<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key()? {
+            self.0.push(name);
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -305,7 +427,10 @@ impl fmt::Display for FormError {
             Self::Unreadable(error) => error.fmt(f),
             Self::Seal(error) => error.fmt(f),
             Self::Unknown { file } => {
-                write!(f, "{file} is neither a tape nor JSON or MessagePack; name a file that a recording made")
+                write!(
+                    f,
+                    "{file} is neither a tape nor any other form that is read: JSON, MessagePack, HAR, VCR; name a file that a recording made"
+                )
             }
             Self::Version { file, version } => {
                 write!(
