@@ -11,10 +11,22 @@ pub(super) fn noted(notes: &[Note<'_>], name: &str) -> Option<Node> {
     from_json(&note.value).ok()
 }
 
-/// A note in JSON.
+/// A note in JSON. Its members are sorted: those of a document come back in another order.
 pub(super) fn note(name: &'static str, node: &Node) -> Note<'static> {
-    let json = to_json(node, false).unwrap_or_else(|_| unreachable!("a tree can be written to memory"));
+    let json = to_json(&sorted(node), false).unwrap_or_else(|_| unreachable!("a tree can be written to memory"));
     Note::new(name, json)
+}
+
+fn sorted(node: &Node) -> Node {
+    match node {
+        Node::List(list) => Node::List(list.iter().map(sorted).collect()),
+        Node::Map(members) => {
+            let mut members: Vec<_> = members.iter().map(|(name, node)| (name.clone(), sorted(node))).collect();
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Node::Map(members)
+        }
+        other => other.clone(),
+    }
 }
 
 /// Puts members to a map.

@@ -6,6 +6,7 @@ mod exchanges;
 mod forms;
 mod golden;
 mod har;
+mod hostile;
 mod matching;
 mod modes;
 mod plain;

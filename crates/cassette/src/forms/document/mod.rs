@@ -143,6 +143,15 @@ impl Node {
         }
     }
 
+    /// Whether it is a text to everybody, be it without quotes.
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Plain(plain) => !self.is_null() && serde_json::from_str::<serde_json::Value>(plain).is_err(),
+            _ => false,
+        }
+    }
+
     pub(super) fn text(&self) -> Result<&str, Wrong> {
         match self {
             Self::Text(text) | Self::Plain(text) => Ok(text),

@@ -126,10 +126,9 @@ fn take_metadata(document: &mut Node) -> Vec<Note<'static>> {
     let Node::Map(members) = document else { return Vec::new() };
     let metadata = members.iter_mut().find(|(name, _)| name == "metadata");
     let Some((_, Node::Map(metadata))) = metadata else { return Vec::new() };
-    let is_note = |node: &Node| matches!(node, Node::Text(_));
-    let taken = metadata.iter().filter(|(_, node)| is_note(node));
+    let taken = metadata.iter().filter(|(_, node)| node.is_text());
     let notes = taken.map(|(name, node)| Note::new(name.clone(), node.text().unwrap_or_default().to_owned())).collect();
-    metadata.retain(|(_, node)| !is_note(node));
+    metadata.retain(|(_, node)| !node.is_text());
     if metadata.is_empty() {
         members.retain(|(name, _)| name != "metadata");
     }
