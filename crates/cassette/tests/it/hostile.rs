@@ -178,7 +178,8 @@ fn numbers_of_any_size_are_taken() {
     }
     let chrome = String::from_utf8(foreign("chrome.har")).unwrap();
     for time in ["1e308", "-1e308"] {
-        let changed = chrome.replacen("1772442907.5", time, 1).replacen("2026-03-02T09:15:07", "1700-03-02T09:15:07", 1);
+        let changed =
+            chrome.replacen("1772442907.5", time, 1).replacen("2026-03-02T09:15:07", "1700-03-02T09:15:07", 1);
         write_all(&Content::from_har(changed.as_bytes()).unwrap());
     }
     assert!(Content::from_har(har.replacen("\"wait\": 45", "\"wait\": 1e999", 1).as_bytes()).is_err());

@@ -155,15 +155,21 @@ fn set_cookie(line: &[u8]) -> Option<Node> {
         match name.to_ascii_lowercase().as_str() {
             "secure" => is_secure = true,
             "httponly" => is_http_only = true,
-            name @ ("path" | "domain") => members.push((name.to_owned(), value.into())),
-            "samesite" => members.push(("sameSite".to_owned(), value.into())),
-            "expires" => members.extend(expires(value).map(|time| ("expires".to_owned(), time))),
+            name @ ("path" | "domain") => put_last(&mut members, name, value.into()),
+            "samesite" => put_last(&mut members, "sameSite", value.into()),
+            "expires" => expires(value).into_iter().for_each(|time| put_last(&mut members, "expires", time)),
             _ => {}
         }
     }
     members.push(("httpOnly".to_owned(), Node::Bool(is_http_only)));
     members.push(("secure".to_owned(), Node::Bool(is_secure)));
     Some(Node::Map(members))
+}
+
+/// The last of several attributes counts (RFC 6265, section 5.3).
+fn put_last(members: &mut Vec<(String, Node)>, name: &str, value: Node) {
+    members.retain(|(other, _)| other != name);
+    members.push((name.to_owned(), value));
 }
 
 /// `Wed, 21 Oct 2026 07:28:00 GMT` as HAR wants it.
