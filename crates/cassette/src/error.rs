@@ -1,5 +1,6 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
+use crate::redact::Finding;
 use crate::seal::layout::VERSION;
 use std::error::Error;
 use std::fmt;
@@ -168,8 +169,40 @@ pub enum SealError {
     TooLarge(&'static str),
     /// Two exchanges have this number.
     SameNumber(u64),
+    /// A known form of a secret is in it.
+    Secret(Box<Exposed>),
     /// What happened does not fit together.
     Broken(&'static str),
+}
+
+/// A secret that would have been on a tape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exposed {
+    /// What was to be sealed.
+    pub file: String,
+    /// The number of the exchange; `None` for what is known of the tape.
+    pub exchange: Option<u64>,
+    /// In which field, and the form of the secret.
+    pub finding: Finding,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, exchange, finding: Finding { place, what }, others } = self;
+        write!(f, "{file}: ")?;
+        match exchange {
+            Some(number) => write!(f, "exchange {number} has {what} in its {place}")?,
+            None => write!(f, "the tape has {what} in its {place}")?,
+        }
+        match others {
+            0 => Ok(()),
+            1 => f.write_str(", and there is another secret"),
+            _ => write!(f, ", and there are {others} other secrets"),
+        }
+    }
 }
 
 impl fmt::Display for SealError {
@@ -179,6 +212,10 @@ impl fmt::Display for SealError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
+            Self::Secret(exposed) => write!(
+                f,
+                "{exposed}; `mnemon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
+            ),
             Self::Broken(what) => write!(f, "the recording cannot be sealed: {what}; record it again"),
         }
     }

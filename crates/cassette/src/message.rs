@@ -183,7 +183,7 @@ pub struct Request<'a> {
     pub trailers: Vec<Header<'a>>,
 }
 
-impl<'a> Request<'a> {
+impl Request<'_> {
     /// The part of the target before the first `?`.
     pub fn path(&self) -> &[u8] {
         self.split_target().0
@@ -201,16 +201,6 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Every value of a header, in order.
-    pub fn header_values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Bytes<'a>> {
-        values(&self.headers, name)
-    }
-
-    /// The bytes of the body; none if there is no body.
-    pub fn body_bytes(&self) -> &[u8] {
-        self.body.as_ref().map_or(&[], |body| body.bytes())
-    }
-
     /// The same, borrowed from here, without body and trailers.
     pub fn head(&self) -> Request<'_> {
         Request {
@@ -224,12 +214,6 @@ impl<'a> Request<'a> {
             body: None,
             trailers: Vec::new(),
         }
-    }
-
-    /// The same, borrowed from here.
-    pub fn borrowed(&self) -> Request<'_> {
-        let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
-        Request { body, trailers, ..self.head() }
     }
 
     /// A request that borrows from nothing.
@@ -273,17 +257,7 @@ pub struct Response<'a> {
     pub trailers: Vec<Header<'a>>,
 }
 
-impl<'a> Response<'a> {
-    /// Every value of a header, in order.
-    pub fn header_values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Bytes<'a>> {
-        values(&self.headers, name)
-    }
-
-    /// The bytes of the body; none if there is no body.
-    pub fn body_bytes(&self) -> &[u8] {
-        self.body.as_ref().map_or(&[], |body| body.bytes())
-    }
-
+impl Response<'_> {
     /// The same, borrowed from here, without body and trailers.
     pub fn head(&self) -> Response<'_> {
         Response {
@@ -295,12 +269,6 @@ impl<'a> Response<'a> {
             body: None,
             trailers: Vec::new(),
         }
-    }
-
-    /// The same, borrowed from here.
-    pub fn borrowed(&self) -> Response<'_> {
-        let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
-        Response { body, trailers, ..self.head() }
     }
 
     /// A response that borrows from nothing.
@@ -347,9 +315,30 @@ impl Informational<'_> {
     }
 }
 
-fn values<'s, 'a>(headers: &'s [Header<'a>], name: &'s str) -> impl Iterator<Item = &'s Bytes<'a>> {
-    headers.iter().filter(move |header| header.is(name)).map(|header| &header.value)
+/// What requests and responses have in common.
+macro_rules! of_messages {
+    ($($message:ident)*) => {$(
+        impl<'a> $message<'a> {
+            /// Every value of a header, in order.
+            pub fn header_values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Bytes<'a>> {
+                self.headers.iter().filter(move |header| header.is(name)).map(|header| &header.value)
+            }
+
+            /// The bytes of the body; none if there is no body.
+            pub fn body_bytes(&self) -> &[u8] {
+                self.body.as_ref().map_or(&[], |body| body.bytes())
+            }
+
+            /// The same, borrowed from here.
+            pub fn borrowed(&self) -> $message<'_> {
+                let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
+                $message { body, trailers, ..self.head() }
+            }
+        }
+    )*};
 }
+
+of_messages! { Request Response }
 
 fn borrowed<'s>(headers: &'s [Header<'_>]) -> Vec<Header<'s>> {
     headers.iter().map(Header::borrowed).collect()

@@ -72,7 +72,7 @@ pub enum Expired {
 }
 
 impl Mode {
-    /// What is done with a request. `existed` is whether the tape was there before this session.
+    /// What is done with a request. `existed` is whether there was a tape when this use of it began.
     pub fn decide(self, existed: bool, lookup: Lookup, expiry: Option<Expiry>) -> Action {
         let records_new = self == Self::New;
         match (self, lookup) {

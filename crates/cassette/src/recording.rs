@@ -6,11 +6,12 @@
 
 use crate::error::{Damage, Flaw, Malformed, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
-use crate::key::KeyScheme;
 use crate::record::assemble::{Assembler, Draft, KeepNothing};
 use crate::record::event::Event;
+use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
+use crate::tape::SealOptions;
 use journal::{Chain, Disk, Reader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -93,10 +94,13 @@ pub(crate) struct Survey {
     pub(crate) chain: Chain,
 }
 
-/// Looks at what a recording holds. That two of its exchanges have one number is an error.
-pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str) -> Result<Survey, SealError> {
+/// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
+pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
     let (mut numbers, mut not_begun) = (BTreeSet::new(), BTreeSet::new());
     let chain = Events::open(disk, shown)?.each(|number, event| {
+        if let Some(scanner) = &mut scanner {
+            scanner.event(number, &event);
+        }
         match event {
             Event::Meta(_) => {}
             Event::Begin { .. } | Event::Whole(_) if numbers.insert(number) => {}
@@ -112,17 +116,20 @@ pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str) -> Result<Survey, SealErr
     Ok(Survey { numbers, next_number, chain })
 }
 
-/// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial.
+/// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are
+/// looked for in the recording: what is sealed already was looked through then.
 pub(crate) fn seal(
     recording: &Arc<dyn Disk>,
     shown: &str,
     disk: &dyn Disk,
     name: &str,
-    key: KeyScheme,
+    options: SealOptions,
     older: Option<&Sealed>,
 ) -> Result<(), SealError> {
-    let survey = survey(recording.clone(), shown)?;
-    let mut sealer = Sealer::new(disk, name, key, older, survey.numbers.into_iter().collect())?;
+    let mut scanner = (!options.keeps_secrets).then(Scanner::new);
+    let survey = survey(recording.clone(), shown, scanner.as_mut())?;
+    scanner.map_or(Ok(()), |scanner| scanner.finish(shown))?;
+    let mut sealer = Sealer::new(disk, name, options.key, older, survey.numbers.into_iter().collect())?;
     let filled = fill(&mut sealer, recording.clone(), shown, older);
     match filled {
         Ok(meta) => sealer.finish(&meta, *survey.chain.as_bytes(), survey.next_number),

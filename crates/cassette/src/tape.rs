@@ -2,11 +2,14 @@
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::forms::Content;
 use crate::key::KeyScheme;
+use crate::matching::Rules;
 use crate::message::Request;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
 use crate::recording::{self, Recorded, recording_path};
+use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
 use journal::{Chain, Directory, Disk, SingleFile};
@@ -57,6 +60,11 @@ impl Tape {
             Err(error) => return Err(Failure::new("open", path.display().to_string())(error).into()),
         };
         if recording.exists() { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
+    }
+
+    /// Whether a file begins as a tape does, sealed or a recording.
+    pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
+        beginning(path).map(|found| found.starts_with(b"MNEMON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.
@@ -210,18 +218,62 @@ impl Tape {
     }
 }
 
+/// A tape that holds what was read of another form, or made up. Exchanges are put into the order of their numbers.
+impl From<Content> for Tape {
+    fn from(content: Content) -> Self {
+        let Content { mut exchanges, meta } = content;
+        exchanges.sort_by_key(|exchange| exchange.number);
+        let next_number = exchanges.last().map_or(0, |last| last.number.saturating_add(1));
+        Self { sealed: None, recorded: Recorded { exchanges, meta, next_number, chain: None } }
+    }
+}
+
+/// How a tape is sealed. A [`KeyScheme`] alone is made into this.
+#[derive(Clone, Debug)]
+pub struct SealOptions {
+    pub(crate) key: KeyScheme,
+    pub(crate) keeps_secrets: bool,
+}
+
+impl SealOptions {
+    /// With request keys of this scheme.
+    pub fn new(key: KeyScheme) -> Self {
+        Self { key, keeps_secrets: false }
+    }
+
+    /// Nobody looks for known forms of secrets; otherwise a tape that has one is not sealed.
+    #[must_use]
+    pub fn keep_secrets(mut self) -> Self {
+        self.keeps_secrets = true;
+        self
+    }
+}
+
+impl Default for SealOptions {
+    /// With request keys of the default rules of matching.
+    fn default() -> Self {
+        Self::new(KeyScheme::of(&Rules::default()))
+    }
+}
+
+impl From<KeyScheme> for SealOptions {
+    fn from(key: KeyScheme) -> Self {
+        Self::new(key)
+    }
+}
+
 /// Writes exchanges as a sealed tape, in place of any of the path, at once and durably. Their numbers say their order.
 ///
 /// # Errors
-/// The system refuses, or two exchanges have the same number; what lay there stays then.
+/// The system refuses, a known form of a secret is in them, or two exchanges have the same number; what lay there stays then.
 pub fn write_tape(
     path: impl AsRef<Path>,
     exchanges: &[Exchange<'_>],
     meta: &[Note<'_>],
-    key: KeyScheme,
+    options: impl Into<SealOptions>,
 ) -> Result<(), SealError> {
     let (folder, name) = folder_and_name(path.as_ref())?;
-    write_tape_on(&folder, &name, exchanges, meta, key)
+    write_tape_on(&folder, &name, exchanges, meta, options)
 }
 
 /// The same on any disk, under a name.
@@ -233,10 +285,12 @@ pub fn write_tape_on(
     name: &str,
     exchanges: &[Exchange<'_>],
     meta: &[Note<'_>],
-    key: KeyScheme,
+    options: impl Into<SealOptions>,
 ) -> Result<(), SealError> {
+    let options = options.into();
+    Scanner::of_content(exchanges, meta, &options, name)?;
     let order = exchanges.iter().map(|exchange| exchange.number).collect();
-    let mut sealer = Sealer::new(disk, name, key, None, order)?;
+    let mut sealer = Sealer::new(disk, name, options.key, None, order)?;
     let added = add_all(&mut sealer, exchanges);
     match added {
         Ok(()) => sealer.finish(meta, [0; 32], 0),

@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Note<'_> {
     }
 }
 
-const VERSIONS: [(HttpVersion, &str); 5] = [
+pub(super) const VERSIONS: [(HttpVersion, &str); 5] = [
     (HttpVersion::Http09, "HTTP/0.9"),
     (HttpVersion::Http10, "HTTP/1.0"),
     (HttpVersion::Http11, "HTTP/1.1"),

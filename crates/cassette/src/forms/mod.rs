@@ -1,34 +1,37 @@
-//! Other forms of a tape: JSON for people and differences, MessagePack for other programs, what the Magneto-Serge system wrote, and
-//! the forms of others, HAR and VCR.
+//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
+//! wrote, and the formats of others: HAR and VCR.
 //!
-//! A form of ours holds everything that a tape holds: exchanges, and what is known of the tape. HAR and VCR hold less; writing them
-//! says what was lost. Which form a file has is told by its
-//! content; its name says what to write.
+//! Which form a file has is told by its content; its name says what to write. [`Form`] lists the forms; a new one gets a row
+//! there, and an arm in [`Form::of_content`], [`Content::decode`] and [`Content::encode`]. What a form has no place for is said
+//! when it is written.
 
+mod detect;
 mod document;
+mod error;
 mod fields;
 mod foreign;
 mod har;
 mod losses;
 mod report;
+mod text;
 mod url;
 mod vcr;
 
+pub use error::FormError;
 pub use losses::Loss;
 pub use vcr::VcrStyle;
 
+use crate::ReadError;
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
-use crate::key::KeyScheme;
-use crate::tape::{Tape, folder_and_name, write_tape};
-use crate::{ReadError, SealError};
+use crate::scan::Scanner;
+use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
 use journal::Disk;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::error::Error;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
 /// How the file of a tape says what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +39,33 @@ use std::path::Path;
 pub enum Form {
     /// Sealed or being recorded, as [`Tape`] reads it.
     Tape,
-    /// JSON, indented: for people, differences and edits.
+    /// JSON, indented.
     Json,
     /// MessagePack; with the feature `msgpack` only.
     MessagePack,
+    /// Text in lines: for people, differences and edits.
+    Text,
     /// HAR 1.2, which browsers write and read.
     Har,
-    /// A cassette of VCR in YAML.
-    VcrYaml,
-    /// A cassette of VCR in JSON.
+    /// A cassette of VCR in YAML, written as vcrpy does.
+    Vcr,
+    /// The same in JSON.
     VcrJson,
+    /// A cassette of VCR in YAML, written as VCR for Ruby does.
+    VcrRuby,
 }
+
+/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a tape.
+const FORMS: [(Form, &str, &[&str]); 8] = [
+    (Form::Tape, "tape", &["tape"]),
+    (Form::Json, "json", &["json"]),
+    (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
+    (Form::Text, "text", &["txt"]),
+    (Form::Har, "har", &["har"]),
+    (Form::Vcr, "vcr", &["yaml", "yml"]),
+    (Form::VcrRuby, "vcr-ruby", &[]),
+    (Form::VcrJson, "vcr-json", &["vcr.json"]),
+];
 
 /// All that is on a tape, in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,33 +77,124 @@ pub struct Content {
 }
 
 impl Form {
-    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `har`, `yaml` or `yml`,
-    /// `vcr.json`; else a tape.
+    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
+    /// `yml`, `vcr.json`; else a tape.
     pub fn of_name(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let extensions = [
-            (".vcr.json", Self::VcrJson),
-            (".json", Self::Json),
-            (".msgpack", Self::MessagePack),
-            (".mp", Self::MessagePack),
-            (".har", Self::Har),
-            (".yaml", Self::VcrYaml),
-            (".yml", Self::VcrYaml),
-        ];
-        extensions.iter().find(|(extension, _)| name.ends_with(extension)).map_or(Self::Tape, |(_, form)| *form)
+        let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
+        let is_its = |extensions: &[&str]| extensions.iter().any(has);
+        // From the end, where the longer extension of two is.
+        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
     }
 
-    /// The form that bytes have: by their beginning, of JSON by the names at the top, of YAML by lines; `None` if it is none of them.
+    /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"MNEMON") {
             return Some(Self::Tape);
         }
-        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
-        match text.first()? {
-            b'{' => Some(of_json(text)),
-            0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
-            _ => vcr::is_yaml(text).then_some(Self::VcrYaml),
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        if text.starts_with(text::MAGIC.as_bytes()) {
+            return Some(Self::Text);
         }
+        match text.trim_ascii_start().first()? {
+            b'{' => Some(detect::form_of_json(text)),
+            0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
+            _ => {
+                vcr::style_of_yaml(text).map(|style| if style == VcrStyle::Python { Self::Vcr } else { Self::VcrRuby })
+            }
+        }
+    }
+
+    /// The names of all forms.
+    pub(crate) fn names() -> String {
+        FORMS.map(|(_, name, _)| name).join(", ")
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("tape", |(_, name, _)| name))
+    }
+}
+
+impl FromStr for Form {
+    type Err = UnknownForm;
+
+    fn from_str(name: &str) -> Result<Self, UnknownForm> {
+        let known = FORMS.iter().find(|(_, known, _)| *known == name);
+        known.map(|(form, ..)| *form).ok_or_else(|| UnknownForm { name: name.to_owned() })
+    }
+}
+
+/// A name that is no form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownForm {
+    name: String,
+}
+
+impl fmt::Display for UnknownForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no form of a tape; there are {}", self.name, Form::names())
+    }
+}
+
+impl std::error::Error for UnknownForm {}
+
+/// A tape in a form that is not a tape itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What the form has no place for, and so is not in it: a sentence each.
+    pub lost: Vec<String>,
+}
+
+impl Encoded {
+    /// In a form that has a place for everything.
+    fn whole(bytes: Vec<u8>) -> Self {
+        Self { bytes, lost: Vec::new() }
+    }
+
+    fn with((bytes, losses): (Vec<u8>, Vec<Loss>)) -> Self {
+        Self { bytes, lost: losses.iter().map(Loss::to_string).collect() }
+    }
+}
+
+/// A file of any form: a tape is used where it lies, everything else is read.
+enum Found {
+    Tape(Tape),
+    Content(Content, Form),
+}
+
+/// The one place where a file of any form is opened.
+fn find(path: &Path) -> Result<Found, FormError> {
+    let shown = path.display().to_string();
+    let is_tape = match Tape::is_at(path) {
+        // A tape whose recording has not been sealed, or nothing at all, as opening it says.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+        is_tape => is_tape.map_err(Failure::new("read", &shown))?,
+    };
+    if is_tape {
+        return Ok(Found::Tape(Tape::open(path)?));
+    }
+    let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
+    // What is so broken that nothing tells it but its name.
+    let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
+    let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
+    let content = Content::decode(&bytes, form).map_err(|error| error.of(&shown))?;
+    Ok(Found::Content(content, form))
+}
+
+impl Tape {
+    /// Opens a file of any form, and says which it has. What is no tape itself is read into memory.
+    ///
+    /// # Errors
+    /// There is none, it is none of the forms, or what it says is no tape.
+    pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
+        Ok(match find(path.as_ref())? {
+            Found::Tape(tape) => (tape, Form::Tape),
+            Found::Content(content, form) => (content.into(), form),
+        })
     }
 }
 
@@ -92,50 +202,76 @@ impl Content {
     /// Reads a tape of any form.
     ///
     /// # Errors
-    /// There is none, it is none of the forms, or what it says is no tape.
+    /// As [`Tape::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
-        let path = path.as_ref();
-        let shown = path.display().to_string();
-        let bytes = match fs::read(path) {
-            // A tape whose recording has not been sealed.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::of_tape(&Tape::open(path)?),
-            bytes => bytes.map_err(Failure::new("read", &shown))?,
-        };
-        match Form::of_content(&bytes) {
-            Some(Form::Tape) => Self::of_tape(&Tape::open(path)?),
-            Some(Form::Json) => Self::from_json(&bytes).map_err(|error| error.of(&shown)),
-            Some(Form::MessagePack) => Self::from_msgpack(&bytes).map_err(|error| error.of(&shown)),
-            Some(Form::Har) => Self::from_har(&bytes).map_err(|error| error.of(&shown)),
-            Some(Form::VcrYaml) => Self::from_vcr_yaml(&bytes).map_err(|error| error.of(&shown)),
-            Some(Form::VcrJson) => Self::from_vcr_json(&bytes).map_err(|error| error.of(&shown)),
-            // A cassette that is so broken that nothing tells it but its name.
-            None if Form::of_name(path) == Form::VcrYaml => {
-                Self::from_vcr_yaml(&bytes).map_err(|error| error.of(&shown))
-            }
-            None => Err(FormError::Unknown { file: shown }),
+        match find(path.as_ref())? {
+            Found::Tape(tape) => Self::of_tape(&tape),
+            Found::Content(content, _) => Ok(content),
         }
     }
 
-    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Gives what the form has no room
-    /// for: nothing but for HAR and VCR.
+    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Says what the form has no place
+    /// for.
     ///
     /// # Errors
-    /// The system refuses; what lay there stays then.
-    pub fn write(&self, path: impl AsRef<Path>, key: KeyScheme) -> Result<Vec<Loss>, FormError> {
+    /// The system refuses, or a known form of a secret is in it; what lay there stays then.
+    pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<Vec<String>, FormError> {
         let path = path.as_ref();
-        let (bytes, losses) = match Form::of_name(path) {
-            Form::Tape => {
-                write_tape(path, &self.exchanges, &self.meta, key)?;
-                return Ok(Vec::new());
-            }
-            Form::Json => (self.to_json(true)?, Vec::new()),
-            Form::MessagePack => (self.to_msgpack()?, Vec::new()),
-            Form::Har => self.to_har()?,
-            Form::VcrYaml => self.to_vcr_yaml(VcrStyle::default())?,
-            Form::VcrJson => self.to_vcr_json(VcrStyle::default())?,
-        };
+        self.write_as(Form::of_name(path), path, options)
+    }
+
+    /// The same in any form, whatever the name.
+    ///
+    /// # Errors
+    /// As [`Content::write`].
+    pub fn write_as(
+        &self,
+        form: Form,
+        path: impl AsRef<Path>,
+        options: impl Into<SealOptions>,
+    ) -> Result<Vec<String>, FormError> {
+        let (path, options) = (path.as_ref(), options.into());
+        if form == Form::Tape {
+            write_tape(path, &self.exchanges, &self.meta, options)?;
+            return Ok(Vec::new());
+        }
+        Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
+        let Encoded { bytes, lost } = self.encode(form)?;
         write_file(path, &bytes)?;
-        Ok(losses)
+        Ok(lost)
+    }
+
+    /// All of it in a form other than a tape's own, which is a file and is [written](write_tape).
+    ///
+    /// # Errors
+    /// The form cannot be written: it is that of a tape, or the feature `msgpack` is off.
+    pub fn encode(&self, form: Form) -> Result<Encoded, FormError> {
+        match form {
+            Form::Tape => Err(FormError::NotInMemory),
+            Form::Json => self.to_json(true).map(Encoded::whole),
+            Form::MessagePack => self.to_msgpack().map(Encoded::whole),
+            Form::Text => Ok(Encoded::whole(self.to_text().into_bytes())),
+            Form::Har => self.to_har().map(Encoded::with),
+            Form::Vcr => self.to_vcr_yaml(VcrStyle::Python).map(Encoded::with),
+            Form::VcrJson => self.to_vcr_json(VcrStyle::Python).map(Encoded::with),
+            Form::VcrRuby => self.to_vcr_yaml(VcrStyle::Ruby).map(Encoded::with),
+        }
+    }
+
+    /// What bytes of a form other than a tape's own say.
+    ///
+    /// # Errors
+    /// They say nothing in this form.
+    pub fn decode(bytes: &[u8], form: Form) -> Result<Self, FormError> {
+        match form {
+            Form::Tape => Err(FormError::NotInMemory),
+            Form::Json => Self::from_json(bytes),
+            Form::MessagePack => Self::from_msgpack(bytes),
+            Form::Text => Self::from_text(bytes),
+            Form::Har => Self::from_har(bytes),
+            Form::Vcr | Form::VcrRuby => Self::from_vcr_yaml(bytes),
+            Form::VcrJson => Self::from_vcr_json(bytes),
+        }
     }
 
     /// All that is on a tape.
@@ -163,6 +299,19 @@ impl Content {
         Ok(bytes)
     }
 
+    /// As text in lines, of which `docs/formats.md` has the grammar.
+    pub fn to_text(&self) -> String {
+        text::write(self)
+    }
+
+    /// From text in lines.
+    ///
+    /// # Errors
+    /// It is none; line and column are said.
+    pub fn from_text(bytes: &[u8]) -> Result<Self, FormError> {
+        text::read(bytes)
+    }
+
     /// From JSON: ours, or that of the Magneto-Serge system.
     ///
     /// # Errors
@@ -176,55 +325,6 @@ impl Content {
             Err(error) if has_field(bytes, "exchanges") => Err(FormError::malformed("JSON", &error)),
             Err(_) => report::from_json(bytes),
         }
-    }
-
-    /// As HAR 1.2, indented, and what it cannot hold: chunks and their times, trailers, responses before the response, how frames of
-    /// a WebSocket were cut, the compressed bytes of a response, and what is no UTF-8 in headers and URLs.
-    ///
-    /// # Errors
-    /// Memory is too small, in effect.
-    pub fn to_har(&self) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
-        har::write(self)
-    }
-
-    /// From HAR 1.0 to 1.2. Nothing is lost: what an exchange has no place for becomes a note.
-    ///
-    /// # Errors
-    /// It is no HAR; the message names the place.
-    pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
-        har::read(bytes)
-    }
-
-    /// As a VCR cassette in YAML, and what it cannot hold: times but that of the recording, chunks, trailers, errors, WebSockets.
-    ///
-    /// # Errors
-    /// Memory is too small, in effect.
-    pub fn to_vcr_yaml(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
-        vcr::write(self, style, vcr::Syntax::Yaml)
-    }
-
-    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are no UTF-8.
-    ///
-    /// # Errors
-    /// Memory is too small, in effect.
-    pub fn to_vcr_json(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
-        vcr::write(self, style, vcr::Syntax::Json)
-    }
-
-    /// From a VCR cassette in YAML, of vcrpy or of VCR for Ruby. Nothing is lost: what an exchange has no place for becomes a note.
-    ///
-    /// # Errors
-    /// It is no such cassette; the message names the place.
-    pub fn from_vcr_yaml(bytes: &[u8]) -> Result<Self, FormError> {
-        vcr::read(bytes, vcr::Syntax::Yaml)
-    }
-
-    /// The same of a cassette in JSON.
-    ///
-    /// # Errors
-    /// As [`Content::from_vcr_yaml`].
-    pub fn from_vcr_json(bytes: &[u8]) -> Result<Self, FormError> {
-        vcr::read(bytes, vcr::Syntax::Json)
     }
 
     /// As MessagePack.
@@ -325,142 +425,23 @@ impl Document {
 
 /// Whether JSON is an object that has this field.
 fn has_field(bytes: &[u8], name: &str) -> bool {
-    let fields: Result<std::collections::BTreeMap<&str, IgnoredAny>, _> = serde_json::from_slice(bytes);
+    let fields: Result<std::collections::BTreeMap<&str, serde::de::IgnoredAny>, _> = serde_json::from_slice(bytes);
     fields.is_ok_and(|fields| fields.contains_key(name))
-}
-
-/// The form that JSON has, by the names at its top, as far as it can be read.
-fn of_json(bytes: &[u8]) -> Form {
-    let mut names = Vec::new();
-    // What is wrong farther on is said by who reads it.
-    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Names(&mut names));
-    let has = |name: &str| names.iter().any(|other| other == name);
-    // The cassettes of the Magneto-Serge system have a name.
-    if has("log") && !has("format") {
-        Form::Har
-    } else if has("http_interactions") || has("interactions") && !has("name") && !has("format") {
-        Form::VcrJson
-    } else {
-        Form::Json
-    }
-}
-
-/// Takes down the names of a map.
-struct Names<'n>(&'n mut Vec<String>);
-
-impl<'de> Visitor<'de> for Names<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key()? {
-            self.0.push(name);
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let (folder, name) = folder_and_name(path)?;
     let unfinished = format!(".{name}.writing");
     let file = folder.create(&unfinished).map_err(Failure::new("create", &unfinished))?;
-    file.write_full(0, bytes).map_err(Failure::new("write", &unfinished))?;
-    file.sync().map_err(Failure::new("sync", &unfinished))?;
-    folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished))?;
+    let written = file
+        .write_full(0, bytes)
+        .map_err(Failure::new("write", &unfinished))
+        .and_then(|()| file.sync().map_err(Failure::new("sync", &unfinished)))
+        .and_then(|()| folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished)));
+    if written.is_err() {
+        // It is worth nothing; the next writing takes its place.
+        let _ = folder.remove(&unfinished);
+    }
+    written?;
     folder.sync_names().map_err(Failure::new("sync the folder of", &name))
-}
-
-/// Why a form cannot be read or written.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum FormError {
-    /// The system refused.
-    Disk(Failure),
-    /// The tape is not what was written.
-    Unreadable(ReadError),
-    /// The tape was not sealed.
-    Seal(SealError),
-    /// It is neither a tape nor any form of one.
-    Unknown {
-        /// The file.
-        file: String,
-    },
-    /// It is of a later version, or of another program.
-    Version {
-        /// The file; empty if it lies in memory.
-        file: String,
-        /// The version.
-        version: u32,
-    },
-    /// It has a form and says nothing in it.
-    Malformed {
-        /// The file; empty if it lies in memory.
-        file: String,
-        /// Its form.
-        form: &'static str,
-        /// What is wrong, and where.
-        message: String,
-    },
-}
-
-impl FormError {
-    fn malformed(form: &'static str, error: &impl ToString) -> Self {
-        Self::Malformed { file: String::new(), form, message: error.to_string() }
-    }
-
-    fn of(mut self, shown: &str) -> Self {
-        if let Self::Version { file, .. } | Self::Malformed { file, .. } = &mut self {
-            shown.clone_into(file);
-        }
-        self
-    }
-}
-
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disk(failure) => failure.fmt(f),
-            Self::Unreadable(error) => error.fmt(f),
-            Self::Seal(error) => error.fmt(f),
-            Self::Unknown { file } => {
-                write!(
-                    f,
-                    "{file} is neither a tape nor any other form that is read: JSON, MessagePack, HAR, VCR; name a file that a recording made"
-                )
-            }
-            Self::Version { file, version } => {
-                write!(
-                    f,
-                    "{file}: a tape of version {version}, but this program reads up to {VERSION}; use a newer one"
-                )
-            }
-            Self::Malformed { file, form, message } => {
-                write!(f, "{file}: no tape in {form}: {message}; mend it there, or convert the tape again")
-            }
-        }
-    }
-}
-
-impl Error for FormError {}
-
-impl From<Failure> for FormError {
-    fn from(failure: Failure) -> Self {
-        Self::Disk(failure)
-    }
-}
-
-impl From<ReadError> for FormError {
-    fn from(error: ReadError) -> Self {
-        Self::Unreadable(error)
-    }
-}
-
-impl From<SealError> for FormError {
-    fn from(error: SealError) -> Self {
-        Self::Seal(error)
-    }
 }

@@ -69,7 +69,7 @@ impl FrameRoom {
 
 /// Whose body grows.
 #[derive(Clone, Copy)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Request,
     Response,
 }

@@ -14,18 +14,19 @@ mod call;
 mod queue;
 mod redacting;
 
+pub(crate) use call::Side;
 pub use call::{Call, Ending};
+pub(crate) use redacting::Redactor;
 
 use crate::error::{Failure, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::key::KeyScheme;
-use crate::matching::Rules;
 use crate::message::Request;
 use crate::record::event::Event;
 use crate::recording::{self, recording_path};
 use crate::redact::Redaction;
 use crate::seal::read::Sealed;
-use crate::tape::folder_and_name;
+use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
 use journal::{Chain, Disk, Durability, Journal, SingleFile};
 use queue::{Numbering, Queue, frame_of, weight};
@@ -47,18 +48,17 @@ const WHOLE_BYTES_MAX: usize = 4 << 20;
 pub struct RecorderOptions {
     queue_bytes: usize,
     durability: Durability,
-    key: KeyScheme,
+    seal: SealOptions,
     meta: Vec<Note<'static>>,
     redaction: Option<Arc<Redaction>>,
 }
 
 impl Default for RecorderOptions {
     fn default() -> Self {
-        let (durability, key) = (Durability::Os, KeyScheme::of(&Rules::default()));
         Self {
             queue_bytes: QUEUE_BYTES_DEFAULT,
-            durability,
-            key,
+            durability: Durability::Os,
+            seal: SealOptions::default(),
             meta: Vec::new(),
             redaction: Some(Redaction::usual()),
         }
@@ -84,21 +84,22 @@ impl RecorderOptions {
     /// How the request keys of the sealed tape are made.
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
-        self.key = key;
+        self.seal.key = key;
         self
     }
 
-    /// What is a secret, in place of the usual rules.
+    /// What is a secret, in place of the usual rules. Sealing still looks for known forms of secrets.
     #[must_use]
     pub fn redaction(mut self, redaction: Arc<Redaction>) -> Self {
         self.redaction = Some(redaction);
         self
     }
 
-    /// Secrets are recorded as everything else.
+    /// Secrets are recorded as everything else, and sealing does not look for them. Rules that are given after this are used.
     #[must_use]
     pub fn keep_secrets(mut self) -> Self {
         self.redaction = None;
+        self.seal.keeps_secrets = true;
         self
     }
 
@@ -133,7 +134,7 @@ pub struct Recorder {
     path: PathBuf,
     recording: PathBuf,
     disk: Arc<dyn Disk>,
-    key: KeyScheme,
+    seal: SealOptions,
     redaction: Option<Arc<Redaction>>,
     warnings: Vec<String>,
 }
@@ -150,7 +151,7 @@ impl Recorder {
         let disk = disk_of(&recording)?;
         let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default())
             .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
-        let survey = recording::survey(disk.clone(), &recording.display().to_string())?;
+        let survey = recording::survey(disk.clone(), &recording.display().to_string(), None)?;
         // A recording without frames has the same chain as any other without, sealed or not.
         let is_sealed_already = survey.chain != Chain::genesis()
             && sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
@@ -162,9 +163,9 @@ impl Recorder {
         let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
-        let (path, key, redaction) = (path.to_owned(), options.key, options.redaction);
+        let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        let recorder = Self { queue, writer: Some(writer), path, recording, disk, key, redaction, warnings };
+        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, warnings };
         // They may have to wait for room, so the writer is there before them.
         options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
         Ok(recorder)
@@ -282,7 +283,8 @@ impl Recorder {
     /// Writes what waits and seals the tape. Exchanges that are not over are partial on it.
     ///
     /// # Errors
-    /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed. The recording is there still.
+    /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed, such as for a secret in it. The
+    /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.join()?;
         journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
@@ -293,7 +295,7 @@ impl Recorder {
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
-        recording::seal(&self.disk, &shown, &folder, &name, self.key.clone(), sealed.as_ref())?;
+        recording::seal(&self.disk, &shown, &folder, &name, self.seal.clone(), sealed.as_ref())?;
         // While the journal is open it is locked, so nobody goes on with what is sealed.
         remove(&self.recording)?;
         drop(journal);

@@ -12,7 +12,9 @@ use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
-use crate::redact::{OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form};
+use crate::redact::{
+    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form,
+};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
 
@@ -20,10 +22,10 @@ use std::sync::Arc;
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
 /// Where events go.
-pub(super) type Give<'g> = dyn FnMut(&Event<'_>) -> Result<(), RecordError> + 'g;
+pub(crate) type Give<'g> = dyn FnMut(&Event<'_>) -> Result<(), RecordError> + 'g;
 
 /// What waits of an exchange.
-pub(super) struct Redactor {
+pub(crate) struct Redactor {
     redaction: Arc<Redaction>,
     request: Way,
     response: Way,
@@ -34,6 +36,8 @@ pub(super) struct Redactor {
     /// Whether it was noted that messages cannot be looked into.
     has_opaque: bool,
     is_truncated: bool,
+    first: Option<Finding>,
+    found: usize,
 }
 
 /// What becomes of a body.
@@ -49,7 +53,7 @@ enum Way {
 }
 
 impl Redactor {
-    pub(super) fn new(redaction: Arc<Redaction>) -> Self {
+    pub(crate) fn new(redaction: Arc<Redaction>) -> Self {
         Self {
             redaction,
             request: Way::Nothing,
@@ -59,10 +63,12 @@ impl Redactor {
             waiting_bytes: 0,
             has_opaque: false,
             is_truncated: false,
+            first: None,
+            found: 0,
         }
     }
 
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         started_ns: i64,
         request: &Request<'_>,
@@ -81,7 +87,7 @@ impl Redactor {
         self.body(Side::Request, request.body.as_ref(), give)
     }
 
-    pub(super) fn response(&mut self, response: &Response<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn response(&mut self, response: &Response<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
         self.settle_gathered(Side::Request, give)?;
         let has_body = response.body.is_some();
         let mut head = response.head().into_owned();
@@ -95,7 +101,7 @@ impl Redactor {
         self.body(Side::Response, response.body.as_ref(), give)
     }
 
-    pub(super) fn informational(
+    pub(crate) fn informational(
         &mut self,
         informational: &Informational<'_>,
         give: &mut Give<'_>,
@@ -110,7 +116,7 @@ impl Redactor {
         give_informational(redacted.informational, give)
     }
 
-    pub(super) fn chunk(
+    pub(crate) fn chunk(
         &mut self,
         side: Side,
         at_us: u64,
@@ -141,7 +147,7 @@ impl Redactor {
         }
     }
 
-    pub(super) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
         self.settle_gathered(Side::Request, give)?;
         self.settle_gathered(Side::Response, give)?;
         self.waiting_bytes += bytes_of_frame(frame);
@@ -155,13 +161,13 @@ impl Redactor {
         self.settle_frames(give)
     }
 
-    pub(super) fn open_websocket(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn open_websocket(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
         self.settle_gathered(Side::Request, give)?;
         self.settle_gathered(Side::Response, give)?;
         give(&Event::WsOpen)
     }
 
-    pub(super) fn note(&mut self, note: &Note<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn note(&mut self, note: &Note<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
         let note = note.borrowed().into_owned();
         if let Way::Gathered(exchange) = &mut self.request {
             exchange.notes.push(note);
@@ -170,7 +176,7 @@ impl Redactor {
         give_notes(self.redacted(Exchange { notes: vec![note], ..Exchange::default() }).notes, give)
     }
 
-    pub(super) fn end(&mut self, ending: Ending<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn end(&mut self, ending: Ending<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
         self.settle(give)?;
         let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
         let request = Request { trailers: owned(request_trailers), ..Request::default() };
@@ -186,12 +192,16 @@ impl Redactor {
     }
 
     /// Gives out everything that waits.
-    pub(super) fn settle(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn settle(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
         for (side, name) in [(Side::Request, REQUEST_BODY_NOTE), (Side::Response, RESPONSE_BODY_NOTE)] {
             self.settle_gathered(side, give)?;
             if let Way::Stream(mut stream) = std::mem::replace(self.way(side), Way::Closed) {
                 give_body(side, &stream.finish(), give)?;
-                if stream.found() > 0 {
+                if let Some(first) = stream.first_found() {
+                    let place = if matches!(side, Side::Request) { "request body" } else { "response body" };
+                    let finding = Finding { place: place.to_owned(), what: first.to_owned() };
+                    self.first = self.first.take().or(Some(finding));
+                    self.found += stream.found();
                     give(&Event::Note(Note::new(name, stream.found().to_string())))?;
                 }
             }
@@ -251,9 +261,28 @@ impl Redactor {
         Way::Stream(Box::new(Stream::new(self.redaction.clone(), is_form(headers))))
     }
 
-    fn redacted(&self, mut exchange: Exchange<'static>) -> Exchange<'static> {
-        self.redaction.exchange(&mut exchange);
+    fn redacted(&mut self, mut exchange: Exchange<'static>) -> Exchange<'static> {
+        self.count(self.redaction.exchange(&mut exchange).findings);
         exchange
+    }
+
+    fn count(&mut self, findings: Vec<Finding>) {
+        self.found += findings.len();
+        self.first = self.first.take().or(findings.into_iter().next());
+    }
+
+    /// The first secret that was found, and how many were.
+    pub(crate) fn findings(self) -> (Option<Finding>, usize) {
+        (self.first, self.found)
+    }
+
+    /// Whether chunks of a body have somewhere to go.
+    pub(crate) fn expects(&self, side: Side) -> bool {
+        let way = match side {
+            Side::Request => &self.request,
+            Side::Response => &self.response,
+        };
+        matches!(way, Way::Stream(_) | Way::Gathered(_))
     }
 
     fn way(&mut self, side: Side) -> &mut Way {

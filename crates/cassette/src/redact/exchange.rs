@@ -45,7 +45,8 @@ impl Redaction {
             self.line("error message", &mut error.message, &mut redacted);
         }
         for note in notes.iter_mut() {
-            self.value(&format!("note {}", note.name.to_text_lossy()), &note.name, &mut note.value, &mut redacted);
+            let Note { name, value } = note;
+            self.value(|| format!("note {}", name.to_text_lossy()), name, value, &mut redacted);
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
         let opaque = redacted.opaque_note();
@@ -55,7 +56,7 @@ impl Redaction {
 
     /// The secrets that are in an exchange.
     pub fn scan(&self, exchange: &Exchange<'_>) -> Redacted {
-        self.exchange(&mut exchange.clone())
+        self.exchange(&mut exchange.borrowed())
     }
 
     fn go_through_request(&self, request: &mut Request<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
@@ -74,16 +75,16 @@ impl Redaction {
 
     fn headers(&self, what: &str, headers: &mut [Header<'_>], redacted: &mut Redacted) {
         for header in headers {
-            let place = format!("{what} {}", header.name.to_text_lossy().to_ascii_lowercase());
-            self.value(&place, &header.name, &mut header.value, redacted);
+            let Header { name, value } = header;
+            self.value(|| format!("{what} {}", name.to_text_lossy().to_ascii_lowercase()), name, value, redacted);
         }
     }
 
     /// The value of a name.
-    fn value(&self, place: &str, name: &[u8], value: &mut Bytes<'_>, redacted: &mut Redacted) {
+    fn value(&self, place: impl FnOnce() -> String, name: &[u8], value: &mut Bytes<'_>, redacted: &mut Redacted) {
         if let Some((without, what)) = self.header(name, value) {
             *value = without.into();
-            redacted.found(place, what);
+            redacted.found(&place(), what);
         }
     }
 

@@ -46,13 +46,14 @@ pub struct Stream {
     /// The chunks that wait.
     chunks: Vec<Chunk>,
     found: usize,
+    first_found: Option<String>,
 }
 
 impl Stream {
     /// A body of which nothing came yet; `is_form` is whether it is `application/x-www-form-urlencoded`.
     pub fn new(redaction: Arc<Redaction>, is_form: bool) -> Self {
         let kind = if is_form { Kind::Form } else { Kind::Body };
-        Self { redaction, kind, bytes: Vec::new(), given: 0, new: 0, chunks: Vec::new(), found: 0 }
+        Self { redaction, kind, bytes: Vec::new(), given: 0, new: 0, chunks: Vec::new(), found: 0, first_found: None }
     }
 
     /// Takes a chunk. Gives those that can be recorded, as a body with their times.
@@ -78,6 +79,11 @@ impl Stream {
     /// How many secrets were found in what was given.
     pub fn found(&self) -> usize {
         self.found
+    }
+
+    /// What the first of them is.
+    pub fn first_found(&self) -> Option<&str> {
+        self.first_found.as_deref()
     }
 
     /// Whether nothing that may be a secret goes on behind what came.
@@ -109,6 +115,7 @@ impl Stream {
         let bytes = replaced(&self.bytes[self.given..end], &inside);
         let body = Body::from_parts(bytes, chunks_after(&chunks, &inside));
         self.found += inside.len();
+        self.first_found = self.first_found.take().or(inside.first().map(|first| first.what.to_owned()));
         self.forget(end, &members);
         body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"))
     }

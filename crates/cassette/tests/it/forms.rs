@@ -1,4 +1,4 @@
-//! JSON and MessagePack hold all that a tape holds.
+//! JSON, MessagePack and text hold all that a tape holds.
 
 use crate::exchanges::{Folder, exchanges, of_the_report, with_everything};
 use cassette::{Content, Form, FormError, KeyScheme, Note, Recorder, RecorderOptions};
@@ -20,16 +20,23 @@ fn json_is_readable() {
 
 #[test]
 fn the_name_says_what_is_written() {
-    for (name, form) in [("a.json", Form::Json), ("a.MP", Form::MessagePack), ("a.msgpack", Form::MessagePack)] {
+    for (name, form) in
+        [("a.json", Form::Json), ("a.MP", Form::MessagePack), ("a.msgpack", Form::MessagePack), ("a.Txt", Form::Text)]
+    {
         assert_eq!(Form::of_name(Path::new(name)), form, "{name}");
     }
     assert_eq!(Form::of_name(Path::new("a.tape")), Form::Tape);
+    for form in [Form::Tape, Form::Json, Form::MessagePack, Form::Text] {
+        assert_eq!(form.to_string().parse(), Ok(form));
+    }
+    let error = "xml".parse::<Form>().unwrap_err().to_string();
+    assert_eq!(error, "`xml` is no form of a tape; there are tape, json, msgpack, text, har, vcr, vcr-ruby, vcr-json");
 }
 
 #[test]
 fn format_found_is_format_loaded() {
     let folder = Folder::new();
-    for name in ["a.json", "a.msgpack", "a.tape"] {
+    for name in ["a.json", "a.msgpack", "a.tape", "a.txt"] {
         let path = folder.join(name);
         content().write(&path, KeyScheme::target()).unwrap();
         assert_eq!(Content::read(&path).unwrap(), content(), "{name}");
@@ -92,6 +99,7 @@ proptest! {
         for is_indented in [false, true] {
             prop_assert_eq!(&Content::from_json(&content.to_json(is_indented).unwrap()).unwrap(), &content);
         }
+        prop_assert_eq!(&Content::from_text(content.to_text().as_bytes()).unwrap(), &content);
         prop_assert_eq!(&Content::from_msgpack(&content.to_msgpack().unwrap()).unwrap(), &content);
     }
 }

@@ -36,7 +36,7 @@ fn written(name: &str) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-const NAMES: [&str; 4] = ["golden.tape", "golden.tape.recording", "golden.json", "golden.msgpack"];
+const NAMES: [&str; 5] = ["golden.tape", "golden.tape.recording", "golden.json", "golden.msgpack", "golden.txt"];
 
 #[test]
 fn what_is_written_is_what_was() {
@@ -52,7 +52,7 @@ fn what_is_written_is_what_was() {
 
 #[test]
 fn what_was_written_is_read() {
-    for name in ["golden.tape", "golden.json", "golden.msgpack"] {
+    for name in ["golden.tape", "golden.json", "golden.msgpack", "golden.txt"] {
         // Beside the tape lies a recording of its own.
         let folder = Folder::new();
         std::fs::copy(data(name), folder.join(name)).unwrap();

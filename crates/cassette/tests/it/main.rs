@@ -16,4 +16,5 @@ mod recording_secrets;
 mod redact;
 mod report;
 mod sealing;
+mod text;
 mod vcr;

@@ -22,8 +22,27 @@ use read::DOCUMENT_NOTE;
 
 const FORM: &str = "HAR";
 
+impl Content {
+    /// As HAR 1.2, indented, and what it cannot hold: chunks and their times, trailers, responses before the response, how frames of
+    /// a WebSocket were cut, the compressed bytes of a response, and what is no UTF-8 in headers and URLs.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_har(&self) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        write(self)
+    }
+
+    /// From HAR 1.0 to 1.2. Nothing is lost: what an exchange has no place for becomes a note.
+    ///
+    /// # Errors
+    /// It is no HAR; the message names the place.
+    pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
+        read(bytes)
+    }
+}
+
 /// Reads a document. Exchanges are in the order in which they began.
-pub(super) fn read(bytes: &[u8]) -> Result<Content, FormError> {
+fn read(bytes: &[u8]) -> Result<Content, FormError> {
     let mut document = from_json(bytes).map_err(|error| FormError::malformed(FORM, &error))?;
     let mut exchanges = entries(&document).map_err(|wrong| FormError::malformed(FORM, &wrong))?;
     exchanges.sort_by_key(|exchange| exchange.started_ns);
@@ -55,7 +74,7 @@ fn empty_document() -> Node {
 }
 
 /// Writes a document, and says what it cannot hold.
-pub(super) fn write(content: &Content) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+fn write(content: &Content) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
     let mut losses = Losses::default();
     let mut document = empty_document();
     if let Some(missing) = noted(&content.meta, DOCUMENT_NOTE) {

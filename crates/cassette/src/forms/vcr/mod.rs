@@ -27,7 +27,7 @@ pub enum VcrStyle {
 
 /// Whether a cassette is JSON or YAML. JSON has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
+enum Syntax {
     Json,
     Yaml,
 }
@@ -76,9 +76,43 @@ impl Syntax {
     }
 }
 
-/// Whether a text has the line that begins the interactions of a cassette.
-pub(super) fn is_yaml(text: &[u8]) -> bool {
-    [VcrStyle::Python, VcrStyle::Ruby].iter().any(|style| {
+impl Content {
+    /// As a VCR cassette in YAML, and what it cannot hold: times but that of the recording, chunks, trailers, errors, WebSockets.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_vcr_yaml(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        write(self, style, Syntax::Yaml)
+    }
+
+    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are no UTF-8.
+    ///
+    /// # Errors
+    /// Memory is too small, in effect.
+    pub fn to_vcr_json(&self, style: VcrStyle) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+        write(self, style, Syntax::Json)
+    }
+
+    /// From a VCR cassette in YAML, of vcrpy or of VCR for Ruby. Nothing is lost: what an exchange has no place for becomes a note.
+    ///
+    /// # Errors
+    /// It is no such cassette; the message names the place.
+    pub fn from_vcr_yaml(bytes: &[u8]) -> Result<Self, FormError> {
+        read(bytes, Syntax::Yaml)
+    }
+
+    /// The same of a cassette in JSON.
+    ///
+    /// # Errors
+    /// As [`Content::from_vcr_yaml`].
+    pub fn from_vcr_json(bytes: &[u8]) -> Result<Self, FormError> {
+        read(bytes, Syntax::Json)
+    }
+}
+
+/// The style of a text that has the line with which the interactions of a cassette begin.
+pub(super) fn style_of_yaml(text: &[u8]) -> Option<VcrStyle> {
+    [VcrStyle::Python, VcrStyle::Ruby].into_iter().find(|style| {
         let name = style.interactions().as_bytes();
         let mut places = memchr::memmem::find_iter(text, name);
         places.any(|at| (at == 0 || text[at - 1] == b'\n') && text[at + name.len()..].starts_with(b":"))
@@ -86,7 +120,7 @@ pub(super) fn is_yaml(text: &[u8]) -> bool {
 }
 
 /// Reads a cassette of either style. Exchanges are in its order.
-pub(super) fn read(bytes: &[u8], syntax: Syntax) -> Result<Content, FormError> {
+fn read(bytes: &[u8], syntax: Syntax) -> Result<Content, FormError> {
     let document = match syntax {
         Syntax::Json => from_json(bytes),
         Syntax::Yaml => from_yaml(bytes),
@@ -136,7 +170,7 @@ fn take_metadata(document: &mut Node) -> Vec<Note<'static>> {
 }
 
 /// Writes a cassette, and says what it cannot hold.
-pub(super) fn write(content: &Content, style: VcrStyle, syntax: Syntax) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
+fn write(content: &Content, style: VcrStyle, syntax: Syntax) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
     let mut losses = Losses::default();
     let mut interactions = Vec::with_capacity(content.exchanges.len());
     for exchange in &content.exchanges {

@@ -1,0 +1,101 @@
+//! Why a form of a tape cannot be read or written.
+
+use super::{Form, VERSION};
+use crate::error::{Failure, ReadError, SealError};
+use std::error::Error;
+use std::fmt;
+
+/// Why a form cannot be read or written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FormError {
+    /// The system refused.
+    Disk(Failure),
+    /// The tape is not what was written.
+    Unreadable(ReadError),
+    /// The tape was not sealed, or not written.
+    Seal(SealError),
+    /// A tape of this form is a file, and is not made in memory.
+    NotInMemory,
+    /// It is neither a tape nor any form of one.
+    Unknown {
+        /// The file.
+        file: String,
+    },
+    /// It is of a later version, or of another program.
+    Version {
+        /// The file; empty if it lies in memory.
+        file: String,
+        /// The version.
+        version: u32,
+    },
+    /// It has a form and says nothing in it.
+    Malformed {
+        /// The file; empty if it lies in memory.
+        file: String,
+        /// Its form.
+        form: &'static str,
+        /// What is wrong, and where.
+        message: String,
+    },
+}
+
+impl FormError {
+    pub(super) fn malformed(form: &'static str, error: &impl ToString) -> Self {
+        Self::Malformed { file: String::new(), form, message: error.to_string() }
+    }
+
+    pub(super) fn of(mut self, shown: &str) -> Self {
+        if let Self::Version { file, .. } | Self::Malformed { file, .. } = &mut self {
+            shown.clone_into(file);
+        }
+        self
+    }
+}
+
+impl fmt::Display for FormError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => failure.fmt(f),
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Seal(error) => error.fmt(f),
+            Self::NotInMemory => f.write_str("a tape is a file: write it to one, and open it there"),
+            Self::Unknown { file } => {
+                write!(f, "{file} is neither a tape nor a form of one; there are {}", Form::names())
+            }
+            Self::Version { file, version } => {
+                put_file(f, file)?;
+                write!(f, "a tape of version {version}, but this program reads up to {VERSION}; use a newer one")
+            }
+            Self::Malformed { file, form, message } => {
+                put_file(f, file)?;
+                write!(f, "no tape in {form}: {message}; mend it there, or convert the tape again")
+            }
+        }
+    }
+}
+
+/// The file, if it does not lie in memory.
+fn put_file(f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
+    if file.is_empty() { Ok(()) } else { write!(f, "{file}: ") }
+}
+
+impl Error for FormError {}
+
+impl From<Failure> for FormError {
+    fn from(failure: Failure) -> Self {
+        Self::Disk(failure)
+    }
+}
+
+impl From<ReadError> for FormError {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<SealError> for FormError {
+    fn from(error: SealError) -> Self {
+        Self::Seal(error)
+    }
+}

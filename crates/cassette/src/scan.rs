@@ -1,0 +1,134 @@
+//! Looking for secrets before a tape is sealed: what has a form that is known from everywhere.
+//!
+//! Redaction takes secrets out of what is recorded. This finds what came another way: from another form, from a recording with
+//! rules of the user's own. Values of secret names are not looked for: there are dummies among them.
+//!
+//! A recording is looked through event by event, as it was recorded, so that long bodies need no memory.
+
+use crate::error::{Exposed, RecordError, SealError};
+use crate::exchange::{Exchange, Note};
+use crate::message::{Request, Response};
+use crate::record::event::Event;
+use crate::recorder::{Ending, Redactor, Side};
+use crate::redact::{Finding, Redaction};
+use crate::tape::SealOptions;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Finds secrets in what is to be sealed.
+pub(crate) struct Scanner {
+    redaction: Arc<Redaction>,
+    /// Exchanges that are not over.
+    open: BTreeMap<u64, Redactor>,
+    first: Option<(Option<u64>, Finding)>,
+    count: usize,
+}
+
+impl Scanner {
+    pub(crate) fn new() -> Self {
+        Self { redaction: Redaction::known_forms(), open: BTreeMap::new(), first: None, count: 0 }
+    }
+
+    /// That nothing is found in exchanges and in what is known of their tape, unless secrets are to be kept.
+    pub(crate) fn of_content(
+        exchanges: &[Exchange<'_>],
+        meta: &[Note<'_>],
+        options: &SealOptions,
+        shown: &str,
+    ) -> Result<(), SealError> {
+        if options.keeps_secrets {
+            return Ok(());
+        }
+        let mut scanner = Self::new();
+        exchanges.iter().for_each(|exchange| scanner.exchange(exchange));
+        meta.iter().for_each(|note| scanner.meta(note));
+        scanner.finish(shown)
+    }
+
+    fn exchange(&mut self, exchange: &Exchange<'_>) {
+        self.found(Some(exchange.number), self.redaction.scan(exchange).findings);
+    }
+
+    fn meta(&mut self, note: &Note<'_>) {
+        let exchange = Exchange { notes: vec![note.borrowed()], ..Exchange::default() };
+        self.found(None, self.redaction.scan(&exchange).findings);
+    }
+
+    fn found(&mut self, exchange: Option<u64>, findings: Vec<Finding>) {
+        self.count += findings.len();
+        let first = findings.into_iter().next().filter(|_| self.first.is_none());
+        self.first = self.first.take().or(first.map(|finding| (exchange, finding)));
+    }
+
+    /// The next event of a recording.
+    pub(crate) fn event(&mut self, number: u64, event: &Event<'_>) {
+        match event {
+            Event::Meta(note) => self.meta(note),
+            Event::Whole(exchange) => self.exchange(exchange),
+            _ => {
+                let redaction = self.redaction.clone();
+                let redactor = self.open.entry(number).or_insert_with(|| Redactor::new(redaction));
+                // What is given out goes nowhere, and nothing can go wrong there.
+                let _ = look_through(redactor, event);
+                if matches!(event, Event::End { .. }) {
+                    self.close(number);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, number: u64) {
+        let Some(mut redactor) = self.open.remove(&number) else { return };
+        let _ = redactor.settle(&mut |_| Ok(()));
+        let (first, count) = redactor.findings();
+        self.count += count.saturating_sub(1);
+        self.found(Some(number), first.into_iter().collect());
+    }
+
+    /// That nothing was found.
+    pub(crate) fn finish(mut self, shown: &str) -> Result<(), SealError> {
+        let left: Vec<_> = self.open.keys().copied().collect();
+        left.into_iter().for_each(|number| self.close(number));
+        match self.first {
+            None => Ok(()),
+            Some((exchange, finding)) => {
+                let others = self.count - 1;
+                Err(SealError::Secret(Box::new(Exposed { file: shown.to_owned(), exchange, finding, others })))
+            }
+        }
+    }
+}
+
+fn look_through(redactor: &mut Redactor, event: &Event<'_>) -> Result<(), RecordError> {
+    let give = &mut |_: &Event<'_>| Ok(());
+    match event {
+        Event::Begin { request, .. } => {
+            // What came before its beginning is looked through as far as it goes.
+            redactor.settle(give)?;
+            redactor.begin(0, request, give)
+        }
+        Event::RequestChunk(piece) => {
+            if !redactor.expects(Side::Request) {
+                redactor.begin(0, &Request::default(), give)?;
+            }
+            redactor.chunk(Side::Request, piece.at_us, &piece.bytes, give)
+        }
+        Event::ResponseHead { response, .. } => redactor.response(response, give),
+        Event::ResponseChunk(piece) => {
+            if !redactor.expects(Side::Response) {
+                redactor.response(&Response::default(), give)?;
+            }
+            redactor.chunk(Side::Response, piece.at_us, &piece.bytes, give)
+        }
+        Event::Informational(informational) => redactor.informational(informational, give),
+        Event::WsOpen => redactor.open_websocket(give),
+        Event::WsFrame(frame) => redactor.frame(frame, give),
+        Event::Note(note) => redactor.note(note, give),
+        Event::End { request, response, outcome, .. } => {
+            let (request_trailers, response_trailers) = (request.clone(), response.clone());
+            let outcome = outcome.clone();
+            redactor.end(Ending { request_trailers, response_trailers, outcome, ..Ending::default() }, give)
+        }
+        Event::Meta(_) | Event::Whole(_) => Ok(()),
+    }
+}
