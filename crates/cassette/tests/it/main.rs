@@ -18,3 +18,4 @@ mod report;
 mod sealing;
 mod text;
 mod vcr;
+mod vcrpy;
