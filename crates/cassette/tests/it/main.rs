@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod earlier;
 mod exchanges;
 mod forms;
 mod golden;
