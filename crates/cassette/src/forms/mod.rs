@@ -11,6 +11,7 @@ mod error;
 mod fields;
 mod foreign;
 mod har;
+mod lines;
 mod losses;
 mod report;
 mod text;

@@ -159,6 +159,25 @@ fn cassettes_come_back() {
     assert_eq!(losses, ["notes (exchange 0)"]);
 }
 
+/// Some recorders undo the compression of a body and leave the header that names it.
+#[test]
+fn a_header_names_no_compression_that_is_not_there() {
+    let text = String::from_utf8(foreign("vcrpy-httpx-4.yaml")).unwrap();
+    let text = text.replace("server: gunicorn/19.9.0", "content-encoding: gzip\n      content-length: '99'");
+    let content = Content::from_vcr_yaml(text.as_bytes()).unwrap();
+    let response = content.exchanges[0].response.as_ref().unwrap();
+    assert_eq!(headers(&response.headers, "content-encoding"), [""; 0]);
+    assert_eq!(headers(&response.headers, "content-length"), ["17"]);
+    let (bytes, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+    assert_eq!(losses, []);
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("content-encoding:\n      - gzip") && text.contains("- '99'"), "{text}");
+    // What is compressed stays so.
+    let content = Content::from_vcr_yaml(&foreign("vcrpy-6.yaml")).unwrap();
+    let response = content.exchanges[0].response.as_ref().unwrap();
+    assert_eq!(headers(&response.headers, "content-encoding"), ["gzip"]);
+}
+
 #[test]
 fn what_vcr_cannot_hold_is_said() {
     let failed = Exchange { response: None, ..of_the_report(2) };

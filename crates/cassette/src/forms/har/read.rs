@@ -2,8 +2,9 @@
 
 use super::super::document::{Node, Wrong, difference};
 use super::super::foreign::{add, note};
+use super::super::lines::{Line, lines_note, take_compression};
 use super::super::url::{bytes, escaped, split};
-use super::headers::{self, lines_note};
+use super::headers;
 use super::times::{Times, started_ns, us};
 use super::write;
 use crate::exchange::{Exchange, Note, Outcome};
@@ -45,7 +46,7 @@ fn without_notes(entry: &Node) -> Result<Exchange<'static>, Wrong> {
     })
 }
 
-fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<headers::Line>), Wrong> {
+fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Line>), Wrong> {
     let method = bytes(node.read("method", Node::text)?);
     let (at, is_websocket) = split(node.read("url", Node::text)?);
     let mut headers = node.read_if("headers", headers::read)?.unwrap_or_default();
@@ -152,7 +153,7 @@ fn answer(node: &Node, times: Times) -> Result<Answer, Wrong> {
     }
     add_cookies(node, &mut headers)?;
     if let Some(body) = body.as_ref().filter(|body| is_decompressed(node, &headers, body)) {
-        lines.extend(headers::take_compression(&mut headers, body.bytes().len()));
+        lines.extend(take_compression(&mut headers, body.bytes().len()));
     }
     let response = Response {
         at_us: times.answered,

@@ -2,6 +2,7 @@
 
 use super::super::document::Node;
 use super::super::foreign::utc;
+use super::super::lines::put_back;
 use super::super::url::{join, parameters, text, unescaped};
 use super::headers;
 use super::times::{Times, ms};
@@ -31,7 +32,7 @@ pub(super) fn entry(exchange: &Exchange<'_>) -> Node {
 fn request(exchange: &Exchange<'_>) -> Node {
     let request = &exchange.request;
     let mut lines: Vec<_> = request.headers.iter().map(|header| header.borrowed().into_owned()).collect();
-    headers::put_back(&mut lines, &exchange.notes, headers::REQUEST_NOTE);
+    put_back(&mut lines, &exchange.notes, headers::REQUEST_NOTE);
     let mut members = vec![
         ("method".to_owned(), text(&request.method).into()),
         ("url".to_owned(), join(request, exchange.is_websocket()).into()),
@@ -93,7 +94,7 @@ fn response(exchange: &Exchange<'_>) -> Node {
     let none = Response::default();
     let response = exchange.response.as_ref().unwrap_or(&none);
     let mut lines: Vec<_> = response.headers.iter().map(|header| header.borrowed().into_owned()).collect();
-    headers::put_back(&mut lines, &exchange.notes, headers::RESPONSE_NOTE);
+    put_back(&mut lines, &exchange.notes, headers::RESPONSE_NOTE);
     let mut members = vec![
         ("status".to_owned(), u64::from(response.status).into()),
         ("statusText".to_owned(), text(&response.reason).into()),

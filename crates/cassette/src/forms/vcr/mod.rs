@@ -47,6 +47,14 @@ impl VcrStyle {
         }
     }
 
+    /// The note of lines of the response that name a compression and are not so.
+    fn lines_note(self) -> &'static str {
+        match self {
+            Self::Python => "vcr.response.headers",
+            Self::Ruby => "vcr.ruby.response.headers",
+        }
+    }
+
     fn cassette_note(self) -> &'static str {
         match self {
             Self::Python => "vcr.cassette",

@@ -2,10 +2,12 @@
 
 use super::super::document::{Node, Wrong, difference};
 use super::super::foreign::{add, note};
+use super::super::lines::{Line, lines_note, take_compression};
 use super::super::url::{bytes, split};
 use super::{Syntax, VcrStyle, write};
 use crate::exchange::Exchange;
 use crate::message::{Body, Header, HttpVersion, Request, Response};
+use crate::redact::{codings, decode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -15,9 +17,11 @@ use jiff::fmt::rfc2822;
 pub(super) fn interaction(node: &Node, style: VcrStyle) -> Result<Exchange<'static>, Wrong> {
     let request = node.read("request", |node| request(node, style))?;
     let may_be_without_body = *request.method == *b"HEAD";
-    let response = node.read("response", |node| response(node, may_be_without_body))?;
+    let mut response = node.read("response", |node| response(node, may_be_without_body))?;
+    let lines = without_wrong_compression(&mut response);
     let started_ns = node.read_if("recorded_at", recorded_at)?.unwrap_or(0);
     let mut exchange = Exchange { started_ns, request, response: Some(response), ..Exchange::default() };
+    exchange.notes.extend(lines_note(style.lines_note(), &lines));
     let missing = missing(node, &exchange, style);
     exchange.notes.extend(missing.iter().map(|missing| note(style.interaction_note(), missing)));
     Ok(exchange)
@@ -108,6 +112,19 @@ fn response(node: &Node, may_be_without_body: bool) -> Result<Response<'static>,
         body: (!has_none).then(|| Body::new(0, body)),
         ..Response::default()
     })
+}
+
+/// Takes out the lines that name a compression above a text: some recorders undo it and leave them.
+fn without_wrong_compression(response: &mut Response<'static>) -> Vec<Line> {
+    let codings = codings(&response.headers);
+    let Some(body) = response.body.as_ref().filter(|body| !codings.is_empty() && !body.bytes().is_empty()) else {
+        return Vec::new();
+    };
+    if body.bytes().as_text().is_none() || decode(body, &codings).is_some_and(|decoded| decoded.is_whole) {
+        return Vec::new();
+    }
+    let bytes = body.bytes().len();
+    take_compression(&mut response.headers, bytes)
 }
 
 /// A word that is no version is 1.1; the interaction's note keeps it.

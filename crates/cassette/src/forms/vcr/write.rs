@@ -2,9 +2,10 @@
 
 use super::super::document::Node;
 use super::super::foreign::utc;
+use super::super::lines::put_back;
 use super::super::url::{join, text};
 use super::{Syntax, VcrStyle};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Note};
 use crate::message::{Header, HttpVersion, Request, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +18,7 @@ pub(super) fn interaction(exchange: &Exchange<'_>, style: VcrStyle, syntax: Synt
     let response = exchange.response.as_ref()?;
     let mut members = vec![
         ("request".to_owned(), request(&exchange.request, style, syntax)),
-        ("response".to_owned(), self::response(response, style, syntax)),
+        ("response".to_owned(), self::response(response, &exchange.notes, style, syntax)),
     ];
     let recorded_at = match style {
         // Not of vcrpy, which does not mind: only so it is known how old a recording is.
@@ -46,8 +47,10 @@ fn request(request: &Request<'_>, style: VcrStyle, syntax: Syntax) -> Node {
     Node::map([("method", method.into()), ("uri", uri.into()), ("body", body), ("headers", headers(&request.headers))])
 }
 
-fn response(response: &Response<'_>, style: VcrStyle, syntax: Syntax) -> Node {
+fn response(response: &Response<'_>, notes: &[Note<'_>], style: VcrStyle, syntax: Syntax) -> Node {
     let status = [("code", u64::from(response.status).into()), ("message", text(&response.reason).into())];
+    let mut lines: Vec<_> = response.headers.iter().map(|header| header.borrowed().into_owned()).collect();
+    put_back(&mut lines, notes, style.lines_note());
     let body = response.body_bytes();
     let body = match style {
         VcrStyle::Python => Node::map([("string", string(body, syntax))]),
@@ -55,7 +58,7 @@ fn response(response: &Response<'_>, style: VcrStyle, syntax: Syntax) -> Node {
     };
     let mut members = vec![
         ("status".to_owned(), Node::map(status)),
-        ("headers".to_owned(), headers(&response.headers)),
+        ("headers".to_owned(), headers(&lines)),
         ("body".to_owned(), body),
     ];
     if style == VcrStyle::Ruby {
