@@ -5,6 +5,7 @@ mod damage;
 mod earlier;
 mod exchanges;
 mod forms;
+mod fuzzed;
 mod golden;
 mod har;
 mod hostile;
