@@ -8,12 +8,14 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod compare;
 mod compress;
 mod error;
 mod exchange;
 mod forms;
 mod key;
 pub mod matching;
+mod merge;
 mod message;
 mod modes;
 mod record;
@@ -26,11 +28,17 @@ mod tape;
 mod websocket;
 mod wire;
 
+/// The page on cassettes, whose program is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cassettes.md")]
+mod page {}
+
 pub use bytes::Bytes;
 pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
+pub use merge::{Merged, merge};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};

@@ -1,6 +1,8 @@
 //! Requests and responses as they were on the wire.
 
 use crate::bytes::Bytes;
+use crate::matching::miss::line_of;
+use crate::redact::decode::{codings, decode};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -194,6 +196,11 @@ impl Request<'_> {
         self.split_target().1
     }
 
+    /// `GET https://example.com/a?b`, for people; the port is named if it is not that of the scheme.
+    pub fn line(&self) -> String {
+        line_of(self)
+    }
+
     fn split_target(&self) -> (&[u8], Option<&[u8]>) {
         match self.target.iter().position(|&byte| byte == b'?') {
             Some(at) => (&self.target[..at], Some(&self.target[at + 1..])),
@@ -329,6 +336,12 @@ macro_rules! of_messages {
                 self.body.as_ref().map_or(&[], |body| body.bytes())
             }
 
+            /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
+            /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
+            pub fn decoded_body(&self) -> Option<Body<'static>> {
+                decoded(self.body.as_ref()?, &self.headers)
+            }
+
             /// The same, borrowed from here.
             pub fn borrowed(&self) -> $message<'_> {
                 let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
@@ -339,6 +352,12 @@ macro_rules! of_messages {
 }
 
 of_messages! { Request Response }
+
+fn decoded(body: &Body<'_>, headers: &[Header<'_>]) -> Option<Body<'static>> {
+    let codings = codings(headers);
+    let decoded = decode(body, &codings).filter(|decoded| decoded.is_whole && !codings.is_empty());
+    decoded.map(|decoded| decoded.body)
+}
 
 fn borrowed<'s>(headers: &'s [Header<'_>]) -> Vec<Header<'s>> {
     headers.iter().map(Header::borrowed).collect()

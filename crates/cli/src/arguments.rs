@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Why(crate::kb::WhyArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
+    /// Look at a cassette of network traffic, check it, convert, compare, merge, take secrets out
+    Tape(crate::tape::TapeArguments),
 }
 
 const ABOUT_RUNS: &str = "\

@@ -165,7 +165,7 @@ fn shown(frame: &Frame<'_>, with_bytes: bool) -> String {
 }
 
 /// Bytes as text on one line. What is no text is written `\xNN`, what cannot be seen as in a Rust string.
-fn escaped(bytes: &[u8]) -> String {
+pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -257,7 +257,7 @@ fn tell(found: &Found, report: &Report) -> Ended {
     Err(End::Damaged)
 }
 
-fn list(lost: &[Lost]) {
+pub(crate) fn list(lost: &[Lost]) {
     for lost in lost.iter().take(DAMAGE_LISTED_MAX) {
         render::say(&format!("  {lost}"));
     }
@@ -266,7 +266,7 @@ fn list(lost: &[Lost]) {
     }
 }
 
-fn warn(warnings: &[Warning]) {
+pub(crate) fn warn(warnings: &[Warning]) {
     for warning in warnings {
         render::say(&format!("warning: {warning}"));
     }

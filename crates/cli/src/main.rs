@@ -12,6 +12,7 @@ mod output;
 mod render;
 mod replay;
 mod run;
+mod tape;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -24,5 +25,6 @@ fn main() -> ExitCode {
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
+        Command::Tape(arguments) => tape::run(&arguments).into(),
     }
 }

@@ -19,6 +19,10 @@ impl Out {
         writeln!(self.0, "{text}").map_err(|error| not_written(&error))
     }
 
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), End> {
+        self.0.write_all(bytes).map_err(|error| not_written(&error))
+    }
+
     pub(crate) fn end(&mut self) -> Ended {
         self.0.flush().map(|()| End::Fine).map_err(|error| not_written(&error))
     }

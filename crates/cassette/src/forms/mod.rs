@@ -323,7 +323,9 @@ impl Content {
         match read {
             Ok(document) => document.content(),
             // Not ours: if it is not theirs either, what is wrong with it as ours is of no use.
-            Err(error) if has_field(bytes, "exchanges") => Err(FormError::malformed("JSON", &error)),
+            Err(error) if !error.is_data() || has_field(bytes, "exchanges") => {
+                Err(FormError::malformed("JSON", &error))
+            }
             Err(_) => report::from_json(bytes),
         }
     }

@@ -5,6 +5,7 @@
 
 use serde_json::{Number, Value};
 use std::fmt;
+use std::ops::Range;
 
 /// A place in a JSON value, or many: names and positions, with `*` for any one of them and `**` for any number.
 ///
@@ -168,6 +169,96 @@ fn gather<'v>(value: &'v Value, steps: &[Step], found: &mut Vec<&'v Value>) {
     }
 }
 
+/// Where in a text of JSON the values at some paths stand, in order; none inside of another. A text that is no JSON has none.
+pub(crate) fn ranges(text: &[u8], paths: &[JsonPath]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // A value that is too deep to be one is none here either.
+    if serde_json::from_slice::<Value>(text).is_ok() {
+        Walk { text, at: 0, found: &mut found }.value(&paths.iter().map(|path| &path.steps[..]).collect::<Vec<_>>());
+    }
+    found
+}
+
+/// Goes through a text that is JSON, which is known: nothing is too deep, and everything ends.
+struct Walk<'t> {
+    text: &'t [u8],
+    at: usize,
+    found: &'t mut Vec<Range<usize>>,
+}
+
+impl Walk<'_> {
+    /// Goes over a value, of which the places at these steps are wanted.
+    fn value(&mut self, wanted: &[&[Step]]) {
+        self.space();
+        // `**` is also nothing at all.
+        let here: Vec<&[Step]> =
+            wanted.iter().flat_map(|steps| [Some(*steps), steps.strip_prefix(&[Step::AnyDepth])]).flatten().collect();
+        let begin = self.at;
+        let is_it = here.iter().any(|steps| steps.is_empty());
+        let below = if is_it { &[][..] } else { &here };
+        match self.text.get(begin) {
+            Some(b'{') => self.children(b'}', true, below),
+            Some(b'[') => self.children(b']', false, below),
+            Some(b'"') => self.string(),
+            _ => self.word(),
+        }
+        if is_it {
+            self.found.push(begin..self.at);
+        }
+    }
+
+    fn children(&mut self, end: u8, has_names: bool, wanted: &[&[Step]]) {
+        self.at += 1;
+        let mut position = 0;
+        loop {
+            self.space();
+            match self.text.get(self.at) {
+                Some(byte) if *byte != end => {}
+                _ => break,
+            }
+            let name = has_names.then(|| self.name());
+            let place = name.as_ref().map_or(Place::Position(position), |name| Place::Name(name));
+            let goes_on = |steps: &&[Step]| -> Option<usize> {
+                let first = steps.first().filter(|first| is_at(first, &place))?;
+                Some(usize::from(*first != Step::AnyDepth))
+            };
+            let below: Vec<_> = wanted.iter().filter_map(|steps| Some(&steps[goes_on(steps)?..])).collect();
+            self.value(&below);
+            position += 1;
+            self.space();
+            self.at += usize::from(self.text.get(self.at) == Some(&b','));
+        }
+        self.at += 1;
+    }
+
+    /// A name with its colon.
+    fn name(&mut self) -> String {
+        let begin = self.at;
+        self.string();
+        let name = serde_json::from_slice(&self.text[begin..self.at]).unwrap_or_default();
+        self.space();
+        self.at += 1;
+        name
+    }
+
+    fn string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.text.get(self.at).filter(|byte| **byte != b'"') {
+            self.at += if *byte == b'\\' { 2 } else { 1 };
+        }
+        self.at += 1;
+    }
+
+    fn word(&mut self) {
+        let is_word = |byte: &&u8| !b",]} \t\r\n".contains(byte);
+        self.at += self.text[self.at..].iter().take_while(is_word).count();
+    }
+
+    fn space(&mut self) {
+        self.at += self.text[self.at..].iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
+    }
+}
+
 fn members(value: &Value) -> Vec<(Place<'_>, &Value)> {
     match value {
         Value::Object(members) => sorted(members).into_iter().map(|(name, child)| (Place::Name(name), child)).collect(),
@@ -313,6 +404,20 @@ mod tests {
     fn a_path_has_no_empty_name() {
         assert!(["a..b", "", "a.**"].iter().all(|path| JsonPath::new(path).is_err()));
         assert!(JsonPath::new("/a//b").is_ok());
+    }
+
+    #[test]
+    fn places_are_found_in_the_text() {
+        let text = r#" {"a.b": [1, {"id" : "x\"y"}], "i\u0064":{"id":2} , "c": null} "#;
+        let found = |paths: &[&str]| {
+            let paths: Vec<_> = paths.iter().map(|path| JsonPath::new(path).unwrap()).collect();
+            ranges(text.as_bytes(), &paths).into_iter().map(|range| &text[range]).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&["**.id"]), [r#""x\"y""#, r#"{"id":2}"#]);
+        assert_eq!(found(&["id.id", "c"]), ["2", "null"]);
+        assert_eq!(found(&["/a.b/0", "/a.b/1/*"]), ["1", r#""x\"y""#]);
+        assert_eq!(found(&["none", "*.7"]), [""; 0]);
+        assert!(ranges(b"{\"a\": 1", &[JsonPath::new("a").unwrap()]).is_empty());
     }
 
     #[test]

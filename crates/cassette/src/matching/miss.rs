@@ -217,7 +217,7 @@ fn explain_pairs(
 }
 
 /// The values of each name on both sides, in their order.
-fn by_name<V>(sides: [impl Iterator<Item = (Vec<u8>, V)>; 2]) -> BTreeMap<Vec<u8>, [Vec<V>; 2]> {
+pub(crate) fn by_name<V>(sides: [impl Iterator<Item = (Vec<u8>, V)>; 2]) -> BTreeMap<Vec<u8>, [Vec<V>; 2]> {
     let mut by_name: BTreeMap<Vec<u8>, [Vec<V>; 2]> = BTreeMap::new();
     for (side, pairs) in sides.into_iter().enumerate() {
         for (name, value) in pairs {
@@ -296,7 +296,7 @@ fn bytes_differ(recorded: &[u8], live: &[u8], weight: u32) -> Difference {
 }
 
 /// Bytes from a little before a place on, in quotes, shortened.
-fn shown(bytes: &[u8], at: usize) -> String {
+pub(crate) fn shown(bytes: &[u8], at: usize) -> String {
     let from = at.saturating_sub(SHOWN_BYTES / 3);
     let to = bytes.len().min(from + SHOWN_BYTES);
     let text = String::from_utf8_lossy(&bytes[from..to]);
@@ -305,14 +305,14 @@ fn shown(bytes: &[u8], at: usize) -> String {
     format!("{before}{text:?}{behind}")
 }
 
-fn shorten(text: String) -> String {
+pub(crate) fn shorten(text: String) -> String {
     match text.char_indices().nth(SHOWN_BYTES) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
 }
 
-fn common_start(one: &[u8], other: &[u8]) -> usize {
+pub(crate) fn common_start(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 

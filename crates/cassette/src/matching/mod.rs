@@ -4,8 +4,8 @@
 //! order in which the questions were asked; a [`Miss`] says what the nearest recorded question was, and what differs.
 
 mod canonical;
-mod json;
-mod miss;
+pub(crate) mod json;
+pub(crate) mod miss;
 mod player;
 mod rules;
 pub(crate) mod url;

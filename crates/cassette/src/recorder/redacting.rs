@@ -2,8 +2,8 @@
 //!
 //! 1. Heads, trailers, notes and messages of errors are looked through by themselves.
 //! 2. A body goes through a [`Stream`], which gives chunks out when no secret can go on in the next one.
-//! 3. A compressed body is gathered with its head, since only all of it can be replaced. One that is too long for that is not
-//!    recorded; its exchange is truncated.
+//! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
+//!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
 //!    What else happens meanwhile waits with the request.
 //! 4. Frames wait while a message of several frames is incomplete.
 
@@ -76,7 +76,7 @@ impl Redactor {
     ) -> Result<(), RecordError> {
         let has_body = request.body.is_some();
         let mut exchange = Exchange { started_ns, request: request.head().into_owned(), ..Exchange::default() };
-        if is_compressed(&request.headers) {
+        if self.gathers(&request.headers) {
             exchange.request.body = has_body.then(Body::default);
             self.request = Way::Gathered(Box::new(exchange));
         } else {
@@ -91,7 +91,7 @@ impl Redactor {
         self.settle_gathered(Side::Request, give)?;
         let has_body = response.body.is_some();
         let mut head = response.head().into_owned();
-        if is_compressed(&response.headers) {
+        if self.gathers(&response.headers) {
             head.body = has_body.then(Body::default);
             self.response = Way::Gathered(Box::new(Exchange { response: Some(head), ..Exchange::default() }));
         } else {
@@ -251,6 +251,11 @@ impl Redactor {
         body.map_or(Ok(()), |body| give_body(side, &body, give))?;
         give_informational(informational, give)?;
         give_notes(notes, give)
+    }
+
+    /// Whether a body is looked through when all of it is there.
+    fn gathers(&self, headers: &[Header<'_>]) -> bool {
+        is_compressed(headers) || self.redaction.needs_whole_bodies()
     }
 
     fn body(&mut self, side: Side, body: Option<&Body<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {

@@ -3,13 +3,13 @@
 //! 1. Values of secret names: headers, cookies, parameters of URLs, fields of forms, members of JSON. In `Authorization` the
 //!    scheme stays, in cookies the names do.
 //! 2. What looks like a secret whatever it is called: keys of well-known services, tokens, private keys.
-//! 3. What the user says: names, expressions, and secrets themselves.
+//! 3. What the user says: names, places in JSON, expressions, and secrets themselves.
 //!
 //! Each is replaced by `REDACTED`, whatever its length: a request with another secret, or with a dummy for it, is then the same
 //! request. `Content-Length` is corrected, and chunks keep their times. Redacting twice is redacting once. A live request must
 //! be redacted before it is looked up.
 
-mod decode;
+pub(crate) mod decode;
 mod exchange;
 mod names;
 mod patterns;
@@ -22,6 +22,7 @@ pub(crate) use decode::{codings, decode};
 pub(crate) use exchange::{OPAQUE_NOTE, correct_length};
 pub use stream::{LOOKAHEAD_BYTES, Stream};
 
+use crate::matching::JsonPath;
 use crate::message::Header;
 use names::Names;
 use patterns::Patterns;
@@ -30,7 +31,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts};
+use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts, find_places};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -48,6 +49,8 @@ pub struct Redaction {
     patterns: Patterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
+    /// Places in JSON.
+    paths: Vec<JsonPath>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
 }
@@ -112,6 +115,9 @@ pub struct Rules {
     pub names: Vec<String>,
     /// Expressions whose first group, or all of them, is a secret.
     pub patterns: Vec<String>,
+    /// Places in JSON whose values are secrets, or hold some: in bodies and messages that are JSON, and in lines of one that is
+    /// not, with `data:` before it or not.
+    pub paths: Vec<JsonPath>,
     /// Secrets, as they are: they are also found with escapes of URLs and of JSON.
     pub secrets: Vec<Vec<u8>>,
 }
@@ -133,7 +139,7 @@ impl Rules {
         }
         let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
         let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
-        Ok(Redaction { names, patterns, secrets, spans_lines })
+        Ok(Redaction { names, patterns, secrets, paths: self.paths, spans_lines })
     }
 }
 
@@ -179,7 +185,13 @@ impl Redaction {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
             let patterns = Patterns::new(true, &[]);
             let patterns = patterns.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
-            Arc::new(Redaction { names: Names::default(), patterns, secrets: Vec::new(), spans_lines: false })
+            Arc::new(Redaction {
+                names: Names::default(),
+                patterns,
+                secrets: Vec::new(),
+                paths: Vec::new(),
+                spans_lines: false,
+            })
         });
         KNOWN.clone()
     }
@@ -188,6 +200,11 @@ impl Redaction {
     pub fn nothing() -> Self {
         let rules = Rules { without_usual: true, ..Rules::default() };
         rules.compile().unwrap_or_else(|error| unreachable!("there are no rules: {error}"))
+    }
+
+    /// Whether only a whole body shows what is a secret in it.
+    pub(crate) fn needs_whole_bodies(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// What is to be replaced in a text, in order, without overlaps.
@@ -212,6 +229,9 @@ impl Redaction {
 
     fn named(&self, text: &[u8], kind: Kind) -> Found {
         let mut found = Found::default();
+        if kind == Kind::Body {
+            find_places(text, &self.paths, &mut found);
+        }
         if self.names.is_empty() {
             return found;
         }

@@ -5,9 +5,12 @@
 //! levels deep as `n` has ones at its end in binary: none or two behind each other are the outermost level, one is a
 //! string in a string, three one in that.
 
+use crate::matching::JsonPath;
+use crate::matching::json::ranges;
 use crate::matching::url::unescaped;
 use crate::redact::names::Names;
 use regex::bytes::Regex;
+use serde_json::Value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -85,6 +88,27 @@ pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
             let length = memchr::memmem::find(content, b"\r\n--").or_else(|| memchr::memmem::find(content, b"\n--"));
             found.value(head.start(), head.end()..head.end() + length.unwrap_or(content.len()));
         }
+    }
+}
+
+/// Values at places in a text that is JSON, or in lines of it that are, as in a stream of events.
+pub(crate) fn find_places(text: &[u8], paths: &[JsonPath], found: &mut Found) {
+    if paths.is_empty() {
+        return;
+    }
+    let mut take = |begin: usize, json: &[u8]| {
+        for range in ranges(json, paths) {
+            take_value(text, begin + range.start, 0, &mut found.hits);
+        }
+    };
+    if serde_json::from_slice::<Value>(text).is_ok() {
+        return take(0, text);
+    }
+    let mut begin = 0;
+    for line in text.split(|&byte| byte == b'\n') {
+        let json = line.strip_prefix(b"data:").unwrap_or(line);
+        take(begin + line.len() - json.len(), json);
+        begin += line.len() + 1;
     }
 }
 

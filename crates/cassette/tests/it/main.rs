@@ -1,5 +1,6 @@
 //! The behaviour of tapes, one file a subject.
 
+mod comparing;
 mod crash;
 mod damage;
 mod earlier;
@@ -17,6 +18,7 @@ mod recording_mishaps;
 mod recording_secrets;
 mod redact;
 mod report;
+mod scan;
 mod sealing;
 mod text;
 mod vcr;

@@ -14,4 +14,6 @@ mod output;
 mod recall;
 mod replay;
 mod sources;
+mod tape_changes;
+mod tape_verbs;
 mod tutorial;

@@ -126,6 +126,12 @@ fn the_page_on_loading_shows_what_happens() {
     assert!(commands >= 10, "{commands} commands");
 }
 
+#[test]
+fn the_page_on_cassettes_shows_what_happens() {
+    let commands = follow("cassettes", blocks(&document("docs/cassettes.md")));
+    assert!(commands >= 15, "{commands} commands");
+}
+
 /// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
 #[test]
 fn the_readme_shows_what_happens() {

@@ -1,0 +1,120 @@
+//! What differs between exchanges is found, whatever it is, and merging loses nothing.
+
+use crate::exchanges::{exchanges, of_the_report, with_everything};
+use cassette::compare::{compare, differences};
+use cassette::{Body, Content, Exchange, Header, Note, Tape, merge};
+use proptest::prelude::*;
+
+fn places(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> Vec<String> {
+    differences(before, after, with_times).into_iter().map(|change| change.to_string()).collect()
+}
+
+#[test]
+fn every_field_is_compared() {
+    let all = with_everything(0);
+    let change = |change: &dyn Fn(&mut Exchange<'static>)| {
+        let mut other = all.clone();
+        change(&mut other);
+        places(&all, &other, false).join(" | ")
+    };
+    let response = |of: &dyn Fn(&mut cassette::Response<'static>)| {
+        change(&|exchange| of(exchange.response.as_mut().expect("there is one")))
+    };
+    assert_eq!(change(&|exchange| exchange.request.method = "PUT".into()), r#"method: "GET" -> "PUT""#);
+    assert_eq!(change(&|exchange| exchange.request.port = 80), "port: 443 -> 80");
+    assert_eq!(response(&|response| response.status = 7), "response status: 101 -> 7");
+    assert_eq!(change(&|exchange| exchange.response = None), "response: 101 -> nothing");
+    assert_eq!(change(&|exchange| exchange.frames = None), "websocket: 3 frames -> nothing");
+    let headers = r#"response header set-cookie: "a=1, �\0" -> "a=1""#;
+    assert_eq!(response(&|response| drop(response.headers.pop())), headers);
+    assert_eq!(response(&|response| response.body = None), "response body: 5 bytes -> nothing");
+    let body = "request body from byte 2: \"one\\0�\" -> \"onx\"";
+    assert_eq!(change(&|exchange| exchange.request.body = Some(Body::new(0, "onx"))), body);
+    // In another order, nothing else.
+    assert_eq!(
+        response(&|response| response.headers[0].name = "SET-cookie".into()),
+        "order of headers or notes: one -> another"
+    );
+}
+
+#[test]
+fn times_are_compared_on_request() {
+    let all = with_everything(0);
+    let mut other = all.clone();
+    other.number = 4;
+    other.started_ns = 5;
+    other.ended_us = None;
+    other.response.as_mut().unwrap().at_us = 7;
+    let bytes = other.request.body.take().unwrap().into_parts().0;
+    other.request.body = Some(Body::new(8, bytes));
+    other.frames.as_mut().unwrap()[1].at_us = 1;
+    assert_eq!(places(&all, &other, false), [""; 0]);
+    assert_eq!(
+        places(&all, &other, true),
+        [
+            "number: 0 -> 4",
+            "started: -1 -> 5",
+            "ended: 18446744073709551615 us -> unknown",
+            r#"times of response heads: "1 2" -> "1 7""#,
+            r#"chunks of the request body: "3+3 5+0 9+2" -> "8+5""#,
+            r#"times of frames: "7 8 9" -> "7 1 9""#,
+        ]
+    );
+}
+
+fn tape(exchanges: Vec<Exchange<'static>>) -> Tape {
+    Content { exchanges, meta: Vec::new() }.into()
+}
+
+#[test]
+fn headers_of_a_request_are_no_other_question() {
+    let mut other = of_the_report(0);
+    other.request.headers.push(Header::new("X-Version", "2"));
+    let comparison = compare(&tape(vec![of_the_report(0), of_the_report(1)]), &tape(vec![other]), false).unwrap();
+    assert_eq!((comparison.only_before, comparison.only_after), (vec![1], vec![]));
+    assert_eq!(comparison.changed[0].changes[0].to_string(), "request header x-version: nothing -> \"2\"");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Nothing differs if and only if they are equal.
+    #[test]
+    fn equal_is_what_does_not_differ(one in exchanges(4), other in exchanges(4), with_times in any::<bool>()) {
+        let (before, after) = (tape(one.clone()), tape(other.clone()));
+        prop_assert!(compare(&before, &tape(one.clone()), with_times).unwrap().is_same());
+        if one != other && with_times {
+            prop_assert!(!compare(&before, &after, true).unwrap().is_same());
+        }
+        for (one, other) in one.iter().zip(&other) {
+            prop_assert_eq!(differences(one, other, true).is_empty(), one == other);
+        }
+    }
+
+    #[test]
+    fn a_merged_tape_has_each_exchange_once(one in exchanges(6), other in exchanges(6)) {
+        let content = |exchanges: &[Exchange<'static>], name: &str| {
+            Content { exchanges: exchanges.to_vec(), meta: vec![Note::new("name", name.to_owned())] }
+        };
+        let merged = merge(vec![content(&one, "a"), content(&other, "b"), content(&one, "c")]);
+        let unnumbered = |exchange: &Exchange<'static>| Exchange { number: 0, ..exchange.clone() };
+        let mut expected: Vec<_> = one.iter().chain(&other).chain(&one).map(unnumbered).collect();
+        let given = expected.len();
+        let mut distinct: Vec<Exchange<'_>> = Vec::new();
+        expected.retain(|exchange| {
+            let is_new = !distinct.contains(exchange);
+            distinct.extend(is_new.then(|| exchange.clone()));
+            is_new
+        });
+        prop_assert_eq!(merged.duplicates, given - expected.len());
+        prop_assert_eq!(&merged.content.meta, &vec![Note::new("name", "c")]);
+        let numbers: Vec<_> = merged.content.exchanges.iter().map(|exchange| exchange.number).collect();
+        prop_assert_eq!(numbers, (0..expected.len() as u64).collect::<Vec<_>>());
+        // Each tape is in its own order.
+        let positions: Vec<_> = one.iter().map(unnumbered).map(|exchange| {
+            merged.content.exchanges.iter().position(|found| unnumbered(found) == exchange)
+        }).collect();
+        prop_assert!(positions.iter().all(Option::is_some));
+        prop_assert!(expected.iter().all(|exchange| merged.content.exchanges.iter().any(|found| unnumbered(found) == *exchange)));
+    }
+}

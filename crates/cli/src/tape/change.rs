@@ -1,0 +1,338 @@
+//! `mnemon tape convert`, `merge` and `redact`: a tape from one or more others.
+
+use super::{RECORDING, damaged, open, unreadable, with_recording};
+use crate::output::{Ended, Out, counted, fail};
+use crate::render;
+use crate::run::End;
+use cassette::matching::{JsonPath, Rules as Matching};
+use cassette::redact::{Finding, Redaction, Rules};
+use cassette::{
+    Content, Exchange, Form, FormError, KeyScheme, Note, RecordError, Recorder, RecorderOptions, SealError,
+    SealOptions, Tape,
+};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(super) const ABOUT_CONVERT: &str = "\
+The form is that of the name: .tape, .json, .msgpack or .mp, .txt; --to says it otherwise. What a form has no place for is said,
+and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
+
+A recording that a crash ended is sealed by converting it to the name of its tape: `mnemon tape convert trip.tape trip.tape`
+makes trip.tape of trip.tape.recording, which goes then.
+
+A tape with a secret of a known form is not written. `mnemon tape redact` takes secrets out; --keep-secrets writes them.
+
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
+already; 3 JSON or text that is no tape; 4 the tape is damaged.";
+
+pub(super) const ABOUT_MERGE: &str = "\
+The exchanges of one tape keep their order; between tapes, the request that began first comes first. They are numbered anew. An
+exchange that is equal to one that is there already, in everything but its number, is left out. Of what is known of the
+tapes, the last value of a name counts.
+
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
+already; 3 JSON or text that is no tape; 4 a tape is damaged.";
+
+pub(super) const ABOUT_REDACT: &str = "\
+Secrets are what a recorder takes for secrets: values of names such as Authorization, Cookie or api_key, and what looks like a
+key of a well-known service; and what the options name. Each is replaced by REDACTED, and a line says which was found where.
+TAPE still holds them: remove it when the new one is as it should be.
+
+Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something
+there already; 3 JSON or text that is no tape; 4 the tape is damaged.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    /// The tape, in any form
+    #[arg(value_name = "TAPE")]
+    from: PathBuf,
+
+    /// The file to be written
+    #[arg(value_name = "NEW", required_unless_present = "form")]
+    to: Option<PathBuf>,
+
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// The tapes, in any forms
+    #[arg(value_name = "TAPE", required = true)]
+    from: Vec<PathBuf>,
+
+    /// The file to be written
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
+    to: PathBuf,
+
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RedactArguments {
+    /// The tape, in any form; it is not touched
+    #[arg(value_name = "TAPE")]
+    from: PathBuf,
+
+    /// The file to be written
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
+    to: PathBuf,
+
+    /// The value of this header, parameter, field or member of JSON is a secret; may be given several times
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<String>,
+
+    /// What this expression matches is a secret, or its first group if it has one; may be given several times
+    #[arg(long = "pattern", value_name = "REGEX", allow_hyphen_values = true)]
+    patterns: Vec<String>,
+
+    /// What is at this place in JSON is a secret, such as `user.email` or `**.id`; may be given several times
+    #[arg(long = "json-path", value_name = "PATH", value_parser = json_path)]
+    paths: Vec<JsonPath>,
+
+    /// The value of this environment variable is a secret, wherever it stands; may be given several times
+    #[arg(long = "secret-from", value_name = "VARIABLE")]
+    variables: Vec<String>,
+
+    /// Leave out the usual rules: only what the options name is a secret
+    #[arg(long)]
+    only: bool,
+
+    #[command(flatten)]
+    how: How,
+}
+
+/// How a tape is written.
+#[derive(Debug, Args)]
+struct How {
+    /// The form of the new file: tape, json, msgpack, text and others; a wrong name lists all
+    #[arg(long = "to", value_name = "FORM")]
+    form: Option<Form>,
+
+    /// Put it in the place of what is there
+    #[arg(long)]
+    force: bool,
+
+    /// Write secrets of known forms as well
+    #[arg(long)]
+    keep_secrets: bool,
+}
+
+fn json_path(text: &str) -> Result<JsonPath, String> {
+    JsonPath::new(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn convert(arguments: &ConvertArguments) -> Ended {
+    let ConvertArguments { from, to, how } = arguments;
+    let Some(to) = to else { return print(from, how) };
+    let (tape, recording) = with_recording(from);
+    let is_tape = how.form.unwrap_or_else(|| Form::of_name(to)) == Form::Tape;
+    if is_tape && recording.is_file() && is_same(&tape, to) {
+        return seal(to, how);
+    }
+    how.check(to)?;
+    let content = read(from)?;
+    how.write(&content, to, from)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    std::path::absolute(one).ok().zip(std::path::absolute(other).ok()).is_some_and(|(one, other)| one == other)
+}
+
+fn read(path: &Path) -> Result<Content, End> {
+    let (tape, _) = open(path)?;
+    Content::of_tape(&tape).map_err(|error| unreadable(path, &error))
+}
+
+/// Writes a form to the standard output.
+fn print(from: &Path, how: &How) -> Ended {
+    let content = read(from)?;
+    let form = how.form.unwrap_or(Form::Text);
+    let encoded = content.encode(form).map_err(|error| match error {
+        FormError::NotInMemory => fail("a tape is not printed", "name the file that is to be written", End::Usage),
+        error => fail(&error.to_string(), "", End::Error),
+    })?;
+    warn_lost(&encoded.lost, form);
+    let mut out = Out::new();
+    out.bytes(&encoded.bytes)?;
+    out.end()
+}
+
+/// Seals a recording that nobody goes on with.
+fn seal(to: &Path, how: &How) -> Ended {
+    let options = RecorderOptions::default();
+    let options = if how.keep_secrets { options.keep_secrets() } else { options };
+    let recorder = Recorder::open(to, options).map_err(|error| not_sealed(to, &error))?;
+    for warning in recorder.warnings() {
+        render::say(&format!("warning: {warning}"));
+    }
+    recorder.finish().map_err(|error| not_sealed(to, &error))?;
+    let tape = Tape::open(to).map_err(|error| damaged(to, &error))?;
+    report(to, Form::Tape, tape.len())
+}
+
+fn not_sealed(to: &Path, error: &RecordError) -> End {
+    match error {
+        RecordError::Seal(error) => not_written(to, to, error),
+        RecordError::Unreadable(error) => damaged(to, error),
+        RecordError::Journal(_) => {
+            fail(&error.to_string(), "end the program that records to it, and seal it then", End::Error)
+        }
+        error => fail(&error.to_string(), "", End::Error),
+    }
+}
+
+pub(super) fn merge(arguments: &MergeArguments) -> Ended {
+    let MergeArguments { from, to, how } = arguments;
+    how.check(to)?;
+    let tapes: Result<Vec<_>, End> = from.iter().map(|from| read(from)).collect();
+    let merged = cassette::merge(tapes?);
+    if merged.duplicates > 0 {
+        let exchanges = counted(merged.duplicates as u64, "exchange");
+        render::say(&format!("note: {exchanges} left out: equal to one that is there"));
+    }
+    how.write(&merged.content, to, &from[0])
+}
+
+pub(super) fn redact(arguments: &RedactArguments) -> Ended {
+    let RedactArguments { from, to, how, .. } = arguments;
+    how.check(to)?;
+    let redaction = redaction(arguments)?;
+    let mut content = read(from)?;
+    let mut found = Found::default();
+    for exchange in &mut content.exchanges {
+        let redacted = redaction.exchange(exchange);
+        found.add(&format!("exchange {}", exchange.number), redacted.findings);
+        for place in redacted.opaque {
+            render::say(&format!("warning: exchange {}: the {place} could not be looked into", exchange.number));
+        }
+    }
+    for note in &mut content.meta {
+        let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
+        found.add("tape", redaction.exchange(&mut exchange).findings);
+        *note = exchange.notes.into_iter().next().unwrap_or_else(Note::default);
+    }
+    let mut out = Out::new();
+    for line in found.lines() {
+        out.line(&line)?;
+    }
+    out.end()?;
+    drop(out);
+    how.write(&content, to, from)
+}
+
+fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
+    let secret = |name: &String| {
+        std::env::var(name).map(String::into_bytes).map_err(|_| {
+            fail(&format!("there is no text in the environment variable {name}"), "set it to the secret", End::Usage)
+        })
+    };
+    let rules = Rules {
+        without_usual: arguments.only,
+        names: arguments.names.clone(),
+        patterns: arguments.patterns.clone(),
+        paths: arguments.paths.clone(),
+        secrets: arguments.variables.iter().map(secret).collect::<Result<_, _>>()?,
+    };
+    rules.compile().map_err(|error| fail(&error.to_string(), "", End::Usage))
+}
+
+/// What was taken out, where and how often.
+#[derive(Default)]
+struct Found(BTreeMap<(usize, String), usize>, usize);
+
+impl Found {
+    fn add(&mut self, whose: &str, findings: Vec<Finding>) {
+        self.1 += 1;
+        for finding in findings {
+            *self.0.entry((self.1, format!("{whose}: {finding}"))).or_default() += 1;
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|((_, what), count)| {
+            let what = crate::journal::escaped(what.as_bytes());
+            if *count == 1 { what } else { format!("{what} ({count} times)") }
+        })
+    }
+}
+
+impl How {
+    fn form_of(&self, to: &Path) -> Form {
+        self.form.unwrap_or_else(|| Form::of_name(to))
+    }
+
+    /// That something may be written there.
+    fn check(&self, to: &Path) -> Result<(), End> {
+        let name = to.display();
+        if to.is_dir() {
+            return Err(fail(&format!("{name} is a directory"), "name a file", End::Usage));
+        }
+        let (_, recording) = with_recording(to);
+        if self.form_of(to) == Form::Tape && recording.exists() {
+            let message = format!("there is a recording of {name} already: {}", recording.display());
+            let help = format!("choose another name, or seal it with `mnemon tape convert {name} {name}`");
+            return Err(fail(&message, &help, End::Usage));
+        }
+        if to.to_string_lossy().ends_with(RECORDING) {
+            let message = format!("{name} is the name of a recording, which only a recorder makes");
+            return Err(fail(&message, "choose another name", End::Usage));
+        }
+        if to.symlink_metadata().is_ok() && !self.force {
+            return Err(fail(
+                &format!("there is something at {name} already"),
+                "--force puts the new one in its place",
+                End::Usage,
+            ));
+        }
+        Ok(())
+    }
+
+    fn write(&self, content: &Content, to: &Path, from: &Path) -> Ended {
+        // Reading may have taken long.
+        self.check(to)?;
+        let form = self.form_of(to);
+        let options = SealOptions::new(KeyScheme::of(&Matching::default()));
+        let options = if self.keep_secrets { options.keep_secrets() } else { options };
+        let lost = content.write_as(form, to, options).map_err(|error| match error {
+            FormError::Seal(error) => not_written(from, to, &error),
+            error => fail(&error.to_string(), "", End::Error),
+        })?;
+        warn_lost(&lost, form);
+        report(to, form, content.exchanges.len())
+    }
+}
+
+fn warn_lost(lost: &[String], form: Form) {
+    for lost in lost {
+        render::say(&format!("warning: {form} has no place for this: {lost}"));
+    }
+}
+
+fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
+    match error {
+        SealError::Secret(exposed) => {
+            let help = format!(
+                "`mnemon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
+                from.display()
+            );
+            fail(&exposed.to_string(), &help, End::Error)
+        }
+        SealError::Unreadable(error) => damaged(from, error),
+        SealError::SameNumber(_) | SealError::Broken(_) => {
+            fail(&format!("{}: {error}", from.display()), "", End::Damaged)
+        }
+        SealError::TooLarge(_) => fail(&format!("{}: {error}", to.display()), "", End::Error),
+        error => fail(&error.to_string(), "", End::Error),
+    }
+}
+
+/// Says what was written.
+fn report(to: &Path, form: Form, exchanges: usize) -> Ended {
+    let bytes = std::fs::metadata(to).map_or(0, |about| about.len());
+    let mut out = Out::new();
+    out.line(&format!("{}: {form}, {}, {bytes} bytes", to.display(), counted(exchanges as u64, "exchange")))?;
+    out.end()
+}

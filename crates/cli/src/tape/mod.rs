@@ -1,0 +1,137 @@
+//! `mnemon tape`: looking at cassettes of network traffic, checking them, and making others of them.
+//!
+//! 1. A path is a sealed tape, a recording, or a tape in another form: [`Tape::open_any`] tells by the content. The name of a
+//!    tape means its recording as well, so what a crash left is looked at as the rest.
+//! 2. Nothing is written but what `convert`, `merge` and `redact` are told to make, and that all at once or not at all.
+
+mod change;
+mod diff;
+mod show;
+mod stats;
+mod verify;
+
+use crate::output::fail;
+use crate::run::End;
+use cassette::{Damage, Failure, Flaw, Form, FormError, ReadError, Tape};
+use clap::{Args, Subcommand};
+use mnemon::TapeReader;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+const ABOUT: &str = "\
+TAPE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: JSON,
+MessagePack, text. Which it is, its content says. docs/cassettes.md shows how all of this is used.
+
+Exit code: 0 fine; 1 tapes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no tape
+there; 3 JSON or text that is no tape; 4 the tape is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct TapeArguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print a line for each exchange, or all of one
+    #[command(after_help = ABOUT)]
+    Show(show::ShowArguments),
+    /// Print counts: exchanges, bytes, what is shared, times, servers
+    #[command(after_help = ABOUT)]
+    Stats(stats::StatsArguments),
+    /// Read everything, compare it with its checksums, and say whether it is sound
+    #[command(after_help = ABOUT)]
+    Verify(verify::VerifyArguments),
+    /// Write a tape in another form; seal one whose recording was cut off
+    #[command(after_help = change::ABOUT_CONVERT)]
+    Convert(change::ConvertArguments),
+    /// Say what differs between two tapes
+    #[command(after_help = diff::ABOUT_DIFF)]
+    Diff(diff::DiffArguments),
+    /// Make one tape of several, in the order in which requests began
+    #[command(after_help = change::ABOUT_MERGE)]
+    Merge(change::MergeArguments),
+    /// Write a tape without the secrets that are on it
+    #[command(after_help = change::ABOUT_REDACT)]
+    Redact(change::RedactArguments),
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: &TapeArguments) -> End {
+    let done = match &arguments.verb {
+        Verb::Show(arguments) => show::show(arguments),
+        Verb::Stats(arguments) => stats::stats(arguments),
+        Verb::Verify(arguments) => verify::verify(arguments),
+        Verb::Convert(arguments) => change::convert(arguments),
+        Verb::Diff(arguments) => diff::diff(arguments),
+        Verb::Merge(arguments) => change::merge(arguments),
+        Verb::Redact(arguments) => change::redact(arguments),
+    };
+    done.unwrap_or_else(|end| end)
+}
+
+/// Opens a tape of any form.
+fn open(path: &Path) -> Result<(Tape, Form), End> {
+    Tape::open_any(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Tells why a tape cannot be read.
+fn unreadable(path: &Path, error: &FormError) -> End {
+    match error {
+        FormError::Disk(failure) | FormError::Unreadable(ReadError::Disk(failure)) => not_opened(failure),
+        FormError::Unreadable(error) => damaged(path, error),
+        FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
+        FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
+        _ => fail(&error.to_string(), "", End::Usage),
+    }
+}
+
+fn not_opened(failure: &Failure) -> End {
+    let kind = failure.error.kind();
+    let is_wrong_path = matches!(
+        kind,
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidInput
+    );
+    let (help, end) = match kind {
+        ErrorKind::PermissionDenied => ("you may not read it: ask its owner", End::Error),
+        _ if is_wrong_path => ("name a file that is a tape", End::Usage),
+        _ => ("", End::Error),
+    };
+    fail(&failure.to_string(), help, end)
+}
+
+fn damaged(path: &Path, error: &ReadError) -> End {
+    // Recorded runs are journals as recordings are.
+    if TapeReader::open(path).is_ok() {
+        let message = format!("{} is a recorded run, not a cassette", path.display());
+        return fail(&message, &format!("`mnemon replay {}` runs it again", path.display()), End::Usage);
+    }
+    let is_no_tape =
+        matches!(error, ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. }));
+    fail(&error.to_string(), "", if is_no_tape { End::Usage } else { End::Damaged })
+}
+
+/// The path of a tape and of its recording, of which either may be given.
+fn with_recording(path: &Path) -> (PathBuf, PathBuf) {
+    let text = path.as_os_str().to_string_lossy();
+    match text.strip_suffix(RECORDING) {
+        Some(tape) => (PathBuf::from(tape), path.to_owned()),
+        None => {
+            let mut recording = path.as_os_str().to_owned();
+            recording.push(RECORDING);
+            (path.to_owned(), recording.into())
+        }
+    }
+}
+
+/// What the name of a recording has behind that of its tape.
+const RECORDING: &str = ".recording";
+
+/// A time in nanoseconds since 1970, for people.
+fn timestamp(started_ns: i64, digits: usize) -> String {
+    match jiff::Timestamp::from_nanosecond(i128::from(started_ns)) {
+        Ok(timestamp) => format!("{timestamp:.digits$}"),
+        Err(_) => format!("{started_ns} ns"),
+    }
+}

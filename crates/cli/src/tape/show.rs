@@ -1,0 +1,159 @@
+//! `mnemon tape show`: a line for each exchange, or one in full.
+
+use super::{open, timestamp};
+use crate::journal::escaped;
+use crate::output::{Ended, Out, fail};
+use crate::run::End;
+use cassette::{Exchange, NetworkErrorKind, Outcome, ReadError, Tape};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The tape
+    #[arg(value_name = "TAPE")]
+    tape: PathBuf,
+
+    /// Print all of the exchange that has this number, as the text form has it; a compressed body is decompressed
+    #[arg(value_name = "N")]
+    number: Option<u64>,
+
+    /// Print one JSON object a line; with N, the exchange as the JSON form has it
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn show(arguments: &ShowArguments) -> Ended {
+    let (tape, _) = open(&arguments.tape)?;
+    let mut out = Out::new();
+    let told = |error: &ReadError| super::damaged(&arguments.tape, error);
+    if let Some(number) = arguments.number {
+        let exchange = with_number(&tape, number).map_err(|error| told(&error))?;
+        let exchange = exchange.ok_or_else(|| no_such(arguments, &tape, number))?;
+        let shown = if arguments.json { as_json(&exchange)? } else { in_full(exchange) };
+        out.line(shown.trim_end())?;
+        return out.end();
+    }
+    for exchange in tape.exchanges() {
+        let exchange = match exchange {
+            Ok(exchange) => exchange,
+            Err(error) => {
+                out.end()?;
+                return Err(told(&error));
+            }
+        };
+        out.line(&if arguments.json { summary_json(&exchange) } else { summary_line(&exchange) })?;
+    }
+    out.end()
+}
+
+/// The exchange of a number. Numbers ascend.
+fn with_number(tape: &Tape, number: u64) -> Result<Option<Exchange<'_>>, ReadError> {
+    let (mut low, mut high) = (0, tape.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if tape.exchange(middle)?.number < number { low = middle + 1 } else { high = middle }
+    }
+    let found = if low < tape.len() { Some(tape.exchange(low)?) } else { None };
+    Ok(found.filter(|exchange| exchange.number == number))
+}
+
+fn no_such(arguments: &ShowArguments, tape: &Tape, number: u64) -> End {
+    let name = arguments.tape.display();
+    let message = match tape.len() {
+        0 => format!("there is no exchange {number}: {name} has none"),
+        _ => format!("there is no exchange {number} on {name}"),
+    };
+    fail(&message, &format!("`mnemon tape show {name}` lists the exchanges"), End::Usage)
+}
+
+fn as_json(exchange: &Exchange<'_>) -> Result<String, End> {
+    serde_json::to_string_pretty(exchange).map_err(|error| fail(&format!("cannot write JSON: {error}"), "", End::Error))
+}
+
+/// The lines of the text form, with comments on what was decompressed.
+fn in_full(mut exchange: Exchange<'_>) -> String {
+    let mut comments = String::new();
+    let mut decompressed = |what: &str, bytes: usize, body: &mut Option<cassette::Body<'_>>, decoded| {
+        comments += &format!("# The body of the {what} is compressed, in {bytes} bytes; here it is decompressed.\n");
+        *body = Some(decoded);
+    };
+    if let Some(decoded) = exchange.request.decoded_body() {
+        let bytes = exchange.request.body_bytes().len();
+        decompressed("request", bytes, &mut exchange.request.body, decoded);
+    }
+    if let Some(response) = &mut exchange.response
+        && let Some(decoded) = response.decoded_body()
+    {
+        let bytes = response.body_bytes().len();
+        decompressed("response", bytes, &mut response.body, decoded);
+    }
+    comments + &exchange.to_text()
+}
+
+/// When everything was over, or the head of the response was there.
+fn duration_us(exchange: &Exchange<'_>) -> Option<u64> {
+    exchange.ended_us.or(exchange.response.as_ref().map(|response| response.at_us))
+}
+
+fn response_bytes(exchange: &Exchange<'_>) -> usize {
+    exchange.response.as_ref().map_or(0, |response| response.body_bytes().len())
+}
+
+fn summary_line(exchange: &Exchange<'_>) -> String {
+    let milliseconds = |us: u64| format!("{}.{} ms", us / 1000, us % 1000 / 100);
+    let duration = duration_us(exchange).map_or_else(|| "-".to_owned(), milliseconds);
+    let (number, started) = (exchange.number, timestamp(exchange.started_ns, 3));
+    let (result, bytes) = (result(exchange), response_bytes(exchange));
+    let line = escaped(exchange.request.line().as_bytes());
+    let frames = exchange.frames.as_ref().map_or_else(String::new, |frames| format!("  ({} frames)", frames.len()));
+    format!("{number:>6}  {started}  {result:<9}  {duration:>10}  {bytes:>8} B  {line}{frames}")
+}
+
+/// The status, and how it ended if that was not orderly.
+fn result(exchange: &Exchange<'_>) -> String {
+    let status = exchange.response.as_ref().map(|response| response.status.to_string());
+    let end = outcome(&exchange.outcome);
+    match (status, end) {
+        (Some(status), "complete") => status,
+        (None, "complete") => "-".to_owned(),
+        (Some(status), end) => format!("{status} {end}"),
+        (None, end) => end.to_owned(),
+    }
+}
+
+/// A word for how an exchange ended.
+pub(super) fn outcome(outcome: &Outcome<'_>) -> &'static str {
+    match outcome {
+        Outcome::Complete => "complete",
+        Outcome::Truncated => "truncated",
+        Outcome::Partial => "partial",
+        Outcome::Aborted(error) => match error.kind {
+            NetworkErrorKind::Dns => "no address",
+            NetworkErrorKind::Refused => "refused",
+            NetworkErrorKind::Tls => "no TLS",
+            NetworkErrorKind::Reset => "reset",
+            NetworkErrorKind::Timeout { .. } => "timeout",
+            NetworkErrorKind::TooManyRedirects { .. } => "redirects",
+            NetworkErrorKind::Protocol => "no HTTP",
+            _ => "aborted",
+        },
+        _ => "unknown",
+    }
+}
+
+fn summary_json(exchange: &Exchange<'_>) -> String {
+    json!({
+        "number": exchange.number,
+        "started": timestamp(exchange.started_ns, 9),
+        "duration_us": duration_us(exchange),
+        "request": exchange.request.line(),
+        "request_bytes": exchange.request.body_bytes().len(),
+        "status": exchange.response.as_ref().map(|response| response.status),
+        "response_bytes": response_bytes(exchange),
+        "frames": exchange.frames.as_ref().map(Vec::len),
+        "outcome": outcome(&exchange.outcome),
+    })
+    .to_string()
+}

@@ -1,0 +1,63 @@
+//! `mnemon tape verify`: whether a tape is what was written.
+
+use super::{damaged, open, with_recording};
+use crate::journal::{list, warn};
+use crate::output::{Ended, Out, counted};
+use crate::render;
+use crate::run::End;
+use cassette::{Form, Tape};
+use clap::Args;
+use journal::SingleFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The tape
+    #[arg(value_name = "TAPE")]
+    tape: PathBuf,
+}
+
+pub(super) fn verify(arguments: &VerifyArguments) -> Ended {
+    let path = &arguments.tape;
+    // The journal is looked at first: it says more than who reads what it holds.
+    recording(path)?;
+    let (tape, form) = open(path)?;
+    if let Err(error) = tape.verify() {
+        let end = damaged(path, &error);
+        let readable = (0..tape.len()).filter(|&at| tape.exchange(at).is_ok()).count();
+        render::say(&format!("note: {readable} of {} can be read", counted(tape.len() as u64, "exchange")));
+        return Err(end);
+    }
+    let what = match form {
+        Form::Tape if tape.is_sealed() => "sound, sealed".to_owned(),
+        Form::Tape => format!("sound, {} not sealed", tape.summary().unsealed),
+        form => format!("readable as {form}, which has no checksums"),
+    };
+    let mut out = Out::new();
+    out.line(&format!("{}: {what}: {}", path.display(), exchanges(&tape)))?;
+    out.end()
+}
+
+fn exchanges(tape: &Tape) -> String {
+    counted(tape.len() as u64, "exchange")
+}
+
+/// Looks at every frame of a recording, if there is one.
+fn recording(path: &Path) -> Result<(), End> {
+    let (_, recording) = with_recording(path);
+    let Ok(disk) = SingleFile::open(&recording) else { return Ok(()) };
+    // What is no journal at all is told when it is opened.
+    let Ok(report) = journal::verify(Arc::new(disk)) else { return Ok(()) };
+    warn(&report.warnings);
+    if report.is_sound() {
+        return Ok(());
+    }
+    let name = recording.display();
+    render::error(&format!("{name} is damaged"), None);
+    list(&report.damage);
+    render::say(&format!(
+        "help: `mnemon journal salvage {name} --to NEW.recording` carries what can be read into a new recording"
+    ));
+    Err(End::Damaged)
+}

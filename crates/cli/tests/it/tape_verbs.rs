@@ -1,0 +1,386 @@
+//! `mnemon tape`: what is shown of a cassette, what is said of one that cannot be read.
+
+use crate::harness::{Ended, Folder};
+use cassette::{
+    Body, Content, Direction, Ending, Exchange, Header, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
+    Recorder, RecorderOptions, Request, Response, WsFrame,
+};
+use std::os::unix::fs::FileExt;
+
+/// A request to a server of frogs.
+pub(crate) fn exchange(number: u64) -> Exchange<'static> {
+    Exchange {
+        number,
+        started_ns: 1_760_000_000_000_000_000 + number as i64 * 1_000_000_000,
+        ended_us: Some(2_500),
+        request: Request {
+            method: "GET".into(),
+            scheme: "https".into(),
+            host: "frogs.example".into(),
+            port: 443,
+            target: format!("/frogs/{number}").into(),
+            headers: vec![Header::new("Accept", "*/*")],
+            ..Request::default()
+        },
+        response: Some(Response {
+            at_us: 1_200,
+            status: 200,
+            reason: "OK".into(),
+            headers: vec![Header::new("Content-Type", "application/json")],
+            body: Some(Body::new(2_000, format!("{{\"frog\": {number}, \"green\": true}}"))),
+            ..Response::default()
+        }),
+        ..Exchange::default()
+    }
+}
+
+/// Three requests: one answered, one refused, and a WebSocket.
+pub(crate) fn content() -> Content {
+    let error = NetworkError { kind: NetworkErrorKind::Refused, message: "nobody".into() };
+    let refused = Exchange { response: None, ended_us: None, outcome: Outcome::Aborted(error), ..exchange(1) };
+    let frames = vec![
+        WsFrame::new(3_000, Direction::Sent, Opcode::TEXT, "croak"),
+        WsFrame::new(4_000, Direction::Received, Opcode::CLOSE, b"\x03\xe8bye"),
+    ];
+    let socket = Exchange { frames: Some(frames), ..exchange(2) };
+    Content { exchanges: vec![exchange(0), refused, socket], meta: vec![Note::new("name", "frogs")] }
+}
+
+/// A folder with the same tape in every form, and a recording that was not sealed.
+pub(crate) fn forms(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    for name in ["a.tape", "a.json", "a.msgpack", "a.txt"] {
+        content().write(folder.path().join(name), cassette::SealOptions::default()).expect("it is written");
+    }
+    record(&folder, "cut.tape");
+    folder
+}
+
+/// A recording of the same that nobody sealed, with one request that was not answered.
+pub(crate) fn record(folder: &Folder, name: &str) {
+    let recorder = Recorder::open(folder.path().join(name), RecorderOptions::default()).expect("it is opened");
+    recorder.meta(Note::new("name", "frogs")).expect("it is recorded");
+    for exchange in content().exchanges {
+        recorder.record(exchange).expect("it is recorded");
+    }
+    recorder.begin(1_760_000_009_000_000_000, &exchange(3).request).expect("it is recorded");
+    recorder.stop().expect("it is written");
+}
+
+const FORMS: [&str; 5] = ["a.tape", "a.json", "a.msgpack", "a.txt", "cut.tape"];
+
+const LINES: &str = "     \
+0  2025-10-09T08:53:20.000Z  200            2.5 ms        26 B  GET https://frogs.example/frogs/0
+     1  2025-10-09T08:53:21.000Z  refused             -         0 B  GET https://frogs.example/frogs/1
+     2  2025-10-09T08:53:22.000Z  200            2.5 ms        26 B  GET https://frogs.example/frogs/2  (2 frames)
+";
+
+#[test]
+fn an_exchange_is_a_line() {
+    let folder = forms("tape-show");
+    for name in &FORMS[..4] {
+        assert_eq!(folder.good(&["tape", "show", name]), LINES, "{name}");
+    }
+    let partial =
+        "     3  2025-10-09T08:53:29.000Z  partial             -         0 B  GET https://frogs.example/frogs/3\n";
+    for name in ["cut.tape", "cut.tape.recording"] {
+        assert_eq!(folder.good(&["tape", "show", name]), format!("{LINES}{partial}"), "{name}");
+    }
+    let json = folder.good(&["tape", "show", "--json", "a.tape"]);
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["request"], "GET https://frogs.example/frogs/0");
+    assert_eq!((lines[1]["outcome"].as_str(), lines[1]["status"].as_u64()), (Some("refused"), None));
+    assert_eq!((lines[2]["frames"].as_u64(), lines[2]["duration_us"].as_u64()), (Some(2), Some(2500)));
+}
+
+#[test]
+fn one_exchange_is_shown_in_full() {
+    let folder = forms("tape-show-one");
+    let expected = "exchange 2
+started 2025-10-09T08:53:22Z
+ended +2500us
+request GET https://frogs.example /frogs/2 HTTP/1.1
+  Accept: */*
+response 200 HTTP/1.1 +1200us OK
+  Content-Type: application/json
+body
+chunk +2000us
+  | {\"frog\": 2, \"green\": true}
+websocket
+sent text +3000us
+  | croak
+received close +4000us code=1000
+  | bye
+";
+    for name in FORMS {
+        assert_eq!(folder.good(&["tape", "show", name, "2"]), expected, "{name}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.good(&["tape", "show", "a.txt", "2", "--json"])).expect("JSON");
+    assert_eq!(json["response"]["status"], 200);
+    let ended = folder.run(&["tape", "show", "a.tape", "7"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
+    let expected = "error: there is no exchange 7 on a.tape\nhelp: `mnemon tape show a.tape` lists the exchanges\n";
+    assert_eq!(ended.err, expected);
+}
+
+/// `hello frogs` in a block without compression (RFC 1952, RFC 1951).
+const GZIP: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x0b\0\xf4\xffhello frogs";
+
+#[test]
+fn a_compressed_body_is_shown_decompressed() {
+    let folder = Folder::new("tape-gzip");
+    let mut compressed = exchange(0);
+    let response = compressed.response.as_mut().expect("there is one");
+    response.headers.push(Header::new("Content-Encoding", "gzip"));
+    let whole = [GZIP, &0x8660_4cda_u32.to_le_bytes(), &11_u32.to_le_bytes()].concat();
+    response.body = Some(Body::new(2_000, whole));
+    let content = Content { exchanges: vec![compressed], meta: Vec::new() };
+    content.write(folder.path().join("a.tape"), cassette::SealOptions::default()).expect("it is written");
+    let shown = folder.good(&["tape", "show", "a.tape", "0"]);
+    assert!(shown.starts_with("# The body of the response is compressed, in 34 bytes"), "{shown}");
+    assert!(shown.contains("\n  | hello frogs\n"), "{shown}");
+    // The text form has the bytes that were sent.
+    assert!(folder.good(&["tape", "convert", "a.tape", "--to", "text"]).contains("\n  = H4sI"));
+}
+
+#[test]
+fn what_a_tape_comes_to_is_counted() {
+    let folder = forms("tape-stats");
+    let stats = folder.good(&["tape", "stats", "a.tape"]);
+    for line in [
+        "state           sealed",
+        "exchanges       3",
+        "outcomes        complete (2), refused (1)",
+        "statuses        200 (2)",
+        "bodies          2 of 52 bytes",
+        "repeated        0 of 0 bytes",
+        "websockets      1 with 2 frames",
+        "first request   2025-10-09T08:53:20.000Z",
+        "last request    2025-10-09T08:53:22.000Z",
+        "answered after  1200 to 1200 us, half of them within 1200 us",
+        "servers         frogs.example (3)",
+    ] {
+        assert!(stats.lines().any(|found| found == line), "{line} is not in\n{stats}");
+    }
+    assert!(folder.good(&["tape", "stats", "a.json"]).contains("state           in the form json\n"));
+    let cut = folder.good(&["tape", "stats", "cut.tape"]);
+    assert!(cut.contains("state           a recording that is not sealed, 4 exchanges\n"), "{cut}");
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.good(&["tape", "stats", "--json", "a.tape"])).expect("JSON");
+    let length = std::fs::metadata(folder.path().join("a.tape")).expect("it is there").len();
+    assert_eq!((json["file_bytes"].as_u64(), json["body_bytes"].as_u64()), (Some(length), Some(52)));
+    assert_eq!(json["servers"]["frogs.example"], 3);
+}
+
+#[test]
+fn a_sound_tape_is_a_line() {
+    let folder = forms("tape-verify");
+    for (name, expected) in [
+        ("a.tape", "a.tape: sound, sealed: 3 exchanges\n"),
+        ("cut.tape", "cut.tape: sound, 4 not sealed: 4 exchanges\n"),
+        ("cut.tape.recording", "cut.tape.recording: sound, 4 not sealed: 4 exchanges\n"),
+        ("a.txt", "a.txt: readable as text, which has no checksums: 3 exchanges\n"),
+    ] {
+        assert_eq!(folder.good(&["tape", "verify", name]), expected);
+    }
+}
+
+/// Changes a byte of a file.
+fn flip(folder: &Folder, name: &str, at: u64) {
+    let path = folder.path().join(name);
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).expect("it is opened");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).expect("it is read");
+    file.write_all_at(&[byte[0] ^ 1], at).expect("it is written");
+}
+
+#[test]
+fn damage_is_said_with_its_place() {
+    let folder = forms("tape-damage");
+    flip(&folder, "a.tape", 30);
+    let ended = folder.run(&["tape", "verify", "a.tape"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""));
+    let expected = "error: a.tape at byte 24: bytes have changed since they were written; restore the file from a copy, or \
+                    record it again\nnote: 0 of 3 exchanges can be read\n";
+    assert_eq!(ended.err, expected);
+    for arguments in
+        [&["show", "a.tape"][..], &["show", "a.tape", "1"], &["stats", "a.tape"], &["diff", "a.tape", "a.json"]]
+    {
+        let ended = folder.run(&[&["tape"], arguments].concat());
+        assert_eq!(ended.code, Some(4), "{arguments:?}: {}", ended.err);
+    }
+    for arguments in [
+        &["convert", "a.tape", "b.json"][..],
+        &["redact", "a.tape", "-o", "b.json"],
+        &["merge", "a.tape", "-o", "b.json"],
+    ] {
+        let ended = folder.run(&[&["tape"], arguments].concat());
+        assert_eq!(ended.code, Some(4), "{arguments:?}: {}", ended.err);
+        assert!(!folder.path().join("b.json").exists());
+    }
+}
+
+#[test]
+fn a_damaged_recording_is_said_with_the_way_out() {
+    let folder = Folder::new("tape-damaged-recording");
+    let recorder = Recorder::open(folder.path().join("cut.tape"), RecorderOptions::default()).expect("it is opened");
+    recorder.record_sync(exchange(0), journal::Durability::Fsync).expect("it is recorded");
+    recorder.record_sync(exchange(1), journal::Durability::Fsync).expect("it is recorded");
+    recorder.stop().expect("it is written");
+    flip(&folder, "cut.tape.recording", journal::FRAMES_AT + 60);
+    for name in ["cut.tape", "cut.tape.recording"] {
+        let ended = folder.run(&["tape", "verify", name]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{}", ended.err);
+        assert!(ended.err.contains("error: cut.tape.recording is damaged\n  "), "{}", ended.err);
+        assert!(ended.err.contains(&format!("at byte {}", journal::FRAMES_AT)), "{}", ended.err);
+        assert!(ended.err.contains("help: `mnemon journal salvage cut.tape.recording --to NEW"), "{}", ended.err);
+    }
+    folder.good(&["journal", "salvage", "cut.tape.recording", "--to", "saved.tape.recording"]);
+    assert_eq!(folder.good(&["tape", "verify", "saved.tape"]), "saved.tape: sound, 1 not sealed: 1 exchange\n");
+}
+
+/// What a crash leaves behind the last whole frame is no damage.
+#[test]
+fn a_torn_tail_is_a_warning() {
+    let folder = Folder::new("tape-torn");
+    record(&folder, "cut.tape");
+    let path = folder.path().join("cut.tape.recording");
+    let mut bytes = std::fs::read(&path).expect("it is read");
+    bytes.extend(b"half a frame");
+    std::fs::write(&path, bytes).expect("it is written");
+    let ended = folder.run(&["tape", "verify", "cut.tape"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "cut.tape: sound, 4 not sealed: 4 exchanges\n"));
+    assert!(ended.err.starts_with("warning: ") && ended.err.contains("12 bytes"), "{}", ended.err);
+    let ended = folder.run(&["tape", "convert", "cut.tape", "cut.tape"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(folder.good(&["tape", "verify", "cut.tape"]).contains("sound, sealed: 4 exchanges"));
+}
+
+/// Every verb, with this path where a tape is expected.
+fn each(folder: &Folder, path: &str, check: impl Fn(&Ended, &[&str])) {
+    let verbs: [&[&str]; 7] = [
+        &["show", path],
+        &["stats", path],
+        &["verify", path],
+        &["convert", path, "new.json"],
+        &["diff", path, "a.json"],
+        &["merge", "a.json", path, "-o", "new.json"],
+        &["redact", path, "-o", "new.json"],
+    ];
+    for verb in verbs {
+        let ended = folder.run(&[&["tape"], verb].concat());
+        assert!(ended.out.is_empty() && !folder.path().join("new.json").exists(), "{verb:?}");
+        assert!(ended.err.starts_with("error: ") && !ended.err.contains("panicked"), "{verb:?}: {}", ended.err);
+        check(&ended, verb);
+    }
+}
+
+#[test]
+fn what_is_no_tape_is_a_wrong_use() {
+    let folder = forms("tape-none");
+    folder.write("notes", "this is a text, not a tape");
+    folder.write("empty", "");
+    folder.write("run.metta", "!(+ 1 2)");
+    folder.good(&["run", "--record", "run.tape", "run.metta"]);
+    for (path, word) in [
+        ("missing.tape", "cannot open missing.tape"),
+        (".", "directory"),
+        ("notes", "notes is neither a tape nor a form of one; there are tape, json, msgpack, text"),
+        ("empty", "empty is neither a tape"),
+        ("run.tape", "run.tape is a recorded run, not a cassette\nhelp: `mnemon replay run.tape`"),
+    ] {
+        each(&folder, path, |ended, verb| {
+            assert_eq!(ended.code, Some(2), "{verb:?}: {}", ended.err);
+            assert!(ended.err.contains(word), "{verb:?}: {}", ended.err);
+        });
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_said() {
+    let folder = forms("tape-truncated");
+    for (name, code, word) in [
+        ("a.tape", 4, "the end of the tape is missing"),
+        ("a.json", 3, "a.json: no tape in JSON: EOF while parsing"),
+        ("a.txt", 3, "the line `end` is missing"),
+        ("a.msgpack", 4, "no tape in MessagePack"),
+    ] {
+        let bytes = std::fs::read(folder.path().join(name)).expect("it is read");
+        let cut = format!("cut-{name}");
+        std::fs::write(folder.path().join(&cut), &bytes[..bytes.len() - 5]).expect("it is written");
+        each(&folder, &cut, |ended, verb| {
+            assert_eq!(ended.code, Some(code), "{verb:?}: {}", ended.err);
+            assert!(ended.err.contains(word), "{verb:?}: {}", ended.err);
+        });
+    }
+    let text = content().to_text().replace("HTTP/1.1", "HTTP/7");
+    folder.write("b.txt", &text);
+    each(&folder, "b.txt", |ended, verb| {
+        assert_eq!(ended.code, Some(3), "{verb:?}: {}", ended.err);
+        assert!(ended.err.contains("b.txt: no tape in text: line 7, column "), "{verb:?}: {}", ended.err);
+    });
+}
+
+/// Nobody but the superuser may read everything.
+fn is_superuser() -> bool {
+    std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
+
+#[test]
+fn what_may_not_be_read_is_said() {
+    use std::os::unix::fs::PermissionsExt;
+    if is_superuser() {
+        return;
+    }
+    let folder = forms("tape-permission");
+    for name in ["a.tape", "a.txt"] {
+        let path = folder.path().join(name);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("it is ours");
+        let ended = folder.run(&["tape", "show", name]);
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("you may not read it"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new("tape-pipe");
+    let exchanges = (0..5_000).map(exchange).collect();
+    let content = Content { exchanges, meta: Vec::new() };
+    content.write(folder.path().join("a.tape"), cassette::SealOptions::default()).expect("it is written");
+    let mut child = folder.command(&["tape", "show", "a.tape"]).spawn().expect("the binary runs");
+    drop(child.stdout.take());
+    let ended = crate::harness::wait(child);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn help_names_every_verb() {
+    let folder = Folder::new("tape-help");
+    let help = folder.good(&["tape", "--help"]);
+    for verb in ["show", "stats", "verify", "convert", "diff", "merge", "redact"] {
+        assert!(help.contains(verb), "{help}");
+        assert!(folder.good(&["tape", verb, "--help"]).contains("Exit code:"), "{verb}");
+        assert_eq!(folder.run(&["tape", verb]).code, Some(2), "{verb}");
+    }
+    assert_eq!(folder.run(&["tape"]).code, Some(2));
+}
+
+/// What a recorder writes while it goes on is seen, and nothing of it is touched.
+#[test]
+fn a_recording_that_goes_on_is_shown_and_not_sealed() {
+    let folder = Folder::new("tape-live");
+    let recorder = Recorder::open(folder.path().join("live.tape"), RecorderOptions::default()).expect("it is opened");
+    recorder.record(exchange(0)).expect("it is recorded");
+    let call = recorder.begin(0, &exchange(1).request).expect("it is recorded");
+    recorder.sync(journal::Durability::Os).expect("it is written");
+    assert_eq!(folder.good(&["tape", "show", "live.tape"]).lines().count(), 2);
+    let ended = folder.run(&["tape", "convert", "live.tape", "live.tape"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("help: end the program that records to it"), "{}", ended.err);
+    call.end(Ending::default()).expect("it is recorded");
+    recorder.finish().expect("it is sealed");
+    assert!(folder.good(&["tape", "verify", "live.tape"]).contains("sound, sealed: 2 exchanges"));
+}
