@@ -52,7 +52,7 @@ pub(super) fn us(ms: f64) -> u64 {
 }
 
 pub(super) fn ms(us: u64) -> Node {
-    if us % 1000 == 0 { (us / 1000).into() } else { (us as f64 / 1000.0).into() }
+    if us.is_multiple_of(1000) { (us / 1000).into() } else { (us as f64 / 1000.0).into() }
 }
 
 /// Nanoseconds since 1970 of `2026-11-22T10:57:47.123Z`, or with an offset.

@@ -175,7 +175,7 @@ fn put_last(members: &mut Vec<(String, Node)>, name: &str, value: Node) {
 
 /// `Wed, 21 Oct 2026 07:28:00 GMT` as HAR wants it.
 fn expires(value: &str) -> Option<Node> {
-    let time = rfc2822::DateTimeParser::new().parse_timestamp(&value.replace('-', " ")).ok()?;
+    let time = rfc2822::DateTimeParser::new().parse_timestamp(value.replace('-', " ")).ok()?;
     Some(time.to_string().into())
 }
 

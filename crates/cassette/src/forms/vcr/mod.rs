@@ -226,7 +226,7 @@ fn put_meta(document: &mut Node, meta: &[Note<'_>], style: VcrStyle, losses: &mu
 /// The document that a note makes may be anything: then it is made anew.
 fn set_interactions(document: &mut Node, interactions: Vec<Node>, style: VcrStyle) {
     let name = style.interactions();
-    if !document.get(name).is_some_and(|list| list.list().is_ok()) {
+    if document.get(name).is_none_or(|list| list.list().is_err()) {
         *document = style.empty_cassette();
     }
     let Node::Map(members) = document else { unreachable!("it has interactions") };
