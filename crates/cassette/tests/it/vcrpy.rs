@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 /// What the script says; `None` if there is no vcrpy.
 fn vcrpy(words: &[&str], input: &Value) -> Option<Value> {
     let Some(python) = std::env::var_os("MNEMON_VCRPY") else {
-        println!("skipped: MNEMON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one");
+        let skipped = "skipped: MNEMON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one";
+        writeln!(std::io::stderr(), "{skipped}").unwrap();
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/vcrpy.py");
