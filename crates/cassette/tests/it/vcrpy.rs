@@ -14,8 +14,8 @@ use std::process::{Command, Stdio};
 /// What the script says; `None` if there is no vcrpy.
 fn vcrpy(words: &[&str], input: &Value) -> Option<Value> {
     let Some(python) = std::env::var_os("MNEMON_VCRPY") else {
-        let skipped = "skipped: MNEMON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one";
-        writeln!(std::io::stderr(), "{skipped}").unwrap();
+        let skipped = "skipped: MNEMON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one\n";
+        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/vcrpy.py");
