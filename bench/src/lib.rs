@@ -15,6 +15,7 @@ mod recall;
 mod region;
 mod row;
 mod space;
+mod worker;
 
 use row::Row;
 use std::error::Error;
@@ -58,6 +59,21 @@ struct Suite {
 
 /// The rows of a suite, or why there are none.
 type Rows = Result<Vec<Row>, Box<dyn Error>>;
+
+/// A part of a suite: its name for `--only`, and what makes its rows.
+type Part = (&'static str, fn(&Plan) -> Rows);
+
+/// The rows of the parts of a suite that are wanted, in order.
+fn rows_of(suite: &str, parts: &[Part], plan: &Plan) -> Rows {
+    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
+    let wanted: Vec<&Part> = parts.iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        let names: Vec<&str> = parts.iter().map(|part| part.0).collect();
+        return Err(format!("there is no such part; the parts of {suite} are {}", names.join(", ")).into());
+    }
+    let rows: Result<Vec<_>, _> = wanted.into_iter().map(|(_, rows)| rows(plan)).collect();
+    Ok(rows?.into_iter().flatten().collect())
+}
 
 const SUITES: &[Suite] = &[
     Suite { name: "cassette", has_programs: false, run: cassette::run },

@@ -1,7 +1,7 @@
-//! Where SWI-Prolog, `hyperon` and DuckDB are, and how they come into the target folder.
+//! Where SWI-Prolog and the wheels of PyPI are, and how they come into the target folder.
 //!
 //! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
-//! which needs no rights and installs nothing. `hyperon` and `duckdb` are wheels of PyPI, each in a virtual environment below the
+//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy` and `cassetter` are wheels of PyPI, in virtual environments below the
 //! target folder. Nothing is fetched unless asked for.
 
 use crate::command::target;
@@ -10,15 +10,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A wheel of PyPI, with the folder that its environment lies in.
+/// Wheels of PyPI, with the folder that their environment lies in.
 struct Wheel {
     folder: &'static str,
-    requirement: &'static str,
+    requirements: &'static [&'static str],
     missing: &'static str,
 }
 
-const HYPERON: Wheel = Wheel { folder: "hyperon", requirement: "hyperon==0.2.6", missing: WITHOUT_HYPERON };
-const DUCKDB: Wheel = Wheel { folder: "duckdb", requirement: "duckdb==1.4.1", missing: WITHOUT_DUCKDB };
+const HYPERON: Wheel = Wheel { folder: "hyperon", requirements: &["hyperon==0.2.6"], missing: WITHOUT_HYPERON };
+const DUCKDB: Wheel = Wheel { folder: "duckdb", requirements: &["duckdb==1.4.1"], missing: WITHOUT_DUCKDB };
+const CASSETTES: Wheel =
+    Wheel { folder: "cassettes", requirements: &["vcrpy==9.4.2", "cassetter==0.16.1"], missing: WITHOUT_CASSETTES };
 /// All that `swipl` needs and a small Debian does not have.
 const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
 
@@ -29,6 +31,8 @@ const WITHOUT_HYPERON: &str = "the Python wheel hyperon 0.2.6 is missing. To get
     puts it into a virtual environment below the target folder (needs python3 with venv, up to Python 3.12 or so)";
 const WITHOUT_DUCKDB: &str = "the Python wheel duckdb 1.4.1 is missing. To get it: `cargo xtask bench space --install` \
     puts it into a virtual environment below the target folder (needs python3 with venv)";
+const WITHOUT_CASSETTES: &str = "the Python wheels vcrpy 9.4.2 and cassetter 0.16.1 are missing. To get them: `cargo xtask bench \
+    cassette --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
 
 /// SWI-Prolog.
 ///
@@ -64,6 +68,14 @@ pub(crate) fn python_with_duckdb(may_install: bool) -> Result<PathBuf, Box<dyn E
     DUCKDB.find(may_install, "python")
 }
 
+/// The Python that has `vcrpy` and `cassetter`.
+///
+/// # Errors
+/// They are missing; how to get them.
+pub(crate) fn python_with_cassettes(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    CASSETTES.find(may_install, "python")
+}
+
 fn folder() -> Result<PathBuf, Box<dyn Error>> {
     Ok(std::path::absolute(target())?.join("peers"))
 }
@@ -79,8 +91,8 @@ impl Wheel {
     fn install(&self, environment: &Path) -> Result<(), Box<dyn Error>> {
         checked(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
         let pip = environment.join("bin").join("pip");
-        let words = ["install", "--quiet", "--disable-pip-version-check", self.requirement];
-        checked(Command::new(pip).args(words))
+        let words = ["install", "--quiet", "--disable-pip-version-check"];
+        checked(Command::new(pip).args(words).args(self.requirements))
     }
 }
 

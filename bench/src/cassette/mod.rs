@@ -4,6 +4,7 @@
 //! structures without what makes those slow. All sides sum up the same texts: method, URL, header values, bodies.
 
 mod codecs;
+mod python;
 mod queue;
 mod report;
 
@@ -23,6 +24,7 @@ const INTERACTIONS_A_ROUND: u64 = 2000;
 pub(crate) fn run(plan: &Plan) -> Rows {
     let mut rows = codecs::cases(plan)?;
     rows.extend(queue::cases(plan)?);
+    rows.extend(python::cases(plan)?);
     Ok(rows)
 }
 

@@ -24,7 +24,7 @@ mod tethers;
 
 use crate::compare::{Case, Clock, Side, compare, judged};
 use crate::row::{Ratio, Row};
-use crate::{Plan, Rows, Suite};
+use crate::{Part, Plan, Rows, Suite};
 use std::error::Error;
 
 const SUITE: &str = "region";
@@ -34,9 +34,6 @@ pub(crate) use child::read_rows;
 
 /// Anything that ends the suite.
 type Failure = Box<dyn Error>;
-
-/// A part of the suite: its name for `--only`, and what makes its rows.
-type Part = (&'static str, fn(&Plan) -> Rows);
 
 const PARTS: &[Part] = &[
     ("allocate", allocate::rows),
@@ -63,14 +60,7 @@ pub(crate) fn with_mimalloc(plan: &Plan) -> Rows {
 }
 
 pub(crate) fn run(plan: &Plan) -> Rows {
-    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
-    let parts: Vec<&Part> = PARTS.iter().filter(is_wanted).collect();
-    if parts.is_empty() {
-        let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
-        return Err(format!("there is no such part; the parts of region are {}", names.join(", ")).into());
-    }
-    let rows: Result<Vec<_>, _> = parts.into_iter().map(|(_, rows)| rows(plan)).collect();
-    Ok(rows?.into_iter().flatten().collect())
+    crate::rows_of(SUITE, PARTS, plan)
 }
 
 /// A row to be.

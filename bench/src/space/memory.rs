@@ -45,14 +45,14 @@ pub(super) fn alone(plan: &Plan) -> Rows {
 }
 
 fn ours(edges: u64) -> Result<f64, Failure> {
-    let before = super::worker::memory_of("self")?;
+    let before = crate::worker::memory_of("self")?;
     let space = SpaceRef::new(1, "space", Terms::shared());
     (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
     let found = space.query(&atom("(edge $x b1)"), &mut VariableSource::default()).len();
     if found == 0 {
         return Err("a fact that was added is not found".into());
     }
-    Ok(per_fact(super::worker::memory_of("self")?, before, edges))
+    Ok(per_fact(crate::worker::memory_of("self")?, before, edges))
 }
 
 fn per_fact(after: u64, before: u64, edges: u64) -> f64 {

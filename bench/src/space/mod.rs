@@ -3,7 +3,7 @@
 //! 1. [`facts`] says what is stored, in the form that each side takes.
 //! 2. [`report`], [`loads`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
-//! 3. A peer that is no crate is a [`worker`]: a process that measures itself, so that no side pays for the way to the other.
+//! 3. A peer that is no crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
 //!
 //! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
@@ -15,16 +15,15 @@ mod memory;
 mod readers;
 mod report;
 mod stages;
-mod worker;
 
 use crate::compare::{Case, Side, Timed, compare, judged};
 use crate::row::Row;
-use crate::{Plan, Rows, peers};
+use crate::worker::Worker;
+use crate::{Part, Plan, Rows, peers};
 use facts::Form;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
-use worker::Worker;
 
 const SUITE: &str = "space";
 const ROUNDS: usize = 7;
@@ -37,9 +36,6 @@ const PATHMAP: &str = "pathmap 0.3.5";
 
 /// Anything that ends the suite.
 type Failure = Box<dyn Error>;
-
-/// A part of the suite: its name for `--only`, and what makes its rows.
-type Part = (&'static str, fn(&Plan) -> Rows);
 
 const PARTS: &[Part] = &[
     ("report", report::rows),
@@ -59,14 +55,7 @@ pub(crate) fn alone(plan: &Plan) -> Rows {
 }
 
 pub(crate) fn run(plan: &Plan) -> Rows {
-    let is_wanted = |part: &&Part| plan.only.as_deref().is_none_or(|only| only == part.0);
-    let parts: Vec<&Part> = PARTS.iter().filter(is_wanted).collect();
-    if parts.is_empty() {
-        let names: Vec<&str> = PARTS.iter().map(|part| part.0).collect();
-        return Err(format!("there is no such part; the parts of space are {}", names.join(", ")).into());
-    }
-    let rows: Result<Vec<_>, _> = parts.into_iter().map(|(_, rows)| rows(plan)).collect();
-    Ok(rows?.into_iter().flatten().collect())
+    crate::rows_of(SUITE, PARTS, plan)
 }
 
 /// A row to be.

@@ -112,9 +112,8 @@ fn pair_by(
     (after, others): (&Tape, Vec<usize>),
 ) -> Result<Pairs, ReadError> {
     let mut by_key: HashMap<[u8; 32], VecDeque<usize>> = HashMap::new();
-    let hash = |tape: &Tape, at| -> Result<[u8; 32], ReadError> {
-        Ok(*blake3::hash(&key(&tape.exchange(at)?.request)).as_bytes())
-    };
+    let hash =
+        |tape: &Tape, at| -> Result<[u8; 32], ReadError> { Ok(*blake3::hash(&key(&tape.request(at)?)).as_bytes()) };
     for at in others {
         by_key.entry(hash(after, at)?).or_default().push_back(at);
     }

@@ -6,6 +6,7 @@ use crate::forms::Content;
 use crate::key::KeyScheme;
 use crate::matching::Rules;
 use crate::message::Request;
+use crate::outline::Outline;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
 use crate::recording::{self, Recorded, recording_path};
@@ -143,6 +144,48 @@ impl Tape {
         }
     }
 
+    /// An exchange whose bodies are read apart, so that their length takes no memory. Counted as [`exchange`](Tape::exchange).
+    ///
+    /// ```no_run
+    /// # use cassette::{ReadError, Tape};
+    /// let tape = Tape::open("trip.tape")?;
+    /// let mut outline = tape.outline(0)?;
+    /// if let Some(body) = &mut outline.response_body {
+    ///     while let Some(fragment) = body.read()? {
+    ///         println!("{} bytes after {} \u{b5}s", fragment.bytes.len(), fragment.at_us);
+    ///     }
+    /// }
+    /// # Ok::<(), ReadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub fn outline(&self, index: usize) -> Result<Outline<'_>, ReadError> {
+        assert!(index < self.len(), "exchange {index} of {}", self.len());
+        match &self.sealed {
+            Some(sealed) if index < self.sealed_len() => Ok(Outline::on(sealed, sealed.whole(index as u32)?)),
+            _ => Ok(Outline::of(&self.recorded.exchanges[index - self.sealed_len()])),
+        }
+    }
+
+    /// What an exchange asked, with its body. Counted as [`exchange`](Tape::exchange); of the response nothing is looked at.
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub fn request(&self, index: usize) -> Result<Request<'_>, ReadError> {
+        assert!(index < self.len(), "exchange {index} of {}", self.len());
+        match &self.sealed {
+            Some(sealed) if index < self.sealed_len() => sealed.request(index as u32),
+            _ => Ok(self.recorded.exchanges[index - self.sealed_len()].request.borrowed()),
+        }
+    }
+
     /// All exchanges in the order in which requests began.
     pub fn exchanges(&self) -> impl Iterator<Item = Result<Exchange<'_>, ReadError>> {
         (0..self.len()).map(|index| self.exchange(index))
@@ -204,7 +247,7 @@ impl Tape {
         }
     }
 
-    /// Looks at every byte of it.
+    /// Looks at every byte of it; the memory that takes does not grow with its bodies.
     ///
     /// # Errors
     /// The first thing that is not what was written.
@@ -214,7 +257,15 @@ impl Tape {
             sealed.check_blocks()?;
         }
         self.meta()?;
-        self.exchanges().try_for_each(|exchange| exchange.map(drop))
+        (0..self.len()).try_for_each(|index| self.verify_exchange(index))
+    }
+
+    fn verify_exchange(&self, index: usize) -> Result<(), ReadError> {
+        let outline = self.outline(index)?;
+        for mut body in [outline.request_body, outline.response_body].into_iter().flatten() {
+            while body.read()?.is_some() {}
+        }
+        Ok(())
     }
 }
 

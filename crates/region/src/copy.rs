@@ -439,9 +439,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// Scans at least one expression, and no more than begin before this cell of the same chunk.
     #[inline(always)]
     fn scan_some(&mut self, end: u32) -> Result<(), Full> {
-        if !WALKS {
-            return self.scan_expression(self.expressions.at);
-        }
         match self.origin.walk(self.heap, self.to, &self.source.expressions, &mut self.expressions.at, end) {
             Stop::End => Ok(()),
             Stop::Long => self.scan_long(self.expressions.at),
@@ -564,10 +561,6 @@ impl Source {
         }
     }
 }
-
-/// Whether a copy walks over short expressions in the loop of [`short`]. It does not: about one of three runs of the model test
-/// (`heap_does_what_the_model_does`) finds a wrong copy with it, and none without. The figures of decision 0012 are with it.
-const WALKS: bool = false;
 
 /// A walk over a lane that grows.
 #[derive(Clone, Copy, Debug)]

@@ -9,12 +9,13 @@
 //!    has taken these yet.
 //! 2. Where a window ends, the chunks that were used are taken, all at once, and the ordinary constructor makes what did not
 //!    fit. Then the windows are opened anew.
-//! 3. So the same cells are taken, the same is counted, and the same is refused, as without a maker.
-//! 4. What is refused is told in the end, so that nothing is asked about it in between.
+//! 3. So are expressions longer than a chunk made, wherever there is room for them.
+//! 4. So the same cells are taken, the same is counted, and the same is refused, as without a maker.
+//! 5. What is refused is told in the end, so that nothing is asked about it in between.
 
 use std::mem;
 
-use crate::chunks::Kind;
+use crate::chunks::{CHUNK_CELLS, Kind};
 use crate::heap::{Heap, ZERO, cells_of, write_expression};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
@@ -100,7 +101,7 @@ impl Maker<'_> {
     pub fn expression<const N: usize>(&mut self, children: [Ref; N]) -> Ref {
         let Window { next: first, end } = self.hand.expressions;
         let next = first + cells_of(N) * 2;
-        if next > end {
+        if next > end || is_long(N) {
             let (hand, made) = self.rest.expression(mem::take(&mut self.hand), children);
             self.take_in_hand(hand);
             return made;
@@ -115,7 +116,7 @@ impl Maker<'_> {
     pub fn expression_of(&mut self, children: &[Ref]) -> Ref {
         let Window { next: first, end } = self.hand.expressions;
         let next = first + cells_of(children.len()) * 2;
-        if next > end {
+        if next > end || is_long(children.len()) {
             let (hand, made) = self.rest.expression_of(mem::take(&mut self.hand), children);
             self.take_in_hand(hand);
             return made;
@@ -162,6 +163,12 @@ impl Maker<'_> {
         mem::forget(mem::replace(&mut self.hand.words, hand.words));
         self.hand.expressions = hand.expressions;
     }
+}
+
+/// Whether an expression of this length may need a run of chunks. The heap looks for one, and the search spends credit: a
+/// window has chunks in a row at hand, but what is looked for later would be found elsewhere.
+const fn is_long(length: usize) -> bool {
+    cells_of(length) > CHUNK_CELLS as usize
 }
 
 impl Window {

@@ -163,7 +163,7 @@ impl Encoded {
 
 /// A file of any form: a tape is used where it lies, everything else is read.
 enum Found {
-    Tape(Tape),
+    Tape(Box<Tape>),
     Content(Content, Form),
 }
 
@@ -176,7 +176,7 @@ fn find(path: &Path) -> Result<Found, FormError> {
         is_tape => is_tape.map_err(Failure::new("read", &shown))?,
     };
     if is_tape {
-        return Ok(Found::Tape(Tape::open(path)?));
+        return Ok(Found::Tape(Box::new(Tape::open(path)?)));
     }
     let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
     // What is so broken that nothing tells it but its name.
@@ -193,7 +193,7 @@ impl Tape {
     /// There is none, it is none of the forms, or what it says is no tape.
     pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
         Ok(match find(path.as_ref())? {
-            Found::Tape(tape) => (tape, Form::Tape),
+            Found::Tape(tape) => (*tape, Form::Tape),
             Found::Content(content, form) => (content.into(), form),
         })
     }

@@ -86,11 +86,11 @@ impl Recorded for Tape {
     }
 
     fn number(&self, position: usize) -> Result<u64, ReadError> {
-        Ok(self.exchange(position)?.number)
+        Ok(self.outline(position)?.exchange.number)
     }
 
     fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
-        Ok(Cow::Owned(self.exchange(position)?.request))
+        Ok(Cow::Owned(Tape::request(self, position)?))
     }
 
     /// From the index, if the tape was sealed with the keys of these rules; else every request is read.

@@ -7,6 +7,7 @@
 
 use crate::error::Flaw;
 use crc32c::crc32c;
+use std::ops::Range;
 
 /// How a sealed tape begins.
 pub(crate) const MAGIC: [u8; 8] = *b"MNEMONTP";
@@ -95,6 +96,12 @@ pub(crate) struct PieceEntry {
 
 impl PieceEntry {
     pub(crate) const BYTES: usize = 28;
+
+    /// Where it lies in its block.
+    pub(crate) fn range(&self) -> Range<usize> {
+        let offset = self.offset as usize;
+        offset..offset + self.length as usize
+    }
 
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         for number in [self.block, self.offset, self.length] {

@@ -15,8 +15,9 @@ use crate::compress::decompress;
 use crate::error::{Damage, Failure, Flaw, Malformed, ReadError};
 use crate::exchange::{Exchange, Note};
 use crate::key::KeyScheme;
+use crate::message::Request;
 use crate::record::fields;
-use crate::record::whole::{self, Pieces};
+use crate::record::whole::{self, Pieces, Whole};
 use crate::wire::Cursor;
 use crc32c::crc32c;
 use journal::Mapping;
@@ -146,7 +147,7 @@ impl Sealed {
 
     /// The keys of all rows by other rules.
     pub(crate) fn keys_by(&self, scheme: &KeyScheme) -> Result<Vec<(u32, u32)>, ReadError> {
-        (0..self.rows()).map(|row| Ok(((scheme.key(&self.exchange(row)?.request) >> 32) as u32, row))).collect()
+        (0..self.rows()).map(|row| Ok(((scheme.key(&self.request(row)?) >> 32) as u32, row))).collect()
     }
 
     pub(crate) fn row_blocks(&self) -> Result<impl Iterator<Item = BlockEntry> + use<'_>, ReadError> {
@@ -192,20 +193,41 @@ impl Sealed {
         notes.map_err(|malformed| self.damage(self.trailer.section(Part::Meta).offset, Flaw::Record(malformed)))
     }
 
-    /// An exchange.
+    /// An exchange with its bodies.
     pub(crate) fn exchange(&self, row: u32) -> Result<Exchange<'_>, ReadError> {
+        self.whole(row)?.joined(&self).map_err(|error| self.row_error(row, error))
+    }
+
+    /// What an exchange asked; nothing of its response is looked at.
+    pub(crate) fn request(&self, row: u32) -> Result<Request<'_>, ReadError> {
+        self.whole(row)?.joined_request(&self).map_err(|error| self.row_error(row, error))
+    }
+
+    /// An exchange, its bodies apart.
+    pub(crate) fn whole(&self, row: u32) -> Result<Whole<'_>, ReadError> {
+        let (entry, rows, index) = self.block_of_row(row)?;
+        let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };
+        let place = rows.places.get(index).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))?;
+        let whole = whole::decode(place.beginning, &block[place.range.clone()]);
+        whole.map_err(|malformed| self.damage(entry.offset, Flaw::Record(malformed)))
+    }
+
+    fn row_error(&self, row: u32, error: RowError) -> ReadError {
+        let offset = self.block_of_row(row).map_or(0, |(entry, ..)| entry.offset);
+        match error {
+            RowError::Record(malformed) => self.damage(offset, Flaw::Record(malformed)),
+            RowError::Read(error) => error,
+        }
+    }
+
+    /// The block that a row lies in, and its place there.
+    fn block_of_row(&self, row: u32) -> Result<(BlockEntry, &RowsOf, usize), ReadError> {
         let directory = self.section(Part::RowBlocks)?;
         let index = block_of(directory, row).ok_or_else(|| self.damage(0, Flaw::Parts))?;
         let entry = BlockEntry::get(&directory[index * BlockEntry::BYTES..]);
         let cache = self.rows.get_or_init(|| empty(self.trailer.row_blocks));
         let rows = self.cached(&cache[index], || self.load_rows(&entry))?;
-        let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };
-        let place =
-            rows.places.get((row - entry.first) as usize).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))?;
-        whole::decode(place.beginning, &block[place.range.clone()], &self).map_err(|error| match error {
-            RowError::Record(malformed) => self.damage(entry.offset, Flaw::Record(malformed)),
-            RowError::Read(error) => error,
-        })
+        Ok((entry, rows, (row - entry.first) as usize))
     }
 
     fn cached<'s, T>(
@@ -225,10 +247,6 @@ impl Sealed {
         let bytes = self.content(entry)?;
         let places = places(&bytes).map_err(|malformed| self.damage(entry.offset, Flaw::Record(malformed)))?;
         Ok(RowsOf { decompressed: only_owned(bytes), places })
-    }
-
-    fn decompressed(&self, entry: &BlockEntry) -> Result<Vec<u8>, ReadError> {
-        self.content(entry).map(only_owned)
     }
 
     /// The bytes of a block in the file.
@@ -257,14 +275,39 @@ impl Sealed {
     }
 
     fn piece_at(&self, number: u32) -> Result<&[u8], ReadError> {
+        let (piece, entry) = self.piece_of(number)?;
+        let cache = self.pieces.get_or_init(|| empty(self.trailer.piece_blocks));
+        let decompressed = self.cached(&cache[piece.block as usize], || self.content(&entry).map(only_owned))?;
+        let block: &[u8] = if entry.is_compressed() { decompressed } else { self.place(&entry)? };
+        block.get(piece.range()).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))
+    }
+
+    /// Where a piece lies, and its block.
+    fn piece_of(&self, number: u32) -> Result<(PieceEntry, BlockEntry), ReadError> {
         let at = self.trailer.section(Part::Pieces).offset;
         let piece = self.pieces()?.nth(number as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
         let entry = self.piece_blocks()?.nth(piece.block as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
-        let cache = self.pieces.get_or_init(|| empty(self.trailer.piece_blocks));
-        let decompressed = self.cached(&cache[piece.block as usize], || self.decompressed(&entry))?;
-        let block: &[u8] = if entry.is_compressed() { decompressed } else { self.place(&entry)? };
-        let range = piece.offset as usize..piece.offset as usize + piece.length as usize;
-        block.get(range).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))
+        Ok((piece, entry))
+    }
+
+    /// The block of a piece, unless it is the one at hand, and where the piece lies in it. Nothing of it is kept here.
+    pub(crate) fn load_piece<'s>(
+        &'s self,
+        number: u32,
+        at_hand: &mut Option<(u32, Cow<'s, [u8]>)>,
+    ) -> Result<Range<usize>, ReadError> {
+        let (piece, entry) = self.piece_of(number)?;
+        if at_hand.as_ref().is_none_or(|(block, _)| *block != piece.block) {
+            *at_hand = None;
+            *at_hand = Some((piece.block, self.content(&entry)?));
+        }
+        let is_there = at_hand.as_ref().is_some_and(|(_, block)| block.get(piece.range()).is_some());
+        if is_there { Ok(piece.range()) } else { Err(self.damage(entry.offset, Flaw::Parts)) }
+    }
+
+    /// What is wrong with a body whose chunks and pieces do not fit.
+    pub(crate) fn unequal_body(&self) -> ReadError {
+        self.damage(self.trailer.section(Part::Pieces).offset, Flaw::Record(whole::unequal()))
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// How many rounds of SIGKILL; `MNEMON_STRESS_ROUNDS` asks for more.
-const ROUNDS: u64 = 20;
+const ROUNDS: u64 = 200;
 /// Where the child records, if this is the child.
 const CHILD: &str = "MNEMON_CASSETTE_CHILD";
 

@@ -12,6 +12,7 @@ mod har;
 mod hostile;
 mod matching;
 mod modes;
+mod outline;
 mod plain;
 mod recording;
 mod recording_mishaps;

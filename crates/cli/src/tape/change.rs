@@ -212,7 +212,7 @@ pub(super) fn redact(arguments: &RedactArguments) -> Ended {
     for note in &mut content.meta {
         let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
         found.add("tape", redaction.exchange(&mut exchange).findings);
-        *note = exchange.notes.into_iter().next().unwrap_or_else(Note::default);
+        *note = exchange.notes.into_iter().next().unwrap_or_default();
     }
     let mut out = Out::new();
     for line in found.lines() {

@@ -4,7 +4,7 @@ use super::{open, timestamp};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, fail};
 use crate::run::End;
-use cassette::{Exchange, NetworkErrorKind, Outcome, ReadError, Tape};
+use cassette::{BodyReader, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, Tape};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -35,15 +35,15 @@ pub(super) fn show(arguments: &ShowArguments) -> Ended {
         out.line(shown.trim_end())?;
         return out.end();
     }
-    for exchange in tape.exchanges() {
-        let exchange = match exchange {
-            Ok(exchange) => exchange,
+    for at in 0..tape.len() {
+        let outline = match tape.outline(at) {
+            Ok(outline) => outline,
             Err(error) => {
                 out.end()?;
                 return Err(told(&error));
             }
         };
-        out.line(&if arguments.json { summary_json(&exchange) } else { summary_line(&exchange) })?;
+        out.line(&if arguments.json { summary_json(&outline) } else { summary_line(&outline) })?;
     }
     out.end()
 }
@@ -53,7 +53,7 @@ fn with_number(tape: &Tape, number: u64) -> Result<Option<Exchange<'_>>, ReadErr
     let (mut low, mut high) = (0, tape.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if tape.exchange(middle)?.number < number { low = middle + 1 } else { high = middle }
+        if tape.outline(middle)?.exchange.number < number { low = middle + 1 } else { high = middle }
     }
     let found = if low < tape.len() { Some(tape.exchange(low)?) } else { None };
     Ok(found.filter(|exchange| exchange.number == number))
@@ -97,15 +97,17 @@ fn duration_us(exchange: &Exchange<'_>) -> Option<u64> {
     exchange.ended_us.or(exchange.response.as_ref().map(|response| response.at_us))
 }
 
-fn response_bytes(exchange: &Exchange<'_>) -> usize {
-    exchange.response.as_ref().map_or(0, |response| response.body_bytes().len())
+/// How many bytes a body has, which is not looked at.
+fn bytes(body: &Option<BodyReader<'_>>) -> usize {
+    body.as_ref().map_or(0, BodyReader::bytes)
 }
 
-fn summary_line(exchange: &Exchange<'_>) -> String {
+fn summary_line(outline: &Outline<'_>) -> String {
+    let exchange = &outline.exchange;
     let milliseconds = |us: u64| format!("{}.{} ms", us / 1000, us % 1000 / 100);
     let duration = duration_us(exchange).map_or_else(|| "-".to_owned(), milliseconds);
     let (number, started) = (exchange.number, timestamp(exchange.started_ns, 3));
-    let (result, bytes) = (result(exchange), response_bytes(exchange));
+    let (result, bytes) = (result(exchange), bytes(&outline.response_body));
     let line = escaped(exchange.request.line().as_bytes());
     let frames = exchange.frames.as_ref().map_or_else(String::new, |frames| format!("  ({} frames)", frames.len()));
     format!("{number:>6}  {started}  {result:<9}  {duration:>10}  {bytes:>8} B  {line}{frames}")
@@ -143,15 +145,16 @@ pub(super) fn outcome(outcome: &Outcome<'_>) -> &'static str {
     }
 }
 
-fn summary_json(exchange: &Exchange<'_>) -> String {
+fn summary_json(outline: &Outline<'_>) -> String {
+    let exchange = &outline.exchange;
     json!({
         "number": exchange.number,
         "started": timestamp(exchange.started_ns, 9),
         "duration_us": duration_us(exchange),
         "request": exchange.request.line(),
-        "request_bytes": exchange.request.body_bytes().len(),
+        "request_bytes": bytes(&outline.request_body),
         "status": exchange.response.as_ref().map(|response| response.status),
-        "response_bytes": response_bytes(exchange),
+        "response_bytes": bytes(&outline.response_body),
         "frames": exchange.frames.as_ref().map(Vec::len),
         "outcome": outcome(&exchange.outcome),
     })

@@ -4,11 +4,11 @@ use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted};
-use cassette::{Exchange, Form, ReadError, Tape};
+use cassette::{BodyReader, Exchange, Form, Outline, ReadError, Tape};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// How many servers are listed for people.
@@ -75,17 +75,49 @@ fn file_bytes(path: &Path) -> u64 {
     if path == recording { length(&recording) } else { length(&tape) + length(&recording) }
 }
 
+/// A hash of a body that does not depend on its chunks.
+fn hash(body: &mut BodyReader<'_>, hasher: &RandomState) -> Result<u64, ReadError> {
+    const BLOCK_BYTES: usize = 64 << 10;
+    let (mut hasher, mut block) = (hasher.build_hasher(), Vec::new());
+    while let Some(fragment) = body.read()? {
+        block.extend_from_slice(fragment.bytes);
+        let whole = block.len() - block.len() % BLOCK_BYTES;
+        block[..whole].chunks(BLOCK_BYTES).for_each(|some| hasher.write(some));
+        block.drain(..whole);
+    }
+    hasher.write(&block);
+    Ok(hasher.finish())
+}
+
 impl Counts {
     fn of(tape: &Tape) -> Result<Self, ReadError> {
         let (mut counts, hasher) = (Self::default(), RandomState::new());
-        for exchange in tape.exchanges() {
-            counts.add(&exchange?, &hasher);
+        for at in 0..tape.len() {
+            counts.add(tape.outline(at)?, &hasher)?;
         }
         counts.times_us.sort_unstable();
         Ok(counts)
     }
 
-    fn add(&mut self, exchange: &Exchange<'_>, hasher: &RandomState) {
+    fn add(&mut self, outline: Outline<'_>, hasher: &RandomState) -> Result<(), ReadError> {
+        self.head(&outline.exchange);
+        for mut body in [outline.request_body, outline.response_body].into_iter().flatten() {
+            self.body(&mut body, hasher)?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &mut BodyReader<'_>, hasher: &RandomState) -> Result<(), ReadError> {
+        if body.bytes() > 0 {
+            self.bodies += 1;
+            self.body_bytes += body.bytes() as u64;
+            self.encoded_bytes += body.bytes() as u64;
+            *self.distinct.entry((body.bytes(), hash(body, hasher)?)).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, exchange: &Exchange<'_>) {
         self.exchanges += 1;
         self.websockets += u64::from(exchange.is_websocket());
         self.frames += exchange.frames.as_ref().map_or(0, |frames| frames.len() as u64);
@@ -96,13 +128,6 @@ impl Counts {
         if let Some(response) = &exchange.response {
             *self.statuses.entry(response.status).or_default() += 1;
             self.times_us.push(response.at_us);
-        }
-        let of_response = exchange.response.as_ref().and_then(|response| response.body.as_ref());
-        for body in exchange.request.body.iter().chain(of_response).filter(|body| !body.bytes().is_empty()) {
-            self.bodies += 1;
-            self.body_bytes += body.bytes().len() as u64;
-            let same = (body.bytes().len(), hasher.hash_one(&body.bytes()[..]));
-            *self.distinct.entry(same).or_default() += 1;
         }
         let mut encoded = Vec::new();
         exchange.encode(&mut encoded);

@@ -25,7 +25,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Ended {
     let (tape, form) = open(path)?;
     if let Err(error) = tape.verify() {
         let end = damaged(path, &error);
-        let readable = (0..tape.len()).filter(|&at| tape.exchange(at).is_ok()).count();
+        let readable = (0..tape.len()).filter(|&at| is_readable(&tape, at)).count();
         render::say(&format!("note: {readable} of {} can be read", counted(tape.len() as u64, "exchange")));
         return Err(end);
     }
@@ -37,6 +37,21 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Ended {
     let mut out = Out::new();
     out.line(&format!("{}: {what}: {}", path.display(), exchanges(&tape)))?;
     out.end()
+}
+
+/// Whether an exchange and its bodies are there.
+fn is_readable(tape: &Tape, at: usize) -> bool {
+    let Ok(outline) = tape.outline(at) else { return false };
+    let mut bodies = [outline.request_body, outline.response_body].into_iter().flatten();
+    bodies.all(|mut body| {
+        loop {
+            match body.read() {
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    })
 }
 
 fn exchanges(tape: &Tape) -> String {

@@ -11,7 +11,7 @@ use space::{Atom, canonical};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const SOON: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(10);
 
 /// Numbers that look random and are the same in every run.
 struct Dice(u64);

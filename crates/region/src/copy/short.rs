@@ -57,7 +57,11 @@ pub(crate) struct Walk<'w, S> {
 }
 
 impl<S: Source> Walk<'_, S> {
-    /// Goes on up to a cell, or until it has to stop before. After [`Stop::Child`] it stands behind the expression.
+    /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands behind the
+    /// expression.
+    ///
+    /// Whether this is where the lane ends is asked behind an expression only: where a chunk begins, the chunk before it in
+    /// memory ends, and that may be the last one of the lane.
     #[inline(always)]
     pub(crate) fn go(&mut self, end: u32) -> Stop {
         // Of two cells that begin before the end, the second lies here.
@@ -65,7 +69,7 @@ impl<S: Source> Walk<'_, S> {
         if self.room as usize > self.cells.len() {
             return Stop::Long;
         }
-        while self.at != self.cursor {
+        loop {
             let at = self.at as usize;
             let Some(&[[header, one], [two, three]]) =
                 self.cells[..visible].get(at..at + 2).and_then(<[_]>::first_chunk)
@@ -80,17 +84,18 @@ impl<S: Source> Walk<'_, S> {
             if !self.child(at, 1, one) {
                 return Stop::Child { word: 1, words: if has_two { 4 } else { 2 } };
             }
-            if !has_two {
-                continue;
+            if has_two {
+                if !self.child(at + 1, 0, two) {
+                    return Stop::Child { word: 2, words: 4 };
+                }
+                if !self.child(at + 1, 1, three) {
+                    return Stop::Child { word: 3, words: 4 };
+                }
             }
-            if !self.child(at + 1, 0, two) {
-                return Stop::Child { word: 2, words: 4 };
-            }
-            if !self.child(at + 1, 1, three) {
-                return Stop::Child { word: 3, words: 4 };
+            if self.at == self.cursor {
+                return Stop::End;
             }
         }
-        Stop::End
     }
 
     /// Replaces a child by the reference that the copy has in its place; or does not, and says so.

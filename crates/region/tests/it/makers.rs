@@ -28,7 +28,7 @@ enum Step {
 }
 
 fn thing() -> impl Strategy<Value = Thing> {
-    let length = prop_oneof![8 => 0..9_usize, 2 => 9..140_usize, 1 => Just(9_000)];
+    let length = prop_oneof![8 => 0..9_usize, 2 => 9..140_usize, 2 => 140..700_usize, 1 => Just(9_000)];
     prop_oneof![
         4 => length.prop_map(Thing::Expression),
         4 => Just(Thing::Triple),

@@ -635,3 +635,30 @@ proptest! {
         run(Some(limit), steps);
     }
 }
+
+/// The second chunk of the lane lies right before the first one in memory: where the lane's last chunk ends is where its first
+/// one begins, and a copy took the one for the other.
+#[test]
+fn a_copy_that_begins_where_its_lane_ends() {
+    use Step::{Bind, Copy, Emigrate, Expression, Number, Splice, Variable};
+    run(
+        None,
+        vec![
+            Expression { region: 2, length: 0, picks: vec![0] },
+            Expression { region: 1, length: 126, picks: vec![0] },
+            Expression { region: 1, length: 1, picks: vec![2_889_561_777_908_784_214] },
+            Expression { region: 0, length: 0, picks: vec![0] },
+            Variable { region: 1, label: 0 },
+            Number { region: 1, kind: 0, bits: 0 },
+            Copy { from: 1, to: 2, mark: 0, replaced: false, roots: vec![7_184_782_771_501_320_529] },
+            Splice { from: 1, to: 2 },
+            Expression { region: 0, length: 1, picks: vec![1_836_607_626_285_870_208] },
+            Bind { variable: 0, value: 0 },
+            Emigrate {
+                from: 2,
+                how: How::Cheapest,
+                roots: vec![2_518_558_950_524_619_958, 16_819_975_937_447_401_864],
+            },
+        ],
+    );
+}

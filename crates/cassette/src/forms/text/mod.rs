@@ -30,8 +30,11 @@ const INDENT: &str = "  ";
 
 const VERSIONS: [(HttpVersion, &str); 5] = super::fields::VERSIONS;
 
-/// Kinds of errors, for those that have one with the number that they have.
-const KINDS: [(&str, fn(u64) -> NetworkErrorKind); 8] = [
+/// Makes a kind of error, with its number if it has one.
+type MakeKind = fn(u64) -> NetworkErrorKind;
+
+/// Kinds of errors.
+const KINDS: [(&str, MakeKind); 8] = [
     ("dns", |_| NetworkErrorKind::Dns),
     ("refused", |_| NetworkErrorKind::Refused),
     ("tls", |_| NetworkErrorKind::Tls),

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// A process that takes commands, a line each, and answers each with nanoseconds and a checksum.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     process: Child,
     /// Gone when the process is told to end.
     input: Option<ChildStdin>,
@@ -15,7 +15,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(command: &mut Command) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self, Box<dyn Error>> {
         let shown = format!("{command:?}");
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut process = started.map_err(|error| format!("cannot start {shown}: {error}"))?;
@@ -25,7 +25,7 @@ impl Worker {
     }
 
     /// Does what a line says.
-    pub(super) fn ask(&mut self, line: &str) -> Result<Timed, Box<dyn Error>> {
+    pub(crate) fn ask(&mut self, line: &str) -> Result<Timed, Box<dyn Error>> {
         let input = self.input.as_mut().ok_or("the process was told to end")?;
         writeln!(input, "{line}")?;
         input.flush()?;
@@ -40,13 +40,13 @@ impl Worker {
     }
 
     /// The bytes of memory that the process has in use, where the system says so.
-    pub(super) fn memory(&self) -> Result<u64, Box<dyn Error>> {
+    pub(crate) fn memory(&self) -> Result<u64, Box<dyn Error>> {
         memory_of(&self.process.id().to_string())
     }
 }
 
 /// The bytes of memory that a process has in use; `self` is this one.
-pub(super) fn memory_of(process: &str) -> Result<u64, Box<dyn Error>> {
+pub(crate) fn memory_of(process: &str) -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no memory in use is known")?;
     let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
