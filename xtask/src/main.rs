@@ -22,6 +22,7 @@ mod repository;
 mod sanitize;
 mod test;
 mod tidy;
+mod vcrpy;
 mod wordnet;
 
 use std::process::ExitCode;

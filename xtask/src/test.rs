@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::{Arguments, INSTALL};
 use crate::process::{self, cargo};
-use crate::{Outcome, Task, conformance, repository, tidy, wordnet};
+use crate::{Outcome, Task, conformance, repository, tidy, vcrpy, wordnet};
 
 pub(crate) const TASK: Task = Task {
     name: "test",
     about: "Run everything that must hold before a change is taken.",
-    details: "Steps: format, lints, rules, tests, documents, benches, program, examples, wordnet, conformance.\n\
+    details: "Steps: format, lints, rules, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
               What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
     word: None,
     flags: &[INSTALL],
@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     ("lints", lints),
     ("rules", rules),
     ("tests", tests),
+    ("vcrpy", cassettes_of_vcrpy),
     ("documents", documents),
     ("benches", benches),
     ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
@@ -180,6 +181,17 @@ fn tests(context: &Context) -> Verdict {
 
 fn rules(_: &Context) -> Verdict {
     of_result(tidy::check())
+}
+
+/// The tests of cassettes that need vcrpy, which are skipped elsewhere.
+fn cassettes_of_vcrpy(context: &Context) -> Verdict {
+    match vcrpy::prepare(context.installs) {
+        Ok(python) => {
+            let mut command = cargo(&["test", "--package", "mnemon-cassette", "--test", "it", "vcrpy::"]);
+            of_command(command.env(vcrpy::VARIABLE, python))
+        }
+        Err(missing) => Verdict::Skipped(missing),
+    }
 }
 
 fn documents(_: &Context) -> Verdict {

@@ -37,7 +37,7 @@ mod page {}
 pub use bytes::Bytes;
 pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
-pub use forms::{Content, Encoded, Form, FormError, UnknownForm};
+pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use merge::{Merged, merge};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};

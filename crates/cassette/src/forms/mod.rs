@@ -1,16 +1,26 @@
-//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, and what the Magneto-Serge
-//! system wrote.
+//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
+//! wrote, and the formats of others: HAR and VCR.
 //!
 //! Which form a file has is told by its content; its name says what to write. [`Form`] lists the forms; a new one gets a row
 //! there, and an arm in [`Form::of_content`], [`Content::decode`] and [`Content::encode`]. What a form has no place for is said
 //! when it is written.
 
+mod detect;
+mod document;
 mod error;
 mod fields;
+mod foreign;
+mod har;
+mod lines;
+mod losses;
 mod report;
 mod text;
+mod url;
+mod vcr;
 
 pub use error::FormError;
+pub use losses::Loss;
+pub use vcr::VcrStyle;
 
 use crate::ReadError;
 use crate::error::Failure;
@@ -36,14 +46,26 @@ pub enum Form {
     MessagePack,
     /// Text in lines: for people, differences and edits.
     Text,
+    /// HAR 1.2, which browsers write and read.
+    Har,
+    /// A cassette of VCR in YAML, written as vcrpy does.
+    Vcr,
+    /// The same in JSON.
+    VcrJson,
+    /// A cassette of VCR in YAML, written as VCR for Ruby does.
+    VcrRuby,
 }
 
-/// What each form is called, and how the names of its files end. A name that ends otherwise is that of a tape.
-const FORMS: [(Form, &str, &[&str]); 4] = [
+/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a tape.
+const FORMS: [(Form, &str, &[&str]); 8] = [
     (Form::Tape, "tape", &["tape"]),
     (Form::Json, "json", &["json"]),
     (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
     (Form::Text, "text", &["txt"]),
+    (Form::Har, "har", &["har"]),
+    (Form::Vcr, "vcr", &["yaml", "yml"]),
+    (Form::VcrRuby, "vcr-ruby", &[]),
+    (Form::VcrJson, "vcr-json", &["vcr.json"]),
 ];
 
 /// All that is on a tape, in memory.
@@ -56,14 +78,17 @@ pub struct Content {
 }
 
 impl Form {
-    /// The form that a file of this name is to be written in: by its extension `json`, `msgpack`, `mp` or `txt`, else a tape.
+    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
+    /// `yml`, `vcr.json`; else a tape.
     pub fn of_name(path: &Path) -> Self {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let is_its = |extensions: &[&str]| extensions.iter().any(|known| extension.eq_ignore_ascii_case(known));
-        FORMS.iter().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
+        let is_its = |extensions: &[&str]| extensions.iter().any(has);
+        // From the end, where the longer extension of two is.
+        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
     }
 
-    /// The form that bytes have, as far as their beginning tells; `None` if it is none of them.
+    /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"MNEMON") {
             return Some(Self::Tape);
@@ -73,9 +98,11 @@ impl Form {
             return Some(Self::Text);
         }
         match text.trim_ascii_start().first()? {
-            b'{' => Some(Self::Json),
+            b'{' => Some(detect::form_of_json(text)),
             0x80..=0x9F | 0xDC..=0xDF => Some(Self::MessagePack),
-            _ => None,
+            _ => {
+                vcr::style_of_yaml(text).map(|style| if style == VcrStyle::Python { Self::Vcr } else { Self::VcrRuby })
+            }
         }
     }
 
@@ -128,6 +155,10 @@ impl Encoded {
     fn whole(bytes: Vec<u8>) -> Self {
         Self { bytes, lost: Vec::new() }
     }
+
+    fn with((bytes, losses): (Vec<u8>, Vec<Loss>)) -> Self {
+        Self { bytes, lost: losses.iter().map(Loss::to_string).collect() }
+    }
 }
 
 /// A file of any form: a tape is used where it lies, everything else is read.
@@ -151,7 +182,9 @@ fn find(path: &Path) -> Result<Found, FormError> {
         return Ok(Found::Tape(Box::new(Tape::open(path)?)));
     }
     let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
-    let form = Form::of_content(&bytes).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
+    // What is so broken that nothing tells it but its name.
+    let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
+    let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
     if form == Form::Tape {
         return Ok(Found::Tape(Box::new(Tape::from_bytes(bytes, &shown)?)));
     }
@@ -225,6 +258,10 @@ impl Content {
             Form::Json => self.to_json(true).map(Encoded::whole),
             Form::MessagePack => self.to_msgpack().map(Encoded::whole),
             Form::Text => Ok(Encoded::whole(self.to_text().into_bytes())),
+            Form::Har => self.to_har().map(Encoded::with),
+            Form::Vcr => self.to_vcr_yaml(VcrStyle::Python).map(Encoded::with),
+            Form::VcrJson => self.to_vcr_json(VcrStyle::Python).map(Encoded::with),
+            Form::VcrRuby => self.to_vcr_yaml(VcrStyle::Ruby).map(Encoded::with),
         }
     }
 
@@ -238,6 +275,9 @@ impl Content {
             Form::Json => Self::from_json(bytes),
             Form::MessagePack => Self::from_msgpack(bytes),
             Form::Text => Self::from_text(bytes),
+            Form::Har => Self::from_har(bytes),
+            Form::Vcr | Form::VcrRuby => Self::from_vcr_yaml(bytes),
+            Form::VcrJson => Self::from_vcr_json(bytes),
         }
     }
 

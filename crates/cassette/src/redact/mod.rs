@@ -18,6 +18,7 @@ mod stream;
 mod text;
 
 pub use decode::DECODED_BYTES_MAX;
+pub(crate) use decode::{codings, decode};
 pub(crate) use exchange::{OPAQUE_NOTE, correct_length};
 pub use stream::{LOOKAHEAD_BYTES, Stream};
 
@@ -349,7 +350,7 @@ fn cookie(pair: &[u8]) -> Cow<'_, [u8]> {
 
 /// Whether headers say that a body is compressed.
 pub(crate) fn is_compressed(headers: &[Header<'_>]) -> bool {
-    !decode::codings(headers).is_empty()
+    !codings(headers).is_empty()
 }
 
 /// Whether headers say that a body is a form.

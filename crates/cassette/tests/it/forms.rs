@@ -30,7 +30,7 @@ fn the_name_says_what_is_written() {
         assert_eq!(form.to_string().parse(), Ok(form));
     }
     let error = "xml".parse::<Form>().unwrap_err().to_string();
-    assert_eq!(error, "`xml` is no form of a tape; there are tape, json, msgpack, text");
+    assert_eq!(error, "`xml` is no form of a tape; there are tape, json, msgpack, text, har, vcr, vcr-ruby, vcr-json");
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! Trees from JSON and as JSON.
+
+use super::{NODES_MAX, Node, twice};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserializer, Serialize, Serializer};
+use std::cell::Cell;
+use std::fmt;
+
+/// Reads JSON. Nesting is limited by `serde_json`.
+///
+/// # Errors
+/// What is wrong, with line and column.
+pub(crate) fn from_json(bytes: &[u8]) -> Result<Node, String> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let left = Cell::new(NODES_MAX);
+    let node = Reading { left: &left }.deserialize(&mut reader).map_err(|error| error.to_string())?;
+    reader.end().map_err(|error| error.to_string())?;
+    Ok(node)
+}
+
+/// A tree as JSON. Bytes become `{"base64": …}`.
+pub(crate) fn to_json(node: &Node, is_indented: bool) -> Result<Vec<u8>, serde_json::Error> {
+    if !is_indented {
+        return serde_json::to_vec(node);
+    }
+    let mut json = serde_json::to_vec_pretty(node)?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+/// Reads a node; counts how many more there may be.
+#[derive(Clone, Copy)]
+struct Reading<'c> {
+    left: &'c Cell<usize>,
+}
+
+impl<'de> DeserializeSeed<'de> for Reading<'_> {
+    type Value = Node;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.ok_or_else(|| D::Error::custom(format_args!("more than {NODES_MAX} values")))?);
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reading<'_> {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E: Error>(self, is_so: bool) -> Result<Node, E> {
+        Ok(Node::Bool(is_so))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Node, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Node, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Node, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Node, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = seq.next_element_seed(self)? {
+            list.push(element);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut members = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            members.push((name, map.next_value_seed(self)?));
+        }
+        match twice(&members) {
+            Some(name) => Err(A::Error::custom(format_args!("{name:?} is there twice; remove one of them"))),
+            None => Ok(Node::Map(members)),
+        }
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(is_so) => serializer.serialize_bool(*is_so),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Plain(plain) => match serde_json::from_str::<serde_json::Number>(plain) {
+                _ if self.is_null() => serializer.serialize_unit(),
+                Ok(number) => number.serialize(serializer),
+                Err(_) => match &**plain {
+                    "true" => serializer.serialize_bool(true),
+                    "false" => serializer.serialize_bool(false),
+                    _ => serializer.serialize_str(plain),
+                },
+            },
+            Self::Bytes(bytes) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("base64", &STANDARD.encode(bytes))?;
+                map.end()
+            }
+            Self::List(list) => {
+                let mut seq = serializer.serialize_seq(Some(list.len()))?;
+                list.iter().try_for_each(|element| seq.serialize_element(element))?;
+                seq.end()
+            }
+            Self::Map(members) => serializer.collect_map(members.iter().map(|(name, node)| (name, node))),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Trees from YAML, as far as cassettes use it: no tag makes an object, and aliases may repeat so much and no more.
+
+use super::{NODES_MAX, Node, twice};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use granit_parser::{Event, Parser, ScalarStyle, Tag};
+use std::collections::HashMap;
+
+/// How many bytes of texts aliases, and what they stand for, may come to.
+const ALIASED_BYTES_MAX: usize = 64 << 20;
+
+/// What wrote the base64 may have left its padding out.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Reads one document of YAML. Nesting is limited by the parser.
+///
+/// # Errors
+/// What is wrong, with line and column.
+pub(crate) fn from_yaml(bytes: &[u8]) -> Result<Node, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| format!("no UTF-8 at byte {}", error.valid_up_to()))?;
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| place(error.info(), error.marker()))?;
+        builder.take(event).map_err(|what| place(what, &span.start))?;
+    }
+    builder.root.ok_or_else(|| "there is nothing in it".to_owned())
+}
+
+fn place(what: impl std::fmt::Display, marker: &granit_parser::Marker) -> String {
+    format!("{what} at line {} column {}", marker.line(), marker.col() + 1)
+}
+
+/// A list or map whose end has not been seen.
+struct Open {
+    node: Node,
+    /// The name of the member that comes next.
+    name: Option<String>,
+    anchor: usize,
+}
+
+/// What an anchor names, and what copying it costs.
+struct Anchored {
+    node: Node,
+    size: Size,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn of(node: &Node) -> Self {
+        let sum = |one: Self, other: Self| Self { nodes: one.nodes + other.nodes, bytes: one.bytes + other.bytes };
+        let own = Self { nodes: 1, bytes: 0 };
+        match node {
+            Node::Null | Node::Bool(_) | Node::Number(_) => own,
+            Node::Text(text) | Node::Plain(text) => Self { bytes: text.len(), ..own },
+            Node::Bytes(bytes) => Self { bytes: bytes.len(), ..own },
+            Node::List(list) => list.iter().map(Self::of).fold(own, sum),
+            Node::Map(members) => {
+                let of = |(name, node): &(String, Node)| sum(Self::of(node), Self { nodes: 0, bytes: name.len() });
+                members.iter().map(of).fold(own, sum)
+            }
+        }
+    }
+}
+
+/// Makes a tree of events. The stack is its own, so nesting costs no native stack.
+#[derive(Default)]
+struct Builder {
+    open: Vec<Open>,
+    anchored: HashMap<usize, Anchored>,
+    root: Option<Node>,
+    nodes: usize,
+    aliased_bytes: usize,
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>) -> Result<(), String> {
+        match event {
+            Event::DocumentStart(..) if self.root.is_some() => {
+                Err("a second document begins; keep one document in a file".to_owned())
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let node = scalar(text.into_owned(), style, tag.as_deref())?;
+                self.close(node, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                check_tag(tag.as_deref(), &["seq", "python/tuple", "python/list"])?;
+                self.begin(Node::List(Vec::new()), anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                check_tag(tag.as_deref(), &["map", "python/dict"])?;
+                self.begin(Node::Map(Vec::new()), anchor)
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Open { node, anchor, .. } = self.open.pop().ok_or("an end without a beginning")?;
+                if let Some(name) = members(&node).and_then(twice) {
+                    return Err(format!("the map that ends here has {name:?} twice; remove one of them"));
+                }
+                self.close(node, anchor)
+            }
+            Event::Alias(anchor) => self.alias(anchor),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+        if matches!(self.open.last(), Some(Open { node: Node::Map(_), name: None, .. })) {
+            return Err("a name of a map must be a text".to_owned());
+        }
+        self.open.push(Open { node, name: None, anchor });
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: usize) -> Result<(), String> {
+        // An alias within what it names has no anchor yet.
+        let size = self.anchored.get(&anchor).ok_or("an alias stands in what it stands for")?.size;
+        self.count_copy(size)?;
+        let node = self.anchored[&anchor].node.clone();
+        self.place(node)
+    }
+
+    fn count_copy(&mut self, size: Size) -> Result<(), String> {
+        self.nodes += size.nodes;
+        self.aliased_bytes += size.bytes;
+        if self.nodes > NODES_MAX || self.aliased_bytes > ALIASED_BYTES_MAX {
+            return Err(format!(
+                "aliases repeat more than {ALIASED_BYTES_MAX} bytes or {NODES_MAX} values; write out what they stand for"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A node that is whole.
+    fn close(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+        if anchor != 0 {
+            let size = Size::of(&node);
+            self.count_copy(size)?;
+            self.anchored.insert(anchor, Anchored { node: node.clone(), size });
+        }
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            return Err(format!("more than {NODES_MAX} values"));
+        }
+        self.place(node)
+    }
+
+    fn place(&mut self, node: Node) -> Result<(), String> {
+        match self.open.last_mut() {
+            None => self.root = Some(node),
+            Some(Open { node: Node::List(list), .. }) => list.push(node),
+            Some(Open { node: Node::Map(members), name, .. }) => match (name.take(), node) {
+                (Some(name), node) => members.push((name, node)),
+                (None, Node::Plain(merge)) if merge == "<<" => {
+                    return Err("`<<` is not read; write out the members of the other map".to_owned());
+                }
+                (None, Node::Text(text) | Node::Plain(text)) => *name = Some(text),
+                (None, _) => return Err("a name of a map must be a text".to_owned()),
+            },
+            Some(_) => unreachable!("only lists and maps are open"),
+        }
+        Ok(())
+    }
+}
+
+fn members(node: &Node) -> Option<&[(String, Node)]> {
+    if let Node::Map(members) = node { Some(members) } else { None }
+}
+
+/// What a scalar is. The tags are those that PyYAML and Psych write for texts, bytes and simple values.
+fn scalar(text: String, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, String> {
+    let Some(tag) = tag else {
+        return Ok(if style == ScalarStyle::Plain { Node::Plain(text) } else { Node::Text(text) });
+    };
+    match suffix(tag) {
+        Some("binary") => {
+            let base64: String = text.split_ascii_whitespace().collect();
+            BASE64.decode(base64).map(Node::Bytes).map_err(|error| format!("no base64: {error}"))
+        }
+        Some("" | "str" | "python/str" | "python/unicode") => Ok(Node::Text(text)),
+        Some("null" | "bool" | "int" | "float" | "timestamp" | "python/none" | "python/int") => Ok(Node::Plain(text)),
+        _ => Err(unknown(tag)),
+    }
+}
+
+fn check_tag(tag: Option<&Tag>, known: &[&str]) -> Result<(), String> {
+    match tag {
+        Some(tag) if !suffix(tag).is_some_and(|suffix| known.contains(&suffix)) => Err(unknown(tag)),
+        _ => Ok(()),
+    }
+}
+
+/// `binary` of `!!binary`, and of `!binary`, as Psych writes it.
+fn suffix(tag: &Tag) -> Option<&str> {
+    tag.core_suffix().or_else(|| {
+        let tag = [tag.handle(), tag.suffix()];
+        match tag {
+            ["!" | "tag:yaml.org,2002:", suffix] => Some(suffix),
+            ["", "!"] => Some(""),
+            _ => None,
+        }
+    })
+}
+
+fn unknown(tag: &Tag) -> String {
+    format!("the tag `{tag}` makes an object of another program; put in what it stands for")
+}

@@ -1,0 +1,78 @@
+//! What the fuzz targets run, on changed copies of good files: cassettes of every form.
+
+#[path = "../../../../fuzz/src/cassettes.rs"]
+mod body;
+
+use crate::exchanges::{of_the_report, with_everything};
+use crate::har::foreign;
+use crate::hostile::{Numbers, mutated};
+use cassette::{Body, Content, Exchange, KeyScheme, Note, write_tape_on};
+use journal::simulated::SimulatedDisk;
+
+/// How many changed copies of each file; `MNEMON_FUZZ_ROUNDS` asks for more.
+const ROUNDS: u64 = 300;
+
+fn run(read: fn(&[u8]) -> bool, file: &[u8], seed: u64) {
+    let rounds = std::env::var("MNEMON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    assert!(read(file));
+    let mut numbers = Numbers(seed);
+    let read = (0..rounds).filter(|_| read(&mutated(file, &mut numbers))).count();
+    assert!(rounds < ROUNDS || read > 2, "seed {seed}: {read} of {rounds} were read");
+}
+
+fn content() -> Content {
+    let mut long = of_the_report(2);
+    long.response.as_mut().unwrap().body = Some(Body::new(1, b"all the same ".repeat(300)));
+    Content { exchanges: vec![with_everything(0), of_the_report(1), long], meta: vec![Note::new("name", "a")] }
+}
+
+fn sealed(exchanges: &[Exchange<'_>]) -> Vec<u8> {
+    let disk = SimulatedDisk::new();
+    write_tape_on(&disk, "a.tape", exchanges, &[Note::new("name", "a")], KeyScheme::target()).unwrap();
+    disk.contents("a.tape").unwrap()
+}
+
+#[test]
+fn sealed_tapes_that_were_changed() {
+    // One whose rows are used where they lie, and one whose rows are compressed.
+    let noise: Vec<u8> = (0..700_u32).map(|byte| (byte.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let mut exchange = of_the_report(0);
+    exchange.request.body = Some(Body::new(0, noise));
+    run(body::tape, &sealed(&[exchange]), 1);
+    run(body::tape, &sealed(&content().exchanges), 2);
+    run(body::tape, &sealed(&(0..300).map(of_the_report).collect::<Vec<_>>()), 3);
+}
+
+/// The golden recording has every kind of frame.
+#[test]
+fn recordings_that_were_changed() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-1/golden.tape.recording");
+    let disk = journal::SingleFile::open(&path).unwrap();
+    let mut reader = journal::Reader::from_frame(std::sync::Arc::new(disk), 0).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.read_next().unwrap() {
+        frames.extend((frame.payload.len() as u16).to_le_bytes());
+        frames.extend(frame.payload);
+    }
+    run(body::recording, &frames, 4);
+}
+
+#[test]
+fn forms_that_were_changed() {
+    run(body::json, &content().to_json(true).unwrap(), 5);
+    run(body::msgpack, &content().to_msgpack().unwrap(), 6);
+    run(body::text, content().to_text().as_bytes(), 7);
+}
+
+#[test]
+fn documents_of_others_that_were_changed() {
+    for (name, seed) in [("chrome.har", 8), ("firefox.har", 9)] {
+        run(body::har, &foreign(name), seed);
+    }
+    for (name, seed) in [("vcrpy-6.yaml", 10), ("vcrpy-httpx-4.yaml", 11), ("ruby-6.yml", 12)] {
+        run(body::vcr_yaml, &foreign(name), seed);
+    }
+    for (name, seed) in [("vcrpy-8.json", 13), ("ruby-6.json", 14)] {
+        run(body::vcr_json, &foreign(name), seed);
+    }
+}

@@ -1,0 +1,237 @@
+//! Cassettes of VCR, in YAML and JSON, of Python and Ruby.
+
+use crate::exchanges::{exchange, of_the_report, with_everything};
+use crate::har::foreign;
+use crate::plain;
+use cassette::{Body, Content, Exchange, Header, HttpVersion, Note, VcrStyle};
+use proptest::prelude::*;
+
+fn check(
+    exchanges: &[Exchange<'static>],
+    style: VcrStyle,
+    is_json: bool,
+) -> (Vec<Exchange<'static>>, Vec<String>, String) {
+    let content = Content { exchanges: exchanges.to_vec(), meta: Vec::new() };
+    let (bytes, losses) = if is_json { content.to_vcr_json(style) } else { content.to_vcr_yaml(style) }.unwrap();
+    let back = if is_json { Content::from_vcr_json(&bytes) } else { Content::from_vcr_yaml(&bytes) };
+    let text = String::from_utf8(bytes).unwrap();
+    let back = back.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    (back.exchanges, losses.iter().map(ToString::to_string).collect(), text)
+}
+
+/// An exchange as this style can hold it.
+fn held(mut exchange: Exchange<'static>, style: VcrStyle) -> Exchange<'static> {
+    exchange.request.headers.sort_by(|one, other| one.name.cmp(&other.name));
+    let response = exchange.response.as_mut().unwrap();
+    response.headers.sort_by(|one, other| one.name.cmp(&other.name));
+    let is_empty = response.body_bytes().is_empty();
+    let may_lack = exchange.request.method == "HEAD" || matches!(response.status, 204 | 304);
+    if is_empty {
+        response.body = (!may_lack).then(|| Body::new(0, ""));
+    }
+    if style == VcrStyle::Ruby {
+        exchange.started_ns -= exchange.started_ns % 1_000_000_000;
+        exchange.request.body = exchange.request.body.filter(|body| !body.bytes().is_empty());
+    }
+    exchange
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn vcr_loses_nothing_that_it_can_hold(exchange in plain::exchange()) {
+        for style in [VcrStyle::Python, VcrStyle::Ruby] {
+            let exchange = held(exchange.clone(), style);
+            let (back, losses, text) = check(std::slice::from_ref(&exchange), style, false);
+            prop_assert_eq!(losses, [""; 0], "{}", text);
+            prop_assert_eq!(&back, std::slice::from_ref(&exchange), "{}", text);
+            let (back, losses, text) = check(std::slice::from_ref(&exchange), style, true);
+            prop_assert_eq!(losses.is_empty(), back == [exchange], "{:?} {}", losses, text);
+        }
+    }
+
+    #[test]
+    fn vcr_says_what_it_cannot_hold(exchange in exchange(0)) {
+        for style in [VcrStyle::Python, VcrStyle::Ruby] {
+            for is_json in [false, true] {
+                let (back, losses, text) = check(std::slice::from_ref(&exchange), style, is_json);
+                prop_assert_eq!(losses.is_empty(), back == [exchange.clone()], "{:?} {}", losses, text);
+            }
+        }
+    }
+}
+
+fn headers<'h>(headers: &'h [Header<'_>], name: &str) -> Vec<&'h str> {
+    headers.iter().filter(|header| header.is(name)).map(|header| header.value.as_text().unwrap()).collect()
+}
+
+#[test]
+fn what_vcrpy_writes_is_read() {
+    let content = Content::from_vcr_yaml(&foreign("vcrpy-6.yaml")).unwrap();
+    let [users, made, raw] = &content.exchanges[..] else { panic!("three exchanges") };
+    assert_eq!((users.number, made.number, raw.number), (0, 1, 2));
+    assert_eq!((&users.request.host, users.request.port), (&"api.example.com".into(), 443));
+    assert_eq!((&users.request.target, &users.request.body), (&"/users?page=1&page=2".into(), &None));
+    assert_eq!(headers(&users.request.headers, "accept"), ["*/*"]);
+    let response = users.response.as_ref().unwrap();
+    assert_eq!(headers(&response.headers, "set-cookie"), ["a=1; Path=/", "b=2; Path=/; HttpOnly"]);
+    assert_eq!((&response.body_bytes()[..3], &response.reason), (&b"\x1f\x8b\x08"[..], &"OK".into()));
+    // Folded lines are one, and an alias is what it stands for.
+    let sent = "{\"name\": \"Grüße\", \"note\": \"a 'quoted' word and a line that is so long that PyYAML folds it into the next one\"}";
+    assert_eq!(made.request.body_bytes(), sent.as_bytes());
+    let response = made.response.as_ref().unwrap();
+    assert_eq!(response.headers, made.request.headers);
+    assert_eq!(response.body_bytes(), "{\"id\": 7,\n \"emoji\": \"\u{1F600}\", \"tab\": \"\t\"}".as_bytes());
+    assert_eq!((raw.request.body_bytes(), raw.request.port), (&b"\0\x01\x02\xff"[..], 8080));
+    let response = raw.response.as_ref().unwrap();
+    assert_eq!((response.status, &response.reason, &response.body), (204, &"".into(), &None));
+}
+
+#[test]
+fn what_vcrpy_wrote_for_httpx_is_read() {
+    let content = Content::from_vcr_yaml(&foreign("vcrpy-httpx-4.yaml")).unwrap();
+    let response = content.exchanges[0].response.as_ref().unwrap();
+    assert_eq!((response.status, response.body_bytes()), (200, &b"{\n  \"args\": {}\n}\n"[..]));
+    assert_eq!(headers(&response.headers, "server"), ["gunicorn/19.9.0"]);
+    // What is written is what vcrpy writes today.
+    let text = String::from_utf8(content.to_vcr_yaml(VcrStyle::Python).unwrap().0).unwrap();
+    assert!(text.contains("code: 200") && !text.contains("status_code"), "{text}");
+}
+
+#[test]
+fn what_vcrpy_writes_as_json_is_read() {
+    let content = Content::from_vcr_json(&foreign("vcrpy-8.json")).unwrap();
+    assert_eq!(content.exchanges[0].request.body_bytes(), "{\"q\": \"ü\"}".as_bytes());
+    assert_eq!(content.meta[0], Note::new("name", "search"));
+    let (bytes, losses) = content.to_vcr_json(VcrStyle::Python).unwrap();
+    assert_eq!(losses, []);
+    let [theirs, ours]: [serde_json::Value; 2] =
+        [foreign("vcrpy-8.json"), bytes].map(|bytes| serde_json::from_slice(&bytes).unwrap());
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn what_ruby_writes_is_read() {
+    let content = Content::from_vcr_yaml(&foreign("ruby-6.yml")).unwrap();
+    let [users, upload] = &content.exchanges[..] else { panic!("two exchanges") };
+    assert_eq!((&users.request.method, &users.request.body), (&"GET".into(), &None));
+    assert_eq!(users.started_ns, 1_320_123_524_000_000_000);
+    // The text is UTF-8 in the file; what was sent was not.
+    assert_eq!(users.response.as_ref().unwrap().body_bytes(), b"Gr\xfc\xdfe\n");
+    assert_eq!((&upload.request.method, upload.request.body_bytes()), (&"POST".into(), &b"\0\x01\xff"[..]));
+    let response = upload.response.as_ref().unwrap();
+    assert_eq!((response.body_bytes(), headers(&response.headers, "content-length")), (&b"\xff\0\xfe"[..], vec!["3"]));
+    let content = Content::from_vcr_json(&foreign("ruby-6.json")).unwrap();
+    let [gone] = &content.exchanges[..] else { panic!("one exchange") };
+    assert_eq!((&gone.request.method, gone.response.as_ref().unwrap().version), (&"DELETE".into(), HttpVersion::Http2));
+    assert_eq!(gone.response.as_ref().unwrap().body, None);
+}
+
+/// What a cassette has and a tape has not comes back in its style, and is said to be lost in the other.
+#[test]
+fn cassettes_come_back() {
+    for (name, style) in [
+        ("vcrpy-6.yaml", VcrStyle::Python),
+        ("ruby-6.yml", VcrStyle::Ruby),
+        ("vcrpy-8.json", VcrStyle::Python),
+        ("ruby-6.json", VcrStyle::Ruby),
+    ] {
+        let is_json = name.ends_with("json");
+        let read = if is_json { Content::from_vcr_json } else { Content::from_vcr_yaml };
+        let content = read(&foreign(name)).unwrap();
+        let (bytes, losses) = content.to_vcr_yaml(style).unwrap();
+        assert_eq!(losses, [], "{name}");
+        assert_eq!(Content::from_vcr_yaml(&bytes).unwrap(), content, "{name}");
+    }
+    let content = Content::from_vcr_yaml(&foreign("ruby-6.yml")).unwrap();
+    let text = String::from_utf8(content.to_vcr_yaml(VcrStyle::Ruby).unwrap().0).unwrap();
+    for line in [
+        "effective_url: http://example.com/users?page=2",
+        "recorded_with: VCR 6.2.0",
+        "method: get",
+        "encoding: US-ASCII",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let (_, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+    let losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
+    assert_eq!(losses, ["notes (exchange 0)"]);
+}
+
+/// Some recorders undo the compression of a body and leave the header that names it.
+#[test]
+fn a_header_names_no_compression_that_is_not_there() {
+    let text = String::from_utf8(foreign("vcrpy-httpx-4.yaml")).unwrap();
+    let text = text.replace("server: gunicorn/19.9.0", "content-encoding: gzip\n      content-length: '99'");
+    let content = Content::from_vcr_yaml(text.as_bytes()).unwrap();
+    let response = content.exchanges[0].response.as_ref().unwrap();
+    assert_eq!(headers(&response.headers, "content-encoding"), [""; 0]);
+    assert_eq!(headers(&response.headers, "content-length"), ["17"]);
+    let (bytes, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+    assert_eq!(losses, []);
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("content-encoding:\n      - gzip") && text.contains("- '99'"), "{text}");
+    // What is compressed stays so.
+    let content = Content::from_vcr_yaml(&foreign("vcrpy-6.yaml")).unwrap();
+    let response = content.exchanges[0].response.as_ref().unwrap();
+    assert_eq!(headers(&response.headers, "content-encoding"), ["gzip"]);
+}
+
+#[test]
+fn what_vcr_cannot_hold_is_said() {
+    let failed = Exchange { response: None, ..of_the_report(2) };
+    let (back, losses, text) = check(&[of_the_report(0), with_everything(1), failed], VcrStyle::Python, false);
+    assert_eq!(back.len(), 2);
+    let expected = [
+        "when everything was over (exchange 1)",
+        "the version of HTTP of the request (exchange 1)",
+        "that it is a WebSocket, and its messages (exchange 1)",
+        "how the exchange ended (exchange 1)",
+        "whole exchanges that have no response, which are left out (exchange 2)",
+        "the numbers of exchanges",
+    ];
+    for line in expected {
+        assert!(losses.iter().any(|loss| loss == line), "{line}: {losses:#?}");
+    }
+    assert!(!text.contains("response: null"), "{text}");
+    let mut binary = of_the_report(0);
+    binary.response.as_mut().unwrap().body = Some(Body::new(0, b"\xff\x00"));
+    let (_, losses, _) = check(std::slice::from_ref(&binary), VcrStyle::Python, true);
+    assert_eq!(losses, ["bytes of the response's body (exchange 0)"]);
+    let (back, losses, text) = check(&[binary.clone()], VcrStyle::Python, false);
+    assert_eq!((back, losses), (vec![binary], vec![]));
+    assert!(text.contains("string: !!binary |\n        /wA=\n"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_a_cassette_is_said_with_its_place() {
+    let vcrpy = String::from_utf8(foreign("vcrpy-6.yaml")).unwrap();
+    for (from, to, message) in [
+        ("method: PUT", "method: [PUT]", "interactions[2].request.method: a text is expected here, and this is a list"),
+        ("code: 201", "code: soon", "interactions[1].response.status.code: a number is expected here"),
+        (
+            "- '*/*'",
+            "- {a: b}",
+            "interactions[0].request.headers.Accept[0]: a text is expected here, and this is a map",
+        ),
+        ("uri: http://localhost:8080/raw", "", "interactions[2].request: `uri` is missing"),
+        ("interactions:", "actions:", "neither `interactions` nor `http_interactions` is there"),
+        ("AAEC/w==", "AA%EC", "no base64: Invalid symbol 37, offset 2. at line"),
+        ("!!binary |\n      AAEC", "!!python/object:os.system |\n      AAEC", "makes an object of another program"),
+        ("*id001", "*id002", "unknown anchor at line 43 column 14"),
+        ("*id001", "[", "at line"),
+        ("*id001", "{<<: {a: b}}", "`<<` is not read"),
+        ("    status:\n      code: 201", "    headers: {}\n    status:\n      code: 201", "has \"headers\" twice"),
+    ] {
+        assert!(vcrpy.contains(from), "{from}");
+        let error = Content::from_vcr_yaml(vcrpy.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    let old = b"- request: {method: GET}\n  response: {}\n";
+    assert!(Content::from_vcr_yaml(old).unwrap_err().to_string().contains("a version before 1.0"));
+    let two = b"interactions: []\n---\ninteractions: []\n";
+    assert!(Content::from_vcr_yaml(two).unwrap_err().to_string().contains("a second document begins"));
+    assert!(Content::from_vcr_yaml(b"interactions: []\nversion: 1\n").unwrap().exchanges.is_empty());
+    assert!(Content::from_vcr_yaml(b"interactions: \xff").unwrap_err().to_string().contains("no UTF-8 at byte 14"));
+}
