@@ -14,6 +14,7 @@ use crate::canonical;
 use crate::grounded::Grounded;
 use crate::pattern_tree::PatternTree;
 use crate::relation::{Found, Path, Relation};
+use crate::rows::NO_TERM;
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
@@ -22,6 +23,9 @@ use std::sync::Arc;
 
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
+
+/// Rows up to this length are looked for without an allocation.
+const SHORT_ROW_MAX: usize = 8;
 
 /// How deep into a query's columns indexes look: this many columns, and as many children of each.
 pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
@@ -72,29 +76,19 @@ pub struct Match {
 }
 
 /// A multiset of atoms. Every method is given the dictionary in which the terms of its rows were made.
+#[derive(Default)]
 pub(crate) struct Contents {
     leaves: Relation,
+    /// By length, as far as a row was added; see [`LENGTH_OF_OWN_RELATION_MAX`].
     relations: Vec<Relation>,
     wide: Relation,
+    /// What a length has of which no row was ever added.
+    none: Relation,
     patterns: Arc<PatternTree>,
     next_number: u64,
     length: usize,
     /// The sum of the content hashes of all atoms, modulo 2^128, if it is kept.
     hash: Option<u128>,
-}
-
-impl Default for Contents {
-    fn default() -> Self {
-        Self {
-            leaves: Relation::default(),
-            relations: (0..=LENGTH_OF_OWN_RELATION_MAX).map(|_| Relation::default()).collect(),
-            wide: Relation::default(),
-            patterns: Arc::default(),
-            next_number: 0,
-            length: 0,
-            hash: None,
-        }
-    }
 }
 
 impl Contents {
@@ -109,6 +103,7 @@ impl Contents {
             leaves: self.leaves.share(),
             relations: self.relations.iter_mut().map(Relation::share).collect(),
             wide: self.wide.share(),
+            none: Relation::default(),
             patterns: Arc::clone(&self.patterns),
             ..*self
         }
@@ -228,10 +223,7 @@ impl Contents {
         if !atom.is_rigid() {
             return self.patterns.count(&Stored::new(atom));
         }
-        let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
-        let (relation, mut rows) = (self.relation(atom), Vec::new());
-        keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
-        rows.iter().map(|&row| relation.found(row).copies as usize).sum()
+        with_keys_of(columns(atom), terms, |keys| self.relation(atom).count(keys, terms)).unwrap_or(0)
     }
 
     /// How many copies of this very atom there are, up to the names of variables.
@@ -330,11 +322,18 @@ impl Contents {
     }
 
     pub(crate) fn relation_of_length(&self, length: usize) -> &Relation {
-        self.relations.get(length).unwrap_or(&self.wide)
+        let none = if length <= LENGTH_OF_OWN_RELATION_MAX { &self.none } else { &self.wide };
+        self.relations.get(length).unwrap_or(none)
     }
 
     fn relation_of_length_mut(&mut self, length: usize) -> &mut Relation {
-        self.relations.get_mut(length).unwrap_or(&mut self.wide)
+        if length > LENGTH_OF_OWN_RELATION_MAX {
+            return &mut self.wide;
+        }
+        if length >= self.relations.len() {
+            self.relations.resize_with(length + 1, Relation::default);
+        }
+        &mut self.relations[length]
     }
 
     fn relations_of_expressions(&self) -> impl Iterator<Item = &Relation> {
@@ -360,6 +359,20 @@ fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source:
 fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
     let (bindings, deferred) = unifier.into_parts()?;
     Some(Match { bindings, copies, deferred, number })
+}
+
+/// Hands on the match keys of atoms; `None` if nothing interned matches one of them.
+#[inline]
+fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> T) -> Option<T> {
+    let mut short = [NO_TERM; SHORT_ROW_MAX];
+    let Some(keys) = short.get_mut(..atoms.len()) else {
+        let keys: Option<Vec<Term>> = atoms.iter().map(|atom| terms.find_key(atom)).collect();
+        return keys.map(|keys| work(&keys));
+    };
+    for (key, atom) in keys.iter_mut().zip(atoms) {
+        *key = terms.find_key(atom)?;
+    }
+    Some(work(keys))
 }
 
 /// The atoms in the columns of a rigid atom's row.

@@ -318,6 +318,21 @@ impl Relation {
         self.order(found);
     }
 
+    /// How many copies there are of rows with exactly these match keys.
+    #[inline]
+    pub(crate) fn count(&self, keys: &[Term], dictionary: &Terms) -> usize {
+        let hash = hash_of(keys.iter().copied());
+        if !dictionary.has_keys() {
+            // Then there is one row with these keys, if any.
+            let copies = |part: View<'_>| part.exact(hash, keys).map(|row| part.copies.get(row) as usize);
+            let sealed = self.sealed.iter().find_map(|part| copies(part.view()));
+            return sealed.or_else(|| copies(self.head_view())).unwrap_or(0);
+        }
+        let mut rows = Vec::new();
+        self.each(|part| part.with_keys(hash, keys, dictionary, &mut rows));
+        rows.into_iter().map(|row| self.row(row).1 as usize).sum()
+    }
+
     /// The copies of exactly this row.
     pub(crate) fn copies(&self, terms: &[Term], dictionary: &Terms) -> u32 {
         let hash = hash_keys(terms, dictionary);
