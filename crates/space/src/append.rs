@@ -9,6 +9,10 @@ use crate::handle::SpaceRef;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
+/// Room is made for so many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if
+/// the atoms are unlike.
+const ROOM_MAX: usize = 1 << 12;
+
 /// Adds atoms to a space, in the order in which they are given.
 ///
 /// While it lives nobody else reads the space or its dictionary but through a snapshot that was taken before.
@@ -48,6 +52,16 @@ impl Appender<'_> {
         if let Some(space) = self.noted {
             space.note_appended(|| expression_of(row, &self.terms));
         }
+    }
+
+    /// Adds atoms, first making room for as many as there are at least, all taken to be like the first; gives how many.
+    pub fn atoms<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        let mut atoms = atoms.into_iter().peekable();
+        let more = atoms.size_hint().0.min(ROOM_MAX);
+        if let Some(first) = atoms.peek() {
+            self.contents.reserve_like(first, more, &mut self.terms);
+        }
+        atoms.map(|atom| self.atom(atom)).count()
     }
 
     /// Adds an atom.

@@ -186,10 +186,8 @@ impl SpaceRef {
         self.write(|space| {
             let mut appender = space.appender();
             appender.noted = self.0.log.is_on().then_some(self);
-            for atom in atoms {
-                appender.atom(atom);
-                counts[(self.0.content.classify)(atom)] += 1;
-            }
+            let classify = self.0.content.classify;
+            appender.atoms(atoms.into_iter().inspect(|atom| counts[classify(atom)] += 1));
         });
         let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         changed.for_each(|(class, &count)| self.count_classes(class, count));

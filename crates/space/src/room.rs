@@ -3,10 +3,30 @@
 /// From this many bytes on a list grows by an eighth and not to twice its size.
 pub(crate) const LARGE_BYTES: usize = 1 << 20;
 
+/// What a list or table has room for at first.
+const FIRST: usize = 14;
+/// Up to this many entries a table grows fourfold: most are small, and making one anew costs more than what stays unused.
+const SMALL_TABLE: usize = 1 << 12;
+
+/// How many entries a table is to have room for that is full, or is to take so many more.
+pub(crate) fn table(entries: usize, more: usize) -> usize {
+    let grown = entries * if entries < SMALL_TABLE { 4 } else { 2 };
+    grown.max(entries + more).max(FIRST)
+}
+
 /// Makes room for so many more, as pushing would, but leaves less of it unused in a large list.
 #[inline]
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
-    if list.capacity() - list.len() < more && size_of::<T>() * list.len() >= LARGE_BYTES {
-        list.reserve_exact(more.max(list.len() / 8));
+    if list.capacity() - list.len() < more {
+        grow(list, more);
+    }
+}
+
+#[cold]
+fn grow<T>(list: &mut Vec<T>, more: usize) {
+    match size_of::<T>() * list.len() {
+        0 => list.reserve(more.max(FIRST)),
+        LARGE_BYTES.. => list.reserve_exact(more.max(list.len() / 8)),
+        _ => list.reserve(more),
     }
 }

@@ -118,13 +118,7 @@ impl Space {
 
     /// Adds atoms: what [`Space::add`] does for each, in less time. Gives how many there were.
     pub fn add_many<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
-        let mut appender = self.appender();
-        let mut added = 0;
-        for atom in atoms {
-            appender.atom(atom);
-            added += 1;
-        }
-        added
+        self.appender().atoms(atoms)
     }
 
     /// Removes one copy of each of these atoms, as [`Space::remove`] does; gives how many there were.

@@ -136,6 +136,14 @@ impl Contents {
         self.relation_of_length_mut(length).reserve(rows, length);
     }
 
+    /// Makes room for so many more atoms that are like this one: rows of its length, and for each a term of its own.
+    pub(crate) fn reserve_like(&mut self, atom: &Atom, more: usize, terms: &mut Terms) {
+        if let (Atom::Expression(expression), true) = (atom, atom.is_rigid()) {
+            terms.reserve(more);
+            self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
+        }
+    }
+
     /// Adds an atom, with this insertion number, or the next one, if it is new.
     pub(crate) fn add(&mut self, atom: &Atom, number: Option<u64>, terms: &mut Terms, row: &mut Vec<Term>) {
         if !atom.is_rigid() {

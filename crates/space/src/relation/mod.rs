@@ -216,6 +216,14 @@ impl Relation {
         self.head.segment.reserve(rows, length);
     }
 
+    /// Makes room for so many more rows of this length, those of the set included.
+    pub(crate) fn reserve_all(&mut self, rows: usize, length: usize, dictionary: &Terms) {
+        if self.head.segment.len() > 0 || self.sealed.is_empty() {
+            self.head.segment.reserve(rows, length);
+            self.head.segment.reserve_set(rows, &self.head.copies, dictionary);
+        }
+    }
+
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
     ///
     /// # Panics

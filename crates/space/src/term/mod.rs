@@ -214,6 +214,13 @@ impl Terms {
         hash_of_expression(row.iter().map(|&child| self.hash(child)))
     }
 
+    /// Makes room for so many more terms.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if self.head.len() > 0 || self.sealed.is_empty() {
+            self.head.reserve(more);
+        }
+    }
+
     /// The term of a rigid atom, made if need be.
     ///
     /// # Panics

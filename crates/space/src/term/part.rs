@@ -16,7 +16,7 @@ use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use crate::room::{LARGE_BYTES, reserve};
+use crate::room::{self, LARGE_BYTES, reserve};
 use hashbrown::HashTable;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -29,6 +29,9 @@ const SHORT: u64 = 7;
 
 const LENGTH_BITS: u32 = 26;
 const OFFSET_BITS: u32 = 36;
+
+/// How many bytes of names there is room for at first.
+const NAMES_FIRST: usize = 128;
 
 /// Atoms are kept in blocks of so many.
 const BLOCK: usize = 64;
@@ -267,6 +270,8 @@ impl Part {
         let names = &mut self.names;
         if names.capacity() - names.len() < name.len() && names.len() >= LARGE_BYTES {
             names.reserve_exact(name.len().max(names.len() / 8));
+        } else if names.is_empty() {
+            names.reserve(name.len().max(NAMES_FIRST));
         }
         names.push_str(name);
     }
@@ -276,19 +281,34 @@ impl Part {
         (self.others.len() as u64 - 1) << 3 | OTHER
     }
 
-    /// Puts the last entry into the table, which is made anew in the order of the entries when it is full.
+    /// Makes room for so many more terms.
+    pub(super) fn reserve(&mut self, more: usize) {
+        reserve(&mut self.entries, more);
+        if self.table.capacity() - self.table.len() < more {
+            self.grow_table(more);
+        }
+    }
+
+    /// Puts the last entry into the table.
     fn list(&mut self, hash: u64, place: u32) {
         if self.table.len() == self.table.capacity() {
-            let room = (self.table.len() * 2).max(3);
-            self.table = HashTable::new();
-            let mut table = HashTable::with_capacity(room);
-            let hash_of = |&place: &u32| self.at(place).hash();
-            for place in 0..place {
-                table.insert_unique(hash_of(&place), place, hash_of);
-            }
-            self.table = table;
+            self.grow_table(1);
         }
         self.table.insert_unique(hash, place, |_| unreachable!("there is room"));
+    }
+
+    /// Makes the table anew, in the order of the entries.
+    #[cold]
+    fn grow_table(&mut self, more: usize) {
+        let listed = self.table.len() as u32;
+        let room = room::table(self.table.len(), more);
+        self.table = HashTable::new();
+        let mut table = HashTable::with_capacity(room);
+        let hash_of = |&place: &u32| self.at(place).hash();
+        for place in 0..listed {
+            table.insert_unique(hash_of(&place), place, hash_of);
+        }
+        self.table = table;
     }
 
     /// The atom of a term of this part, if it is at hand.
@@ -309,6 +329,8 @@ impl Part {
     pub(super) fn keep_given(&mut self, term: Term, atom: Atom) {
         let place = (term.0 - self.base) as usize;
         if place >= self.given.len() {
+            let missing = place + 1 - self.given.len();
+            reserve(&mut self.given, missing);
             self.given.resize(place, None);
             self.given.push(Some(atom));
         } else {
