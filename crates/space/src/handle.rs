@@ -9,6 +9,7 @@ use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
 use crate::contents::Match;
 use crate::rewrite::variables;
+use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::solve::solve;
 use crate::space::Space;
@@ -314,6 +315,13 @@ impl SpaceRef {
     ///
     /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let by_rows = self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms));
+        by_rows.unwrap_or_else(|| self.query_atoms(query, source))
+    }
+
+    /// The same, whatever the answers are: each pattern is unified with each atom that may match. What tests compare with.
+    #[doc(hidden)]
+    pub fn query_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
         answer(query, source, |pattern, source| self.query_one(pattern, source))
     }
 

@@ -5,6 +5,8 @@ pub(crate) const LARGE_BYTES: usize = 1 << 20;
 
 /// What a list or table has room for at first.
 const FIRST: usize = 14;
+/// What the table of a dictionary has room for at first: there are few of them, and a program has more words than that.
+pub(crate) const FIRST_TERMS: usize = 56;
 /// Up to this many entries a table grows fourfold: most are small, and making one anew costs more than what stays unused.
 const SMALL_TABLE: usize = 1 << 12;
 

@@ -8,7 +8,7 @@ use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
 use crate::handle::answer;
-use crate::rows::{RowQuery, answer_rows};
+use crate::rows::{self, RowQuery, answer_rows};
 use crate::solve::solve;
 use crate::term::{Term, Terms};
 use std::sync::Arc;
@@ -73,6 +73,10 @@ impl Snapshot {
     /// The solutions of a query, in the order of [`SpaceRef::query`](crate::SpaceRef::query). Imports are not asked; spaces
     /// and states inside its atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let contents = std::slice::from_ref(&*self.contents);
+        if let Some(solutions) = rows::solutions(query, contents, |contents| contents, &self.terms) {
+            return solutions;
+        }
         answer(query, source, |pattern, source| {
             let mut found = Vec::new();
             for matched in self.matches(pattern, source) {

@@ -30,7 +30,8 @@ mod segment;
 use crate::term::{Term, Terms};
 use copies::Copies;
 use index::{Listed, key_at};
-use segment::{KeyOf, ROWS_MAX, Segment, hash_keys, hash_of};
+pub(crate) use segment::hash_of;
+use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -125,6 +126,7 @@ impl<'a> View<'a> {
 
     /// Adds the live rows of the shortest list among the paths.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        let from = found.len();
         let (listed, path, key) = loop {
             let read = |rows: Listed<'_>| rows.add_to(found, self.start, self.copies);
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
@@ -132,7 +134,7 @@ impl<'a> View<'a> {
                 Err(missing) => self.with_index(missing, dictionary, |_, _| ()),
             }
         };
-        if found.len() * 2 < listed {
+        if self.is_head && (found.len() - from) * 2 < listed {
             self.segment.forget_holes(path, key, self.copies, dictionary);
         }
     }
@@ -176,6 +178,16 @@ impl Relation {
     #[inline]
     fn head_view(&self) -> View<'_> {
         View { segment: &self.head.segment, copies: &self.head.copies, start: self.head.start, is_head: true }
+    }
+
+    /// The part in which all rows lie, if there is only one: without snapshots, and in a snapshot of what was loaded before.
+    #[inline]
+    fn only_part(&self) -> Option<View<'_>> {
+        match self.sealed.as_slice() {
+            [] => Some(self.head_view()),
+            [only] if self.head.segment.len() == 0 => Some(only.view()),
+            _ => None,
+        }
     }
 
     /// The part in which a row lies.
@@ -329,7 +341,12 @@ impl Relation {
     /// How many copies there are of rows with exactly these match keys.
     #[inline]
     pub(crate) fn count(&self, keys: &[Term], dictionary: &Terms) -> usize {
-        let hash = hash_of(keys.iter().copied());
+        self.count_hashed(hash_of(keys.iter().copied()), keys, dictionary)
+    }
+
+    /// The same, given the hash of the keys.
+    #[inline]
+    pub(crate) fn count_hashed(&self, hash: u64, keys: &[Term], dictionary: &Terms) -> usize {
         if !dictionary.has_keys() {
             // Then there is one row with these keys, if any.
             let copies = |part: View<'_>| part.exact(hash, keys).map(|row| part.copies.get(row) as usize);
@@ -358,8 +375,8 @@ impl Relation {
     pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
         if self.len() <= SCAN_MAX || known.is_empty() {
             self.each(|part| found.extend(part.live().map(|row| part.start + row)));
-        } else if self.sealed.is_empty() {
-            self.head_view().narrow(known, dictionary, found);
+        } else if let Some(only) = self.only_part() {
+            only.narrow(known, dictionary, found);
         } else {
             let (path, key) = self.shortest(known, dictionary);
             self.each(|part| part.list(path, key, dictionary, found));

@@ -240,12 +240,15 @@ impl Segment {
 /// The hash of the match keys of a row.
 #[inline]
 pub(super) fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
+    if !dictionary.has_keys() {
+        return hash_of(terms.iter().copied());
+    }
     hash_of(terms.iter().map(|&term| dictionary.key(term)))
 }
 
 /// The hash of match keys.
 #[inline]
-pub(super) fn hash_of(keys: impl Iterator<Item = Term>) -> u64 {
+pub(crate) fn hash_of(keys: impl Iterator<Item = Term>) -> u64 {
     let mut hasher = FxHasher::default();
     keys.for_each(|key| hasher.write_u32(key.number()));
     hasher.finish()

@@ -301,7 +301,7 @@ impl Part {
     #[cold]
     fn grow_table(&mut self, more: usize) {
         let listed = self.table.len() as u32;
-        let room = room::table(self.table.len(), more);
+        let room = room::table(self.table.len(), more).max(room::FIRST_TERMS);
         self.table = HashTable::new();
         let mut table = HashTable::with_capacity(room);
         let hash_of = |&place: &u32| self.at(place).hash();
