@@ -8,6 +8,7 @@ use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
 use crate::contents::Match;
+use crate::prepared::Prepared;
 use crate::rewrite::variables;
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -208,6 +209,29 @@ impl SpaceRef {
             }
         }
         removed
+    }
+
+    /// Adds facts in one go, as [`SpaceRef::add_many`] does; gives how many there were.
+    pub fn add_facts<'a>(&self, facts: impl IntoIterator<Item = &'a Atom>) -> usize {
+        self.add_many(facts)
+    }
+
+    /// Adds the rule `(= left right)` for each pair, in one go; gives how many there were.
+    pub fn add_rules<'a>(&self, rules: impl IntoIterator<Item = (&'a Atom, &'a Atom)>) -> usize {
+        let equals = Atom::symbol("=");
+        let rule = |(left, right): (&Atom, &Atom)| Atom::expression([equals.clone(), left.clone(), right.clone()]);
+        let rules: Vec<Atom> = rules.into_iter().map(rule).collect();
+        self.add_many(&rules)
+    }
+
+    /// Makes an atom ready for being looked for many times, in this space and in snapshots of it; see [`Prepared`].
+    pub fn prepare(&self, atom: &Atom) -> Prepared {
+        self.write(|space| space.prepare(atom))
+    }
+
+    /// Each child that stands behind a prefix, with how often it does; see [`Space::children_behind`]. Imports are not asked.
+    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.read(|space| space.children_behind(prefix, source))
     }
 
     /// Notes in the log that an atom was added, while the space is locked.

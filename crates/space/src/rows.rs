@@ -302,7 +302,8 @@ pub(crate) fn solutions<S>(
     let solutions = count.map(|count| {
         let width = room.variables;
         let answer = |place: usize| &room.answers.found[place * width..][..width];
-        let value = |(variable, &term): (&Option<&Variable>, &Term)| Some(((*variable)?.clone(), terms.atom(term).clone()));
+        let value =
+            |(variable, &term): (&Option<&Variable>, &Term)| Some(((*variable)?.clone(), terms.atom(term).clone()));
         (0..count).map(|place| variables.iter().zip(answer(place)).filter_map(value).collect()).collect()
     });
     room.shrink();
@@ -400,7 +401,8 @@ fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Conte
         // A space without such rows is passed over, whatever was found so far.
         let relations = spaces.iter().map(|space| contents(space).relation_of_length(plan.length)).enumerate();
         // One answer and one space are as soon asked.
-        let is_asked = |relation: &Relation| (spaces.len() == 1 && count == 1) || plan.may_answer(all_known, relation, terms);
+        let is_asked =
+            |relation: &Relation| (spaces.len() == 1 && count == 1) || plan.may_answer(all_known, relation, terms);
         let asked = relations.filter(|(_, relation)| is_asked(relation));
         let asked = asked.fold(0_u64, |asked, (place, _)| asked | 1 << place);
         for place in 0..count {

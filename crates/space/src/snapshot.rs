@@ -8,6 +8,7 @@ use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
 use crate::handle::answer;
+use crate::prepared::Prepared;
 use crate::rows::{self, RowQuery, answer_rows};
 use crate::solve::solve;
 use crate::term::{Term, Terms};
@@ -48,6 +49,17 @@ impl Snapshot {
     /// See [`Space::count`](crate::Space::count).
     pub fn count(&self, atom: &Atom) -> usize {
         self.contents.count(atom, &self.terms)
+    }
+
+    /// See [`Space::count_prepared`](crate::Space::count_prepared).
+    #[inline]
+    pub fn count_prepared(&self, atom: &Prepared) -> usize {
+        self.contents.count_prepared(atom, &self.terms)
+    }
+
+    /// See [`Space::children_behind`](crate::Space::children_behind).
+    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.contents.children_behind(prefix, &self.terms, source)
     }
 
     /// See [`Space::contains_exactly`](crate::Space::contains_exactly).

@@ -5,6 +5,7 @@
 //! carries the insertion number it had when its first copy was added, and answers come in that order.
 
 mod algebra;
+mod prefix;
 
 pub use algebra::Multiplicity;
 
@@ -14,8 +15,8 @@ use crate::canonical;
 use crate::grounded::Grounded;
 use crate::pattern_tree::PatternTree;
 use crate::relation::{Found, Path, Relation};
-use crate::rows::NO_TERM;
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
+use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
 use rustc_hash::FxHashMap;
@@ -136,11 +137,15 @@ impl Contents {
         self.relation_of_length_mut(length).reserve(rows, length);
     }
 
-    /// Makes room for so many more atoms that are like this one: rows of its length, and for each a term of its own.
+    /// Makes room for so many more atoms that are like this one: rows of its length and for each a term of its own, or rules.
     pub(crate) fn reserve_like(&mut self, atom: &Atom, more: usize, terms: &mut Terms) {
-        if let (Atom::Expression(expression), true) = (atom, atom.is_rigid()) {
-            terms.reserve(more);
-            self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
+        match atom {
+            Atom::Expression(expression) if atom.is_rigid() => {
+                terms.reserve(more);
+                self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
+            }
+            _ if atom.is_rigid() => self.leaves.reserve_all(more, 1, terms),
+            _ => Arc::make_mut(&mut self.patterns).reserve(more),
         }
     }
 
@@ -317,6 +322,11 @@ impl Contents {
         matched.collect()
     }
 
+    /// The rows of atoms that are no expressions.
+    pub(crate) fn leaves(&self) -> &Relation {
+        &self.leaves
+    }
+
     /// The relation of a rigid atom.
     fn relation(&self, atom: &Atom) -> &Relation {
         atom.children().map_or(&self.leaves, |children| self.relation_of_length(children.len()))
@@ -384,7 +394,7 @@ fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> 
 }
 
 /// The atoms in the columns of a rigid atom's row.
-fn columns(atom: &Atom) -> &[Atom] {
+pub(crate) fn columns(atom: &Atom) -> &[Atom] {
     atom.children().unwrap_or(std::slice::from_ref(atom))
 }
 
