@@ -25,6 +25,12 @@ use std::sync::Arc;
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
 
+/// Many atoms of one kind share about so many terms: heads, mostly.
+const TERMS_SHARED: usize = 8;
+
+/// Room is made for so many terms at most for each of many atoms.
+const TERMS_OF_OWN_MAX: usize = 4;
+
 /// Rows up to this length are looked for without an allocation.
 const SHORT_ROW_MAX: usize = 8;
 
@@ -141,7 +147,7 @@ impl Contents {
     pub(crate) fn reserve_like(&mut self, atom: &Atom, more: usize, terms: &mut Terms) {
         match atom {
             Atom::Expression(expression) if atom.is_rigid() => {
-                terms.reserve(more);
+                terms.reserve(more * terms_of_own(expression) + TERMS_SHARED);
                 self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
             }
             _ if atom.is_rigid() => self.leaves.reserve_all(more, 1, terms),
@@ -377,6 +383,13 @@ fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source:
 fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
     let (bindings, deferred) = unifier.into_parts()?;
     Some(Match { bindings, copies, deferred, number })
+}
+
+/// How many terms an expression has that others like it need not share: one for each part that is no head.
+fn terms_of_own(expression: &Expression) -> usize {
+    let inside = |child: &Atom| child.children().map_or(1, |children| children.len().max(1));
+    let own = expression.children().iter().skip(1).map(inside).sum::<usize>();
+    own.min(TERMS_OF_OWN_MAX)
 }
 
 /// Hands on the match keys of atoms; `None` if nothing interned matches one of them.

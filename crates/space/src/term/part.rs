@@ -12,7 +12,7 @@
 //! The atom of a term is made when it is first asked for, and kept; that of a symbol which came as an atom is kept at once
 //! as long as the dictionary is small.
 
-use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
+use super::{GIVEN_KEPT_MAX, Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
@@ -284,6 +284,9 @@ impl Part {
     /// Makes room for so many more terms.
     pub(super) fn reserve(&mut self, more: usize) {
         reserve(&mut self.entries, more);
+        if self.entries.len() + more <= GIVEN_KEPT_MAX {
+            reserve(&mut self.given, more);
+        }
         if self.table.capacity() - self.table.len() < more {
             self.grow_table(more);
         }
