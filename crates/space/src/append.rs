@@ -11,7 +11,7 @@ use std::sync::RwLockWriteGuard;
 
 /// Room is made for so many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if
 /// the atoms are unlike.
-const ROOM_MAX: usize = 1 << 12;
+const ROOM_MAX: usize = 1 << 16;
 
 /// Adds atoms to a space, in the order in which they are given.
 ///
@@ -61,12 +61,22 @@ impl Appender<'_> {
         if let Some(first) = atoms.peek() {
             self.contents.reserve_like(first, more, &mut self.terms);
         }
-        atoms.map(|atom| self.atom(atom)).count()
+        let (mut added, mut last) = (0, None);
+        for atom in atoms {
+            self.contents.add_next(atom, &mut last, &mut self.terms, self.row);
+            self.note(atom);
+            added += 1;
+        }
+        added
     }
 
     /// Adds an atom.
     pub fn atom(&mut self, atom: &Atom) {
         self.contents.add(atom, None, &mut self.terms, self.row);
+        self.note(atom);
+    }
+
+    fn note(&self, atom: &Atom) {
         if let Some(space) = self.noted {
             space.note_appended(|| atom.clone());
         }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
 
 /// Many atoms of one kind share about so many terms: heads, mostly.
-const TERMS_SHARED: usize = 8;
+const TERMS_SHARED: usize = 2;
 
 /// Room is made for so many terms at most for each of many atoms.
 const TERMS_OF_OWN_MAX: usize = 4;
@@ -166,6 +166,27 @@ impl Contents {
             Atom::Expression(_) => self.add_row(row, number, terms),
             _ => self.add_leaf(row[0], number, terms),
         }
+    }
+
+    /// The same for one of many atoms, of which the last had this head: mostly it is the same.
+    #[inline]
+    pub(crate) fn add_next<'a>(
+        &mut self,
+        atom: &'a Atom,
+        last: &mut Option<(&'a Symbol, Term)>,
+        terms: &mut Terms,
+        row: &mut Vec<Term>,
+    ) {
+        let (Some([head @ Atom::Symbol(name), rest @ ..]), true) = (atom.children(), atom.is_rigid()) else {
+            return self.add(atom, None, terms, row);
+        };
+        let known = last.filter(|(last, _)| *last == name).map(|(_, term)| term);
+        let head = known.unwrap_or_else(|| terms.intern(head));
+        *last = Some((name, head));
+        row.clear();
+        row.push(head);
+        row.extend(rest.iter().map(|column| terms.intern(column)));
+        self.add_row(row, None, terms);
     }
 
     /// Adds the expression of these children.

@@ -16,7 +16,7 @@ use super::{GIVEN_KEPT_MAX, Term, hash_children, hash_leaf, hash_symbol, hash_wo
 use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use crate::room::{self, LARGE_BYTES, reserve};
+use crate::room::{self, LARGE_BYTES, reserve, reserve_first};
 use hashbrown::HashTable;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -32,6 +32,9 @@ const OFFSET_BITS: u32 = 36;
 
 /// How many bytes of names there is room for at first.
 const NAMES_FIRST: usize = 128;
+
+/// How many atoms there is room for at first, in a kibibyte.
+const GIVEN_FIRST: usize = 32;
 
 /// Atoms are kept in blocks of so many.
 const BLOCK: usize = 64;
@@ -223,7 +226,7 @@ impl Part {
         let place = self.entries.len() as u32;
         let term = Term(self.base + place);
         let word = self.word_of(entry);
-        reserve(&mut self.entries, 1);
+        reserve_first(&mut self.entries, 1, room::FIRST_TERMS);
         self.entries.push(word.to_le_bytes());
         if (place as usize).is_multiple_of(BLOCK) {
             self.kept.push(OnceLock::new());
@@ -283,9 +286,9 @@ impl Part {
 
     /// Makes room for so many more terms.
     pub(super) fn reserve(&mut self, more: usize) {
-        reserve(&mut self.entries, more);
+        reserve_first(&mut self.entries, more, room::FIRST_TERMS);
         if self.entries.len() + more <= GIVEN_KEPT_MAX {
-            reserve(&mut self.given, more);
+            reserve_first(&mut self.given, more, GIVEN_FIRST);
         }
         if self.table.capacity() - self.table.len() < more {
             self.grow_table(more);
@@ -333,7 +336,7 @@ impl Part {
         let place = (term.0 - self.base) as usize;
         if place >= self.given.len() {
             let missing = place + 1 - self.given.len();
-            reserve(&mut self.given, missing);
+            reserve_first(&mut self.given, missing, GIVEN_FIRST);
             self.given.resize(place, None);
             self.given.push(Some(atom));
         } else {
