@@ -211,6 +211,9 @@ thread_local! {
 /// Queries of atoms with more variables than this are not answered as rows.
 const VARIABLES_MAX: usize = 8;
 
+/// Queries that are nested deeper are not answered as rows.
+const DEPTH_MAX: usize = 16;
+
 /// Room for more terms than this is given back.
 const ROOM_MAX: usize = 1 << 12;
 
@@ -231,11 +234,7 @@ impl RowQuery {
     fn put_pattern<'a>(&mut self, pattern: &'a Atom, variables: &mut Variables<'a>, terms: &Terms) -> bool {
         let Atom::Expression(expression) = pattern else { return false };
         self.push(RowPart::Open(expression.len() as u32));
-        let is_flat = expression.children().iter().all(|child| self.put_leaf(child, variables, terms));
-        let is_put = is_flat || {
-            self.parts.truncate(self.ends.last().copied().unwrap_or(0) + 1);
-            self.put_deep(expression.children(), variables, terms)
-        };
+        let is_put = self.put_deep(expression.children(), 0, variables, terms);
         self.end_pattern();
         is_put
     }
@@ -255,19 +254,21 @@ impl RowQuery {
         true
     }
 
-    fn put_deep<'a>(&mut self, children: &'a [Atom], variables: &mut Variables<'a>, terms: &Terms) -> bool {
-        let mut work: Vec<&Atom> = children.iter().rev().collect();
-        while let Some(atom) = work.pop() {
-            match atom {
-                Atom::Expression(expression) if !atom.is_rigid() => {
-                    self.push(RowPart::Open(expression.len() as u32));
-                    work.extend(expression.children().iter().rev());
-                }
-                leaf if !self.put_leaf(leaf, variables, terms) => return false,
-                _ => {}
+    /// Writes down all of these; `false` if they are too deep, too.
+    fn put_deep<'a>(
+        &mut self,
+        children: &'a [Atom],
+        depth: usize,
+        variables: &mut Variables<'a>,
+        terms: &Terms,
+    ) -> bool {
+        children.iter().all(|child| match child {
+            Atom::Expression(expression) if !child.is_rigid() => {
+                self.push(RowPart::Open(expression.len() as u32));
+                depth < DEPTH_MAX && self.put_deep(expression.children(), depth + 1, variables, terms)
             }
-        }
-        true
+            leaf => self.put_leaf(leaf, variables, terms),
+        })
     }
 
     /// Forgets answers that took much room.
@@ -332,23 +333,30 @@ impl SpaceRef {
 
     /// Hands on the space, those it imports and their dictionary, all locked; `None` if one cannot be locked at once, or has
     /// terms of its own.
-    pub(crate) fn with_spaces<T>(&self, work: impl FnOnce(&[&Space], &Terms) -> Option<T>) -> Option<T> {
+    pub(crate) fn with_spaces<T>(
+        &self,
+        work: impl FnOnce(&[RwLockReadGuard<'_, Space>], &Terms) -> Option<T>,
+    ) -> Option<T> {
         let imports = self.imports_guard();
+        // Nothing is waited for while a lock is held.
+        let own = self.try_guard()?;
+        if imports.is_empty() {
+            let terms = own.terms().try_read().ok()?;
+            return work(std::slice::from_ref(&own), &terms);
+        }
         if imports.len() >= SPACES_MAX {
             return None;
         }
-        // Nothing is waited for while a lock is held.
-        let own = self.try_guard()?;
-        let others: Option<Vec<RwLockReadGuard<'_, Space>>> = imports.iter().map(|space| space.try_guard()).collect();
-        let others = others?;
-        if !others.iter().all(|space| Arc::ptr_eq(space.terms(), own.terms())) {
-            return None;
+        let mut spaces = Vec::with_capacity(1 + imports.len());
+        spaces.push(own);
+        for space in imports.iter() {
+            let space = space.try_guard()?;
+            if !Arc::ptr_eq(space.terms(), spaces[0].terms()) {
+                return None;
+            }
+            spaces.push(space);
         }
-        let terms = own.terms().try_read().ok()?;
-        if others.is_empty() {
-            return work(&[&own], &terms);
-        }
-        let spaces: Vec<&Space> = std::iter::once(&*own).chain(others.iter().map(|space| &**space)).collect();
+        let terms = spaces[0].terms().try_read().ok()?;
         work(&spaces, &terms)
     }
 

@@ -161,6 +161,13 @@ impl Part {
         }
     }
 
+    /// The hash of an entry.
+    #[inline]
+    fn hash_at(&self, place: u32) -> u64 {
+        let word = self.word(place);
+        if word & 7 == SHORT { hash_word(word) } else { self.at(place).hash() }
+    }
+
     #[inline]
     fn word(&self, place: u32) -> u64 {
         u64::from_le_bytes(self.entries[place as usize])
@@ -310,7 +317,7 @@ impl Part {
         let room = room::table(self.table.len(), more).max(room::FIRST_TERMS);
         self.table = HashTable::new();
         let mut table = HashTable::with_capacity(room);
-        let hash_of = |&place: &u32| self.at(place).hash();
+        let hash_of = |&place: &u32| self.hash_at(place);
         for place in 0..listed {
             table.insert_unique(hash_of(&place), place, hash_of);
         }
