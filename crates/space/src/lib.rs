@@ -4,8 +4,8 @@
 //! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
 //! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SpaceRef`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
-//! much at once. Matching is two-sided unification ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in
-//! which atoms leave a process.
+//! much at once, and a [`Prepared`] atom is looked for without a walk over it. Matching is two-sided unification
+//! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
 //!
 //! This crate knows nothing of evaluation, files or time.
 //!

@@ -338,16 +338,18 @@ impl Part {
         self.kept.get(place / BLOCK)?.get()?[place % BLOCK].get()
     }
 
-    /// Keeps the atom of a term as it was given.
+    /// Keeps the atom of a term as it was given; one that stands far behind the others goes to a block.
     pub(super) fn keep_given(&mut self, term: Term, atom: Atom) {
         let place = (term.0 - self.base) as usize;
-        if place >= self.given.len() {
+        if let Some(given) = self.given.get_mut(place) {
+            *given = Some(atom);
+        } else if place < self.given.len() + BLOCK {
             let missing = place + 1 - self.given.len();
             reserve_first(&mut self.given, missing, GIVEN_FIRST);
             self.given.resize(place, None);
             self.given.push(Some(atom));
         } else {
-            self.given[place] = Some(atom);
+            let _ = self.slot(term).set(atom);
         }
     }
 
