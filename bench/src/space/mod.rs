@@ -42,6 +42,7 @@ const PARTS: &[Part] = &[
     ("stages", stages::rows),
     ("load", loads::rows),
     ("lookups", lookups::rows),
+    ("trie", lookups::rows_with_trie),
     ("readers", readers::rows),
     ("memory", memory::rows),
 ];
@@ -138,6 +139,7 @@ mod tests {
         let plan = Plan { is_quick: true, divisor: 1000, only: None, may_install: false, scratch: PathBuf::new() };
         let mut rows = report::rows(&plan).unwrap();
         rows.extend(stages::rows(&plan).unwrap());
+        rows.extend(lookups::rows_with_trie(&plan).unwrap());
         assert!(rows.len() > 15);
         assert!(rows.iter().all(|row| row.suite == SUITE && row.ours.is_some()));
     }

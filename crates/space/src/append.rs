@@ -9,6 +9,10 @@ use crate::handle::SpaceRef;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
+/// Room is made for so many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if
+/// the atoms are unlike.
+const ROOM_MAX: usize = 1 << 16;
+
 /// Adds atoms to a space, in the order in which they are given.
 ///
 /// While it lives nobody else reads the space or its dictionary but through a snapshot that was taken before.
@@ -50,9 +54,29 @@ impl Appender<'_> {
         }
     }
 
+    /// Adds atoms, first making room for as many as there are at least, all taken to be like the first; gives how many.
+    pub fn atoms<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
+        let mut atoms = atoms.into_iter().peekable();
+        let more = atoms.size_hint().0.min(ROOM_MAX);
+        if let Some(first) = atoms.peek() {
+            self.contents.reserve_like(first, more, &mut self.terms);
+        }
+        let (mut added, mut last) = (0, None);
+        for atom in atoms {
+            self.contents.add_next(atom, &mut last, &mut self.terms, self.row);
+            self.note(atom);
+            added += 1;
+        }
+        added
+    }
+
     /// Adds an atom.
     pub fn atom(&mut self, atom: &Atom) {
         self.contents.add(atom, None, &mut self.terms, self.row);
+        self.note(atom);
+    }
+
+    fn note(&self, atom: &Atom) {
         if let Some(space) = self.noted {
             space.note_appended(|| atom.clone());
         }

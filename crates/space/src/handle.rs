@@ -8,7 +8,9 @@ use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
 use crate::contents::Match;
+use crate::prepared::Prepared;
 use crate::rewrite::variables;
+use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::solve::solve;
 use crate::space::Space;
@@ -186,10 +188,8 @@ impl SpaceRef {
         self.write(|space| {
             let mut appender = space.appender();
             appender.noted = self.0.log.is_on().then_some(self);
-            for atom in atoms {
-                appender.atom(atom);
-                counts[(self.0.content.classify)(atom)] += 1;
-            }
+            let classify = self.0.content.classify;
+            appender.atoms(atoms.into_iter().inspect(|atom| counts[classify(atom)] += 1));
         });
         let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         changed.for_each(|(class, &count)| self.count_classes(class, count));
@@ -209,6 +209,29 @@ impl SpaceRef {
             }
         }
         removed
+    }
+
+    /// Adds facts in one go, as [`SpaceRef::add_many`] does; gives how many there were.
+    pub fn add_facts<'a>(&self, facts: impl IntoIterator<Item = &'a Atom>) -> usize {
+        self.add_many(facts)
+    }
+
+    /// Adds the rule `(= left right)` for each pair, in one go; gives how many there were.
+    pub fn add_rules<'a>(&self, rules: impl IntoIterator<Item = (&'a Atom, &'a Atom)>) -> usize {
+        let equals = Atom::symbol("=");
+        let rule = |(left, right): (&Atom, &Atom)| Atom::expression([equals.clone(), left.clone(), right.clone()]);
+        let rules: Vec<Atom> = rules.into_iter().map(rule).collect();
+        self.add_many(&rules)
+    }
+
+    /// Makes an atom ready for being looked for many times, in this space and in snapshots of it; see [`Prepared`].
+    pub fn prepare(&self, atom: &Atom) -> Prepared {
+        self.write(|space| space.prepare(atom))
+    }
+
+    /// Each child that stands behind a prefix, with how often it does; see [`Space::children_behind`]. Imports are not asked.
+    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.read(|space| space.children_behind(prefix, source))
     }
 
     /// Notes in the log that an atom was added, while the space is locked.
@@ -316,6 +339,13 @@ impl SpaceRef {
     ///
     /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let by_rows = self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms));
+        by_rows.unwrap_or_else(|| self.query_atoms(query, source))
+    }
+
+    /// The same, whatever the answers are: each pattern is unified with each atom that may match. What tests compare with.
+    #[doc(hidden)]
+    pub fn query_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
         answer(query, source, |pattern, source| self.query_one(pattern, source))
     }
 

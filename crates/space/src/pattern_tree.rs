@@ -84,6 +84,14 @@ impl PatternTree {
         self.table.is_empty()
     }
 
+    /// Makes room for so many more atoms.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.entries.reserve(more);
+        self.nodes.reserve(more);
+        let Self { entries, table, .. } = self;
+        table.reserve(more, |&other| live(entries, other).hash);
+    }
+
     /// Adds copies of an atom; `number` is used if it is new. Returns whether it was.
     pub fn add(&mut self, stored: Stored, copies: u32, number: u64) -> bool {
         let hash = hash_form(&stored);
@@ -234,6 +242,25 @@ impl PatternTree {
             } else {
                 found.extend(node.entries.iter().map(|&index| live(&self.entries, index).found()));
             }
+        }
+        found
+    }
+
+    /// The atoms whose paths begin as a prefix does, an expression of which the length is not asked, and are longer: a superset
+    /// of those that begin with its children, in no particular order.
+    pub(crate) fn behind(&self, prefix: &Stored) -> Vec<FoundPattern<'_>> {
+        let length = prefix.atom.children().unwrap_or_default().len();
+        let root = self.nodes.first().into_iter().flat_map(|root| &root.steps);
+        let longer = root.filter(|(step, _)| matches!(step, Step::Open(found) if *found > length));
+        let begins = longer.filter_map(|(_, &node)| {
+            let mut steps = steps_of(&prefix.atom).skip(1);
+            steps.try_fold(node, |node, step| self.nodes[node as usize].target(step.as_ref()))
+        });
+        let (mut work, mut found): (Vec<u32>, Vec<FoundPattern<'_>>) = (begins.collect(), Vec::new());
+        while let Some(node) = work.pop() {
+            let node = &self.nodes[node as usize];
+            found.extend(node.entries.iter().map(|&index| live(&self.entries, index).found()));
+            work.extend(node.steps.values().copied().chain(node.anything));
         }
         found
     }

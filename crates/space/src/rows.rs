@@ -9,12 +9,15 @@
 //!
 //! All spaces and the dictionary are locked to the end. If one cannot be locked at once the query is not answered here.
 
+use crate::atom::{Atom, Variable};
+use crate::bindings::Solution;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
-use crate::handle::SpaceRef;
+use crate::handle::{SpaceRef, conjunction};
 use crate::relation::{Path, Relation};
 use crate::space::Space;
 use crate::term::{Term, Terms};
-use std::sync::RwLockReadGuard;
+use std::cell::Cell;
+use std::sync::{Arc, RwLockReadGuard};
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,6 +203,115 @@ fn extent(parts: &[RowPart]) -> usize {
     at
 }
 
+thread_local! {
+    /// Room for the queries of atoms of this thread; who asks takes it out.
+    static ROOM: Cell<Option<Box<RowQuery>>> = const { Cell::new(None) };
+}
+
+/// Queries of atoms with more variables than this are not answered as rows.
+const VARIABLES_MAX: usize = 8;
+
+/// Queries that are nested deeper are not answered as rows.
+const DEPTH_MAX: usize = 16;
+
+/// Room for more terms than this is given back.
+const ROOM_MAX: usize = 1 << 12;
+
+/// Variables by their numbers.
+type Variables<'a> = [Option<&'a Variable>; VARIABLES_MAX];
+
+impl RowQuery {
+    /// Writes down a pattern, or a conjunction of patterns; `false` if they ask for more than rows.
+    fn put<'a>(&mut self, query: &'a Atom, variables: &mut Variables<'a>, terms: &Terms) -> bool {
+        self.clear();
+        match conjunction(query) {
+            Some([]) => false,
+            Some(patterns) => patterns.iter().all(|pattern| self.put_pattern(pattern, variables, terms)),
+            None => self.put_pattern(query, variables, terms),
+        }
+    }
+
+    fn put_pattern<'a>(&mut self, pattern: &'a Atom, variables: &mut Variables<'a>, terms: &Terms) -> bool {
+        let Atom::Expression(expression) = pattern else { return false };
+        self.push(RowPart::Open(expression.len() as u32));
+        let is_put = self.put_deep(expression.children(), 0, variables, terms);
+        self.end_pattern();
+        is_put
+    }
+
+    /// Writes down what is no expression with variables; `false` if it is one, or what rows do not hold.
+    #[inline]
+    fn put_leaf<'a>(&mut self, atom: &'a Atom, variables: &mut Variables<'a>, terms: &Terms) -> bool {
+        let part = match atom {
+            Atom::Variable(variable) => match number_of(variable, variables) {
+                Some(number) => RowPart::Variable(number),
+                None => return false,
+            },
+            atom if atom.is_rigid() => RowPart::Key(terms.find_key(atom).unwrap_or(NO_TERM)),
+            _ => return false,
+        };
+        self.push(part);
+        true
+    }
+
+    /// Writes down all of these; `false` if they are too deep, too.
+    fn put_deep<'a>(
+        &mut self,
+        children: &'a [Atom],
+        depth: usize,
+        variables: &mut Variables<'a>,
+        terms: &Terms,
+    ) -> bool {
+        children.iter().all(|child| match child {
+            Atom::Expression(expression) if !child.is_rigid() => {
+                self.push(RowPart::Open(expression.len() as u32));
+                depth < DEPTH_MAX && self.put_deep(expression.children(), depth + 1, variables, terms)
+            }
+            leaf => self.put_leaf(leaf, variables, terms),
+        })
+    }
+
+    /// Forgets answers that took much room.
+    fn shrink(&mut self) {
+        for terms in [&mut self.answers.found, &mut self.answers.next] {
+            terms.clear();
+            terms.shrink_to(ROOM_MAX);
+        }
+        self.answers.rows.clear();
+        self.answers.rows.shrink_to(ROOM_MAX);
+    }
+}
+
+/// The number of a variable, which is the next one if it is new; `None` if there are too many.
+fn number_of<'a>(variable: &'a Variable, variables: &mut Variables<'a>) -> Option<u32> {
+    let place = variables.iter().position(|known| known.is_none_or(|known| known == variable))?;
+    variables[place] = Some(variable);
+    Some(place as u32)
+}
+
+/// The solutions of a query that rows answer, in the order of [`SpaceRef::query`]; `None` if that is to be asked.
+pub(crate) fn solutions<S>(
+    query: &Atom,
+    spaces: &[S],
+    contents: impl Fn(&S) -> &Contents,
+    terms: &Terms,
+) -> Option<Vec<Solution>> {
+    let mut room = ROOM.take().unwrap_or_default();
+    let mut variables = Variables::default();
+    let is_put = room.put(query, &mut variables, terms);
+    let count = if is_put { answer_rows(&mut room, spaces, contents, terms) } else { None };
+    let solutions = count.map(|count| {
+        let width = room.variables;
+        let answer = |place: usize| &room.answers.found[place * width..][..width];
+        let value =
+            |(variable, &term): (&Option<&Variable>, &Term)| Some(((*variable)?.clone(), terms.atom(term).clone()));
+        (0..count).map(|place| variables.iter().zip(answer(place)).filter_map(value).collect()).collect()
+    });
+    room.shrink();
+    ROOM.set(Some(room));
+    solutions
+}
+
 /// Answers that are being made.
 #[derive(Debug, Default)]
 struct Answers {
@@ -216,17 +328,36 @@ impl SpaceRef {
     /// Finds the solutions of a query in the order in which [`SpaceRef::query`] finds them; gives how many there are, and
     /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SpaceRef::query`] is to be asked.
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
+        self.with_spaces(|spaces, terms| answer_rows(query, spaces, |space| space.contents(), terms))
+    }
+
+    /// Hands on the space, those it imports and their dictionary, all locked; `None` if one cannot be locked at once, or has
+    /// terms of its own.
+    pub(crate) fn with_spaces<T>(
+        &self,
+        work: impl FnOnce(&[RwLockReadGuard<'_, Space>], &Terms) -> Option<T>,
+    ) -> Option<T> {
         let imports = self.imports_guard();
+        // Nothing is waited for while a lock is held.
+        let own = self.try_guard()?;
+        if imports.is_empty() {
+            let terms = own.terms().try_read().ok()?;
+            return work(std::slice::from_ref(&own), &terms);
+        }
         if imports.len() >= SPACES_MAX {
             return None;
         }
-        let mut spaces: Vec<RwLockReadGuard<'_, Space>> = Vec::with_capacity(1 + imports.len());
-        for space in std::iter::once(self).chain(imports.iter()) {
-            // Nothing is waited for while a lock is held.
-            spaces.push(space.try_guard()?);
+        let mut spaces = Vec::with_capacity(1 + imports.len());
+        spaces.push(own);
+        for space in imports.iter() {
+            let space = space.try_guard()?;
+            if !Arc::ptr_eq(space.terms(), spaces[0].terms()) {
+                return None;
+            }
+            spaces.push(space);
         }
         let terms = spaces[0].terms().try_read().ok()?;
-        answer_rows(query, &spaces, |space| space.contents(), &terms)
+        work(&spaces, &terms)
     }
 
     /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
@@ -277,7 +408,10 @@ fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Conte
         answers.next.clear();
         // A space without such rows is passed over, whatever was found so far.
         let relations = spaces.iter().map(|space| contents(space).relation_of_length(plan.length)).enumerate();
-        let asked = relations.filter(|(_, relation)| plan.may_answer(all_known, relation, terms));
+        // One answer and one space are as soon asked.
+        let is_asked =
+            |relation: &Relation| (spaces.len() == 1 && count == 1) || plan.may_answer(all_known, relation, terms);
+        let asked = relations.filter(|(_, relation)| is_asked(relation));
         let asked = asked.fold(0_u64, |asked, (place, _)| asked | 1 << place);
         for place in 0..count {
             answers.take_up(place, *width);

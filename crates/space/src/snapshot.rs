@@ -8,7 +8,8 @@ use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
 use crate::handle::answer;
-use crate::rows::{RowQuery, answer_rows};
+use crate::prepared::Prepared;
+use crate::rows::{self, RowQuery, answer_rows};
 use crate::solve::solve;
 use crate::term::{Term, Terms};
 use std::sync::Arc;
@@ -50,6 +51,17 @@ impl Snapshot {
         self.contents.count(atom, &self.terms)
     }
 
+    /// See [`Space::count_prepared`](crate::Space::count_prepared).
+    #[inline]
+    pub fn count_prepared(&self, atom: &Prepared) -> usize {
+        self.contents.count_prepared(atom, &self.terms)
+    }
+
+    /// See [`Space::children_behind`](crate::Space::children_behind).
+    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.contents.children_behind(prefix, &self.terms, source)
+    }
+
     /// See [`Space::contains_exactly`](crate::Space::contains_exactly).
     pub fn contains_exactly(&self, atom: &Atom) -> bool {
         self.contents.copies(atom, &self.terms) > 0
@@ -73,6 +85,10 @@ impl Snapshot {
     /// The solutions of a query, in the order of [`SpaceRef::query`](crate::SpaceRef::query). Imports are not asked; spaces
     /// and states inside its atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let contents = std::slice::from_ref(&*self.contents);
+        if let Some(solutions) = rows::solutions(query, contents, |contents| contents, &self.terms) {
+            return solutions;
+        }
         answer(query, source, |pattern, source| {
             let mut found = Vec::new();
             for matched in self.matches(pattern, source) {

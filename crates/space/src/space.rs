@@ -6,6 +6,7 @@ use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
 use crate::contents::{Contents, Match, Multiplicity, expression_of};
+use crate::prepared::Prepared;
 use crate::snapshot::Snapshot;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
@@ -118,13 +119,7 @@ impl Space {
 
     /// Adds atoms: what [`Space::add`] does for each, in less time. Gives how many there were.
     pub fn add_many<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
-        let mut appender = self.appender();
-        let mut added = 0;
-        for atom in atoms {
-            appender.atom(atom);
-            added += 1;
-        }
-        added
+        self.appender().atoms(atoms)
     }
 
     /// Removes one copy of each of these atoms, as [`Space::remove`] does; gives how many there were.
@@ -200,6 +195,29 @@ impl Space {
     /// content.
     pub fn count(&self, atom: &Atom) -> usize {
         self.contents.count(atom, &read(&self.terms))
+    }
+
+    /// Makes an atom ready for [`Space::count_prepared`]: its parts are interned.
+    pub fn prepare(&mut self, atom: &Atom) -> Prepared {
+        Prepared::new(atom, &mut write(&self.terms))
+    }
+
+    /// How many copies of an atom there are, in the sense of [`Space::count`]: one look into a table.
+    ///
+    /// # Panics
+    /// If it was prepared with another dictionary.
+    pub fn count_prepared(&self, atom: &Prepared) -> usize {
+        self.contents.count_prepared(atom, &read(&self.terms))
+    }
+
+    /// Each child that stands behind a prefix, once, with the number of expressions that go on with it: under `[edge, a]` the
+    /// second arguments that occur in `(edge a …)`.
+    ///
+    /// Expressions of every length beyond the prefix are looked at, copies are counted, and atoms agree as they match (`1` is
+    /// `1.0`, and variables count by their place). The children come in the order in which the first of each was added; their
+    /// variables are fresh. Cost: the expressions behind the prefix.
+    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.contents.children_behind(prefix, &read(&self.terms), source)
     }
 
     /// Whether it holds this very atom, up to the names of variables: kinds of numbers are kept apart, and so are states.

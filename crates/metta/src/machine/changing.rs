@@ -19,12 +19,13 @@ use space::Atom;
 use std::sync::LazyLock;
 
 /// The native functions that may change rules, types, imports or tables.
-const CHANGERS: [&str; 13] = [
+const CHANGERS: [&str; 14] = [
     "add-atom",
     "add-atoms",
     "add-reduct",
     "add-reducts",
     "remove-atom",
+    "remove-atoms",
     "import!",
     "include",
     "mod-space!",

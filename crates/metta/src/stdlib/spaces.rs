@@ -14,6 +14,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms")),
     Spec::typed("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts")),
     Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove),
+    Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all),
     Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms),
     Spec::typed("new-space", "(-> SpaceType)", new_space),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state),
@@ -81,6 +82,17 @@ fn remove(call: &mut Call<'_>) -> Outcome {
             Outcome::unit()
         }),
         _ => Outcome::failure("remove-atom expects a space as the first argument and an atom as the second"),
+    }
+}
+
+/// Removes one copy of each of these atoms that is there.
+fn remove_all(call: &mut Call<'_>) -> Outcome {
+    match (call.space(0), call.children(1)) {
+        (Some(space), Some(atoms)) => refuse_frozen(&space).unwrap_or_else(|| {
+            space.remove_many(atoms);
+            Outcome::unit()
+        }),
+        _ => Outcome::failure("remove-atoms expects a space as the first argument and a tuple as the second"),
     }
 }
 

@@ -5,6 +5,7 @@
 //! carries the insertion number it had when its first copy was added, and answers come in that order.
 
 mod algebra;
+mod prefix;
 
 pub use algebra::Multiplicity;
 
@@ -15,6 +16,7 @@ use crate::grounded::Grounded;
 use crate::pattern_tree::PatternTree;
 use crate::relation::{Found, Path, Relation};
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
+use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
 use rustc_hash::FxHashMap;
@@ -22,6 +24,15 @@ use std::sync::Arc;
 
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
+
+/// Many atoms of one kind share about so many terms: heads, mostly.
+const TERMS_SHARED: usize = 2;
+
+/// Room is made for so many terms at most for each of many atoms.
+const TERMS_OF_OWN_MAX: usize = 4;
+
+/// Rows up to this length are looked for without an allocation.
+const SHORT_ROW_MAX: usize = 8;
 
 /// How deep into a query's columns indexes look: this many columns, and as many children of each.
 pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
@@ -72,29 +83,19 @@ pub struct Match {
 }
 
 /// A multiset of atoms. Every method is given the dictionary in which the terms of its rows were made.
+#[derive(Default)]
 pub(crate) struct Contents {
     leaves: Relation,
+    /// By length, as far as a row was added; see [`LENGTH_OF_OWN_RELATION_MAX`].
     relations: Vec<Relation>,
     wide: Relation,
+    /// What a length has of which no row was ever added.
+    none: Relation,
     patterns: Arc<PatternTree>,
     next_number: u64,
     length: usize,
     /// The sum of the content hashes of all atoms, modulo 2^128, if it is kept.
     hash: Option<u128>,
-}
-
-impl Default for Contents {
-    fn default() -> Self {
-        Self {
-            leaves: Relation::default(),
-            relations: (0..=LENGTH_OF_OWN_RELATION_MAX).map(|_| Relation::default()).collect(),
-            wide: Relation::default(),
-            patterns: Arc::default(),
-            next_number: 0,
-            length: 0,
-            hash: None,
-        }
-    }
 }
 
 impl Contents {
@@ -109,6 +110,7 @@ impl Contents {
             leaves: self.leaves.share(),
             relations: self.relations.iter_mut().map(Relation::share).collect(),
             wide: self.wide.share(),
+            none: Relation::default(),
             patterns: Arc::clone(&self.patterns),
             ..*self
         }
@@ -141,6 +143,18 @@ impl Contents {
         self.relation_of_length_mut(length).reserve(rows, length);
     }
 
+    /// Makes room for so many more atoms that are like this one: rows of its length and for each a term of its own, or rules.
+    pub(crate) fn reserve_like(&mut self, atom: &Atom, more: usize, terms: &mut Terms) {
+        match atom {
+            Atom::Expression(expression) if atom.is_rigid() => {
+                terms.reserve(more * terms_of_own(expression) + TERMS_SHARED);
+                self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
+            }
+            _ if atom.is_rigid() => self.leaves.reserve_all(more, 1, terms),
+            _ => Arc::make_mut(&mut self.patterns).reserve(more),
+        }
+    }
+
     /// Adds an atom, with this insertion number, or the next one, if it is new.
     pub(crate) fn add(&mut self, atom: &Atom, number: Option<u64>, terms: &mut Terms, row: &mut Vec<Term>) {
         if !atom.is_rigid() {
@@ -152,6 +166,27 @@ impl Contents {
             Atom::Expression(_) => self.add_row(row, number, terms),
             _ => self.add_leaf(row[0], number, terms),
         }
+    }
+
+    /// The same for one of many atoms, of which the last had this head: mostly it is the same.
+    #[inline]
+    pub(crate) fn add_next<'a>(
+        &mut self,
+        atom: &'a Atom,
+        last: &mut Option<(&'a Symbol, Term)>,
+        terms: &mut Terms,
+        row: &mut Vec<Term>,
+    ) {
+        let (Some([head @ Atom::Symbol(name), rest @ ..]), true) = (atom.children(), atom.is_rigid()) else {
+            return self.add(atom, None, terms, row);
+        };
+        let known = last.filter(|(last, _)| *last == name).map(|(_, term)| term);
+        let head = known.unwrap_or_else(|| terms.intern(head));
+        *last = Some((name, head));
+        row.clear();
+        row.push(head);
+        row.extend(rest.iter().map(|column| terms.intern(column)));
+        self.add_row(row, None, terms);
     }
 
     /// Adds the expression of these children.
@@ -228,10 +263,7 @@ impl Contents {
         if !atom.is_rigid() {
             return self.patterns.count(&Stored::new(atom));
         }
-        let keys: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find_key(column)).collect();
-        let (relation, mut rows) = (self.relation(atom), Vec::new());
-        keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
-        rows.iter().map(|&row| relation.found(row).copies as usize).sum()
+        with_keys_of(columns(atom), terms, |keys| self.relation(atom).count(keys, terms)).unwrap_or(0)
     }
 
     /// How many copies of this very atom there are, up to the names of variables.
@@ -317,6 +349,11 @@ impl Contents {
         matched.collect()
     }
 
+    /// The rows of atoms that are no expressions.
+    pub(crate) fn leaves(&self) -> &Relation {
+        &self.leaves
+    }
+
     /// The relation of a rigid atom.
     fn relation(&self, atom: &Atom) -> &Relation {
         atom.children().map_or(&self.leaves, |children| self.relation_of_length(children.len()))
@@ -330,11 +367,18 @@ impl Contents {
     }
 
     pub(crate) fn relation_of_length(&self, length: usize) -> &Relation {
-        self.relations.get(length).unwrap_or(&self.wide)
+        let none = if length <= LENGTH_OF_OWN_RELATION_MAX { &self.none } else { &self.wide };
+        self.relations.get(length).unwrap_or(none)
     }
 
     fn relation_of_length_mut(&mut self, length: usize) -> &mut Relation {
-        self.relations.get_mut(length).unwrap_or(&mut self.wide)
+        if length > LENGTH_OF_OWN_RELATION_MAX {
+            return &mut self.wide;
+        }
+        if length >= self.relations.len() {
+            self.relations.resize_with(length + 1, Relation::default);
+        }
+        &mut self.relations[length]
     }
 
     fn relations_of_expressions(&self) -> impl Iterator<Item = &Relation> {
@@ -362,8 +406,29 @@ fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
     Some(Match { bindings, copies, deferred, number })
 }
 
+/// How many terms an expression has that others like it need not share: one for each part that is no head.
+fn terms_of_own(expression: &Expression) -> usize {
+    let inside = |child: &Atom| child.children().map_or(1, |children| children.len().max(1));
+    let own = expression.children().iter().skip(1).map(inside).sum::<usize>();
+    own.min(TERMS_OF_OWN_MAX)
+}
+
+/// Hands on the match keys of atoms; `None` if nothing interned matches one of them.
+#[inline]
+fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> T) -> Option<T> {
+    let mut short = [NO_TERM; SHORT_ROW_MAX];
+    let Some(keys) = short.get_mut(..atoms.len()) else {
+        let keys: Option<Vec<Term>> = atoms.iter().map(|atom| terms.find_key(atom)).collect();
+        return keys.map(|keys| work(&keys));
+    };
+    for (key, atom) in keys.iter_mut().zip(atoms) {
+        *key = terms.find_key(atom)?;
+    }
+    Some(work(keys))
+}
+
 /// The atoms in the columns of a rigid atom's row.
-fn columns(atom: &Atom) -> &[Atom] {
+pub(crate) fn columns(atom: &Atom) -> &[Atom] {
     atom.children().unwrap_or(std::slice::from_ref(atom))
 }
 

@@ -30,7 +30,8 @@ mod segment;
 use crate::term::{Term, Terms};
 use copies::Copies;
 use index::{Listed, key_at};
-use segment::{KeyOf, ROWS_MAX, Segment, hash_keys, hash_of};
+pub(crate) use segment::hash_of;
+use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -125,6 +126,7 @@ impl<'a> View<'a> {
 
     /// Adds the live rows of the shortest list among the paths.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        let from = found.len();
         let (listed, path, key) = loop {
             let read = |rows: Listed<'_>| rows.add_to(found, self.start, self.copies);
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
@@ -132,7 +134,7 @@ impl<'a> View<'a> {
                 Err(missing) => self.with_index(missing, dictionary, |_, _| ()),
             }
         };
-        if found.len() * 2 < listed {
+        if self.is_head && (found.len() - from) * 2 < listed {
             self.segment.forget_holes(path, key, self.copies, dictionary);
         }
     }
@@ -178,6 +180,16 @@ impl Relation {
         View { segment: &self.head.segment, copies: &self.head.copies, start: self.head.start, is_head: true }
     }
 
+    /// The part in which all rows lie, if there is only one: without snapshots, and in a snapshot of what was loaded before.
+    #[inline]
+    fn only_part(&self) -> Option<View<'_>> {
+        match self.sealed.as_slice() {
+            [] => Some(self.head_view()),
+            [only] if self.head.segment.len() == 0 => Some(only.view()),
+            _ => None,
+        }
+    }
+
     /// The part in which a row lies.
     #[inline]
     fn part_of(&self, row: u32) -> View<'_> {
@@ -214,6 +226,14 @@ impl Relation {
     /// Makes room for so many more rows of this length.
     pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
         self.head.segment.reserve(rows, length);
+    }
+
+    /// Makes room for so many more rows of this length, those of the set included.
+    pub(crate) fn reserve_all(&mut self, rows: usize, length: usize, dictionary: &Terms) {
+        if self.head.segment.len() > 0 || self.sealed.is_empty() {
+            self.head.segment.reserve(rows, length);
+            self.head.segment.reserve_set(rows, &self.head.copies, dictionary);
+        }
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
@@ -318,6 +338,26 @@ impl Relation {
         self.order(found);
     }
 
+    /// How many copies there are of rows with exactly these match keys.
+    #[inline]
+    pub(crate) fn count(&self, keys: &[Term], dictionary: &Terms) -> usize {
+        self.count_hashed(hash_of(keys.iter().copied()), keys, dictionary)
+    }
+
+    /// The same, given the hash of the keys.
+    #[inline]
+    pub(crate) fn count_hashed(&self, hash: u64, keys: &[Term], dictionary: &Terms) -> usize {
+        if !dictionary.has_keys() {
+            // Then there is one row with these keys, if any.
+            let copies = |part: View<'_>| part.exact(hash, keys).map(|row| part.copies.get(row) as usize);
+            let sealed = self.sealed.iter().find_map(|part| copies(part.view()));
+            return sealed.or_else(|| copies(self.head_view())).unwrap_or(0);
+        }
+        let mut rows = Vec::new();
+        self.each(|part| part.with_keys(hash, keys, dictionary, &mut rows));
+        rows.into_iter().map(|row| self.row(row).1 as usize).sum()
+    }
+
     /// The copies of exactly this row.
     pub(crate) fn copies(&self, terms: &[Term], dictionary: &Terms) -> u32 {
         let hash = hash_keys(terms, dictionary);
@@ -335,8 +375,8 @@ impl Relation {
     pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
         if self.len() <= SCAN_MAX || known.is_empty() {
             self.each(|part| found.extend(part.live().map(|row| part.start + row)));
-        } else if self.sealed.is_empty() {
-            self.head_view().narrow(known, dictionary, found);
+        } else if let Some(only) = self.only_part() {
+            only.narrow(known, dictionary, found);
         } else {
             let (path, key) = self.shortest(known, dictionary);
             self.each(|part| part.list(path, key, dictionary, found));

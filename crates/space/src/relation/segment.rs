@@ -6,7 +6,7 @@
 use super::Path;
 use super::copies::Copies;
 use super::index::{Index, Keys, Listed};
-use crate::room::reserve;
+use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -124,6 +124,13 @@ impl Segment {
         self.rows.cells.reserve(rows.saturating_mul(length));
     }
 
+    /// Makes room for so many more rows in the set as well.
+    pub(super) fn reserve_set(&mut self, rows: usize, copies: &Copies, dictionary: &Terms) {
+        if self.set.capacity() - self.set.len() < rows {
+            self.grow_set(self.rows.length, rows, copies, dictionary);
+        }
+    }
+
     /// The row of exactly these terms, if there is one that is no hole.
     #[inline]
     pub(super) fn find(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
@@ -141,7 +148,8 @@ impl Segment {
         self.rows.push(terms);
         self.numbers.push(number);
         if self.set.len() == self.set.capacity() {
-            self.grow_set(copies, dictionary);
+            // The last row is not in it yet.
+            self.grow_set(row, 1, copies, dictionary);
         }
         let Self { rows, set, indexes, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
@@ -151,13 +159,14 @@ impl Segment {
         }
     }
 
-    /// Makes the set anew, twice as large, going through the rows as they lie. The last row is not in it yet.
-    fn grow_set(&mut self, copies: &Copies, dictionary: &Terms) {
-        let room = (self.set.len() * 2).max(3);
+    /// Makes the set of the first rows anew with room for more, going through them as they lie.
+    #[cold]
+    fn grow_set(&mut self, rows: u32, more: usize, copies: &Copies, dictionary: &Terms) {
+        let room = room::table(self.set.len(), more);
         self.set = HashTable::new();
         let mut set = HashTable::with_capacity(room);
         let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
-        let live = (0..self.rows.length - 1).filter(|&row| copies.are_plain() || copies.get(row) > 0);
+        let live = (0..rows).filter(|&row| copies.are_plain() || copies.get(row) > 0);
         for row in live {
             set.insert_unique(hash(&row), row, hash);
         }
@@ -231,12 +240,15 @@ impl Segment {
 /// The hash of the match keys of a row.
 #[inline]
 pub(super) fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
+    if !dictionary.has_keys() {
+        return hash_of(terms.iter().copied());
+    }
     hash_of(terms.iter().map(|&term| dictionary.key(term)))
 }
 
 /// The hash of match keys.
 #[inline]
-pub(super) fn hash_of(keys: impl Iterator<Item = Term>) -> u64 {
+pub(crate) fn hash_of(keys: impl Iterator<Item = Term>) -> u64 {
     let mut hasher = FxHasher::default();
     keys.for_each(|key| hasher.write_u32(key.number()));
     hasher.finish()

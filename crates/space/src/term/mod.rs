@@ -14,7 +14,7 @@ use crate::atom::{Atom, Expression, Known};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use part::{Entry, Part};
+use part::{Entry, Part, SoughtName};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -54,6 +54,9 @@ pub struct Terms {
     hashes: Vec<[u64; 2]>,
 }
 
+/// Expressions up to this length are interned without a list of what is still to be walked.
+const FLAT_MAX: usize = 8;
+
 /// Among so many terms, what comes as an atom has its atom at once; later ones are made when they are asked for.
 const GIVEN_KEPT_MAX: usize = 1 << 16;
 
@@ -69,6 +72,11 @@ impl Terms {
     /// An empty dictionary, to be shared.
     pub fn shared() -> SharedTerms {
         SharedTerms::default()
+    }
+
+    /// What tells it from every other dictionary of the process; its snapshots have the same.
+    pub(crate) fn serial(&self) -> u32 {
+        self.serial
     }
 
     /// How many terms it holds.
@@ -211,12 +219,41 @@ impl Terms {
         hash_of_expression(row.iter().map(|&child| self.hash(child)))
     }
 
+    /// Makes room for so many more terms.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if self.head.len() > 0 || self.sealed.is_empty() {
+            self.head.reserve(more);
+        }
+    }
+
     /// The term of a rigid atom, made if need be.
     ///
     /// # Panics
     /// If the atom is not rigid, or at 2^32 terms.
     pub fn intern(&mut self, atom: &Atom) -> Term {
         assert!(atom.is_rigid(), "only rigid atoms are interned");
+        match atom {
+            Atom::Expression(expression) => self.intern_flat(expression).unwrap_or_else(|| self.intern_deep(atom)),
+            leaf => self.intern_leaf(leaf),
+        }
+    }
+
+    /// The term of an expression that is known, or short and without expressions inside, as most are. Of another one the
+    /// first children may be interned, as they are first in any case.
+    #[inline]
+    fn intern_flat(&mut self, expression: &Expression) -> Option<Term> {
+        if let Some(known) = expression.known().filter(|known| known.dictionary == self.serial) {
+            return Some(Term(known.term));
+        }
+        let mut terms = [Term(0); FLAT_MAX];
+        let terms = terms.get_mut(..expression.len())?;
+        for (term, child) in terms.iter_mut().zip(expression.children()) {
+            *term = if child.children().is_none() { self.intern_leaf(child) } else { return None };
+        }
+        Some(self.intern_one(Visit::Node(expression, terms)))
+    }
+
+    fn intern_deep(&mut self, atom: &Atom) -> Term {
         // What is known of this dictionary was made by it, parts of this very atom included.
         let term = fold(atom, self.serial, usize::MAX, &mut |visit| Some(self.intern_one(visit)));
         term.expect("interning always succeeds")
@@ -225,41 +262,82 @@ impl Terms {
     /// The term of a rigid atom that is no expression, made if need be.
     pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
         debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
-        self.intern_one(Visit::Leaf(leaf))
+        match leaf {
+            Atom::Symbol(symbol) => self.intern_name(symbol.as_str(), Some(leaf)),
+            Atom::Grounded(Grounded::Number(Number::Int(value))) => self.intern_integer(*value),
+            leaf => self.intern_one(Visit::Leaf(leaf)),
+        }
+    }
+
+    #[inline]
+    fn intern_name(&mut self, name: &str, given: Option<&Atom>) -> Term {
+        let sought = SoughtName::new(name);
+        let hash = sought.hash();
+        if let Some(term) = self.in_parts(|part| part.find_symbol(hash, &sought)) {
+            return term;
+        }
+        let term = self.add(hash, Entry::Symbol(name), None);
+        if let Some(given) = given.filter(|_| self.len() <= GIVEN_KEPT_MAX) {
+            self.head.keep_given(term, given.clone());
+        }
+        term
     }
 
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
     pub fn find(&self, atom: &Atom) -> Option<Term> {
+        if atom.children().is_none() {
+            return self.find_leaf(atom);
+        }
         fold(atom, self.serial, self.len(), &mut |visit| self.find_one(&visit))
     }
 
     /// The match key of a rigid atom; `None` when nothing interned matches it.
     pub fn find_key(&self, atom: &Atom) -> Option<Term> {
+        if atom.children().is_none() {
+            return self.find_key_of_leaf(atom);
+        }
         fold(atom, self.serial, self.len(), &mut |visit| match visit {
-            Visit::Leaf(leaf) if is_float(leaf) => self.find_one(&Visit::Leaf(&normalized(leaf))),
+            Visit::Leaf(leaf) => self.find_key_of_leaf(leaf),
             Visit::Known(term) => Some(self.key(term)),
             node => self.find_one(&node),
         })
     }
 
+    #[inline]
+    fn find_leaf(&self, leaf: &Atom) -> Option<Term> {
+        match leaf {
+            Atom::Symbol(symbol) => self.find_symbol(symbol.as_str()),
+            leaf => self.find_one(&Visit::Leaf(leaf)),
+        }
+    }
+
+    #[inline]
+    fn find_key_of_leaf(&self, leaf: &Atom) -> Option<Term> {
+        if is_float(leaf) { self.find_leaf(&normalized(leaf)) } else { self.find_leaf(leaf) }
+    }
+
+    /// The term of the symbol of this name; `None` when it was never interned.
+    #[inline]
+    pub fn find_symbol(&self, name: &str) -> Option<Term> {
+        let sought = SoughtName::new(name);
+        let hash = sought.hash();
+        self.in_parts(|part| part.find_symbol(hash, &sought))
+    }
+
     /// The term of the symbol of this name, made if need be.
     pub fn intern_symbol(&mut self, name: &str) -> Term {
-        let entry = Entry::Symbol(name);
-        let hash = entry.hash();
-        self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
+        self.intern_name(name, None)
     }
 
     /// The term of an integer, made if need be.
     pub fn intern_integer(&mut self, value: i64) -> Term {
-        let entry = Entry::Integer(value);
-        let hash = entry.hash();
-        self.find_entry(hash, entry).unwrap_or_else(|| self.add(hash, entry, None))
+        self.find_integer(value).unwrap_or_else(|| self.add(hash_word(value as u64), Entry::Integer(value), None))
     }
 
     /// The term of an integer, which is its match key as well; `None` when it was never interned.
     pub fn find_integer(&self, value: i64) -> Option<Term> {
-        let entry = Entry::Integer(value);
-        self.find_entry(entry.hash(), entry)
+        let hash = hash_word(value as u64);
+        self.in_parts(|part| part.find_integer(hash, value))
     }
 
     /// The term of the expression of these children, made if need be.
@@ -283,9 +361,16 @@ impl Terms {
     }
 
     fn find_entry(&self, hash: u64, entry: Entry<'_>) -> Option<Term> {
-        let is_it = |other: Entry<'_>| is_same(other, entry);
-        let sealed = self.sealed.iter().find_map(|part| part.find(hash, is_it));
-        sealed.or_else(|| self.head.find(hash, is_it))
+        self.in_parts(|part| part.find(hash, |other| is_same(other, entry)))
+    }
+
+    /// What is found in the first part that has it.
+    #[inline]
+    fn in_parts(&self, find: impl Fn(&Part) -> Option<Term>) -> Option<Term> {
+        if self.sealed.is_empty() {
+            return find(&self.head);
+        }
+        self.sealed.iter().find_map(|part| find(part)).or_else(|| find(&self.head))
     }
 
     fn intern_one(&mut self, visit: Visit<'_>) -> Term {
@@ -306,11 +391,26 @@ impl Terms {
         let term = self.add(hash, visit.entry(), key);
         match visit {
             _ if self.len() > GIVEN_KEPT_MAX => {}
-            Visit::Leaf(leaf @ Atom::Symbol(_)) => self.head.keep_given(term, leaf),
-            Visit::Node(..) => _ = self.atom(term),
+            Visit::Node(expression, children) => match self.given_whole(expression, children) {
+                Some(given) => self.head.keep_given(term, given),
+                None => _ = self.atom(term),
+            },
             _ => {}
         }
         term
+    }
+
+    /// An expression as it was given, if there are no marks of an evaluator in it: those inside it are the ones kept here.
+    fn given_whole(&self, expression: &Expression, children: &[Term]) -> Option<Atom> {
+        let is_kept = |(child, &term): (&Atom, &Term)| match child {
+            Atom::Expression(child) => {
+                let kept = self.part(term).kept(term);
+                !child.is_evaluated() && matches!(kept, Some(Atom::Expression(kept)) if kept.shares_storage(child))
+            }
+            _ => true,
+        };
+        let is_whole = expression.children().iter().zip(children).all(is_kept);
+        expression.without_mark().filter(|_| is_whole).map(Atom::Expression)
     }
 
     fn add(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
@@ -440,10 +540,13 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
-fn hash_integer(value: i64) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_i64(value);
-    hasher.finish()
+/// Both halves of a product, so that each bit of a word reaches those by which a table goes: short names may differ in their
+/// last bytes only, which are the highest.
+#[inline]
+fn hash_word(word: u64) -> u64 {
+    const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15;
+    let product = u128::from(word) * FACTOR;
+    product as u64 ^ (product >> 64) as u64
 }
 
 fn hash_symbol(name: &str) -> u64 {

@@ -1,29 +1,40 @@
 //! A part of the dictionary: terms whose numbers follow each other, in eight bytes each and what they point to.
 //!
 //! ```text
-//! symbol    offset in the names (36 bits) | length (26 bits) | 0
-//! integer   its value (62 bits)                              | 1
-//! compound  where its children lie: how many, then each      | 2
-//! other     which of the other atoms                         | 3
+//! symbol        offset in the names (36 bits) | length (26 bits) | 0
+//! integer       its value (62 bits)                              | 1
+//! compound      where its children lie: how many, then each      | 2
+//! other         which of the other atoms                         | 3
+//! short symbol  its name (7 bytes) | length (5 bits)             | 7
 //! ```
+//! A name of up to seven bytes lies in the entry itself: who looks for it compares one word, and reads no names.
+//!
 //! The atom of a term is made when it is first asked for, and kept; that of a symbol which came as an atom is kept at once
 //! as long as the dictionary is small.
 
-use super::{Term, hash_children, hash_integer, hash_leaf, hash_symbol};
+use super::{GIVEN_KEPT_MAX, Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, Expression, Known};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use crate::room::{LARGE_BYTES, reserve};
+use crate::room::{self, LARGE_BYTES, reserve, reserve_first};
 use hashbrown::HashTable;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 const SYMBOL: u64 = 0;
 const INTEGER: u64 = 1;
 const COMPOUND: u64 = 2;
 const OTHER: u64 = 3;
+const SHORT: u64 = 7;
 
 const LENGTH_BITS: u32 = 26;
 const OFFSET_BITS: u32 = 36;
+
+/// How many bytes of names there is room for at first.
+const NAMES_FIRST: usize = 128;
+
+/// How many atoms there is room for at first, in a kibibyte.
+const GIVEN_FIRST: usize = 32;
 
 /// Atoms are kept in blocks of so many.
 const BLOCK: usize = 64;
@@ -34,13 +45,16 @@ type Block = Box<[OnceLock<Atom>; BLOCK]>;
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) base: u32,
-    entries: Vec<u64>,
+    /// Words of eight bytes, the lowest first, so that a short name can be read as it lies.
+    entries: Vec<[u8; 8]>,
     names: String,
     children: Vec<Term>,
     others: Vec<Atom>,
     /// The match keys, once one differs from its term.
     keys: Vec<Term>,
     table: HashTable<u32>,
+    /// The atoms of the first entries, as far as they were given with one.
+    given: Vec<Option<Atom>>,
     kept: Vec<OnceLock<Block>>,
 }
 
@@ -65,11 +79,11 @@ impl<'a> Entry<'a> {
 
     pub(super) fn hash(self) -> u64 {
         match self {
-            Entry::Symbol(name) => hash_symbol(name),
-            Entry::Integer(value) => hash_integer(value),
+            Entry::Symbol(name) => SoughtName::new(name).hash(),
+            Entry::Integer(value) => hash_word(value as u64),
             Entry::Compound(children) => hash_children(children),
-            Entry::Other(Atom::Symbol(symbol)) => hash_symbol(symbol.as_str()),
-            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(value)))) => hash_integer(*value),
+            Entry::Other(Atom::Symbol(symbol)) => SoughtName::new(symbol.as_str()).hash(),
+            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(value)))) => hash_word(*value as u64),
             Entry::Other(leaf) => hash_leaf(leaf),
         }
     }
@@ -83,6 +97,38 @@ impl<'a> Entry<'a> {
             Entry::Other(_) => false,
         }
     }
+}
+
+/// A name that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct SoughtName<'a> {
+    name: &'a str,
+    /// What its entry is, if it is short.
+    word: Option<[u8; 8]>,
+}
+
+impl<'a> SoughtName<'a> {
+    #[inline]
+    pub(super) fn new(name: &'a str) -> Self {
+        Self { name, word: short_word(name) }
+    }
+
+    #[inline]
+    pub(super) fn hash(&self) -> u64 {
+        match self.word {
+            Some(word) => hash_word(u64::from_le_bytes(word)),
+            None => hash_symbol(self.name),
+        }
+    }
+}
+
+/// The entry of a name of up to seven bytes.
+#[inline]
+fn short_word(name: &str) -> Option<[u8; 8]> {
+    let mut word = [0; 8];
+    word.get_mut(1..=name.len())?.copy_from_slice(name.as_bytes());
+    word[0] = (name.len() as u8) << 3 | SHORT as u8;
+    Some(word)
 }
 
 impl Part {
@@ -102,17 +148,29 @@ impl Part {
     }
 
     fn at(&self, place: u32) -> Entry<'_> {
-        let word = self.entries[place as usize];
+        let word = self.word(place);
         match word & 3 {
-            SYMBOL => {
-                let (offset, length) =
-                    ((word >> (LENGTH_BITS + 2)) as usize, (word >> 2) as usize & ((1 << LENGTH_BITS) - 1));
-                Entry::Symbol(&self.names[offset..offset + length])
-            }
+            SYMBOL => Entry::Symbol(&self.names[range_of_name(word)]),
             INTEGER => Entry::Integer(word as i64 >> 2),
             COMPOUND => Entry::Compound(self.children_at(word)),
-            _ => Entry::Other(&self.others[(word >> 2) as usize]),
+            _ if word & 7 == SHORT => {
+                let name = &self.entries[place as usize][1..=(word >> 3 & 7) as usize];
+                Entry::Symbol(std::str::from_utf8(name).expect("a name is UTF-8"))
+            }
+            _ => Entry::Other(&self.others[(word >> 3) as usize]),
         }
+    }
+
+    /// The hash of an entry.
+    #[inline]
+    fn hash_at(&self, place: u32) -> u64 {
+        let word = self.word(place);
+        if word & 7 == SHORT { hash_word(word) } else { self.at(place).hash() }
+    }
+
+    #[inline]
+    fn word(&self, place: u32) -> u64 {
+        u64::from_le_bytes(self.entries[place as usize])
     }
 
     fn children_at(&self, word: u64) -> &[Term] {
@@ -124,7 +182,7 @@ impl Part {
     /// The children of a compound term.
     #[inline]
     pub(super) fn children(&self, term: Term) -> Option<&[Term]> {
-        let word = self.entries[(term.0 - self.base) as usize];
+        let word = self.word(term.0 - self.base);
         (word & 3 == COMPOUND).then(|| self.children_at(word))
     }
 
@@ -140,13 +198,43 @@ impl Part {
         self.table.find(hash, |&place| is_it(self.at(place))).map(|&place| Term(self.base + place))
     }
 
+    /// The term of a symbol with this hash.
+    #[inline]
+    pub(super) fn find_symbol(&self, hash: u64, sought: &SoughtName<'_>) -> Option<Term> {
+        let found = match sought.word {
+            Some(word) => self.table.find(hash, |&place| self.entries[place as usize] == word),
+            None => self.table.find(hash, |&place| self.has_name(place, sought.name)),
+        };
+        found.map(|&place| Term(self.base + place))
+    }
+
+    /// Whether an entry is the symbol of this name, which is not short.
+    fn has_name(&self, place: u32, name: &str) -> bool {
+        let word = self.word(place);
+        match word & 7 {
+            OTHER => self.others[(word >> 3) as usize].is_symbol(name),
+            _ if word & 3 == SYMBOL => &self.names.as_bytes()[range_of_name(word)] == name.as_bytes(),
+            _ => false,
+        }
+    }
+
+    /// The term of an integer with this hash.
+    #[inline]
+    pub(super) fn find_integer(&self, hash: u64, value: i64) -> Option<Term> {
+        self.find(hash, |other| match other {
+            Entry::Integer(other) => other == value,
+            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other)))) => *other == value,
+            _ => false,
+        })
+    }
+
     /// Adds what is not there; gives its term, whose key is that term itself if no other is given.
     pub(super) fn push(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
         let place = self.entries.len() as u32;
         let term = Term(self.base + place);
         let word = self.word_of(entry);
-        reserve(&mut self.entries, 1);
-        self.entries.push(word);
+        reserve_first(&mut self.entries, 1, room::FIRST_TERMS);
+        self.entries.push(word.to_le_bytes());
         if (place as usize).is_multiple_of(BLOCK) {
             self.kept.push(OnceLock::new());
         }
@@ -161,6 +249,11 @@ impl Part {
     }
 
     fn word_of(&mut self, entry: Entry<'_>) -> u64 {
+        if let Entry::Symbol(name) = entry
+            && let Some(word) = short_word(name)
+        {
+            return u64::from_le_bytes(word);
+        }
         let is_room = (self.names.len() as u64) < 1 << OFFSET_BITS;
         match entry {
             Entry::Symbol(name) if entry.is_small() && is_room => {
@@ -187,49 +280,82 @@ impl Part {
         let names = &mut self.names;
         if names.capacity() - names.len() < name.len() && names.len() >= LARGE_BYTES {
             names.reserve_exact(name.len().max(names.len() / 8));
+        } else if names.is_empty() {
+            names.reserve(name.len().max(NAMES_FIRST));
         }
         names.push_str(name);
     }
 
     fn push_other(&mut self, atom: Atom) -> u64 {
         self.others.push(atom);
-        (self.others.len() as u64 - 1) << 2 | OTHER
+        (self.others.len() as u64 - 1) << 3 | OTHER
     }
 
-    /// Puts the last entry into the table, which is made anew in the order of the entries when it is full.
+    /// Makes room for so many more terms.
+    pub(super) fn reserve(&mut self, more: usize) {
+        reserve_first(&mut self.entries, more, room::FIRST_TERMS);
+        if self.entries.len() + more <= GIVEN_KEPT_MAX {
+            reserve_first(&mut self.given, more, GIVEN_FIRST);
+        }
+        if self.table.capacity() - self.table.len() < more {
+            self.grow_table(more);
+        }
+    }
+
+    /// Puts the last entry into the table.
     fn list(&mut self, hash: u64, place: u32) {
         if self.table.len() == self.table.capacity() {
-            let room = (self.table.len() * 2).max(3);
-            self.table = HashTable::new();
-            let mut table = HashTable::with_capacity(room);
-            let hash_of = |&place: &u32| self.at(place).hash();
-            for place in 0..place {
-                table.insert_unique(hash_of(&place), place, hash_of);
-            }
-            self.table = table;
+            self.grow_table(1);
         }
         self.table.insert_unique(hash, place, |_| unreachable!("there is room"));
+    }
+
+    /// Makes the table anew, in the order of the entries.
+    #[cold]
+    fn grow_table(&mut self, more: usize) {
+        let listed = self.table.len() as u32;
+        let room = room::table(self.table.len(), more).max(room::FIRST_TERMS);
+        self.table = HashTable::new();
+        let mut table = HashTable::with_capacity(room);
+        let hash_of = |&place: &u32| self.hash_at(place);
+        for place in 0..listed {
+            table.insert_unique(hash_of(&place), place, hash_of);
+        }
+        self.table = table;
     }
 
     /// The atom of a term of this part, if it is at hand.
     #[inline]
     pub(super) fn kept(&self, term: Term) -> Option<&Atom> {
         let place = (term.0 - self.base) as usize;
-        let word = self.entries[place];
-        if word & 3 == OTHER {
-            return Some(&self.others[(word >> 2) as usize]);
+        let word = self.word(place as u32);
+        if word & 7 == OTHER {
+            return Some(&self.others[(word >> 3) as usize]);
+        }
+        if let Some(Some(atom)) = self.given.get(place) {
+            return Some(atom);
         }
         self.kept.get(place / BLOCK)?.get()?[place % BLOCK].get()
     }
 
-    /// Keeps the atom of a term as it was given.
-    pub(super) fn keep_given(&self, term: Term, atom: &Atom) {
-        let _ = self.slot(term).set(atom.clone());
+    /// Keeps the atom of a term as it was given; one that stands far behind the others goes to a block.
+    pub(super) fn keep_given(&mut self, term: Term, atom: Atom) {
+        let place = (term.0 - self.base) as usize;
+        if let Some(given) = self.given.get_mut(place) {
+            *given = Some(atom);
+        } else if place < self.given.len() + BLOCK {
+            let missing = place + 1 - self.given.len();
+            reserve_first(&mut self.given, missing, GIVEN_FIRST);
+            self.given.resize(place, None);
+            self.given.push(Some(atom));
+        } else {
+            let _ = self.slot(term).set(atom);
+        }
     }
 
     fn slot(&self, term: Term) -> &OnceLock<Atom> {
         let place = (term.0 - self.base) as usize;
-        let block = self.kept[place / BLOCK].get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
+        let block = self.kept[place / BLOCK].get_or_init(|| Box::new([const { OnceLock::new() }; BLOCK]));
         &block[place % BLOCK]
     }
 
@@ -246,10 +372,17 @@ impl Part {
             let term = self.push(entry.hash(), entry, key);
             debug_assert_eq!(term, old, "parts follow each other");
             if let (Some(atom), false) = (other.kept(old), matches!(entry, Entry::Other(_))) {
-                self.keep_given(term, atom);
+                self.keep_given(term, atom.clone());
             }
         }
     }
+}
+
+/// Where among the names that of a symbol lies.
+#[inline]
+fn range_of_name(word: u64) -> Range<usize> {
+    let (offset, length) = ((word >> (LENGTH_BITS + 2)) as usize, (word >> 2) as usize & ((1 << LENGTH_BITS) - 1));
+    offset..offset + length
 }
 
 /// The expression of these children, known to the dictionary that made it.

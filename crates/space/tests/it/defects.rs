@@ -256,6 +256,32 @@ fn bulk_load_any_order() {
     assert_eq!(load(&shuffled), expected);
 }
 
+/// In another engine threads that loaded together crashed. A load here runs on one thread (docs/decisions/0018); loads on
+/// several threads, into one space, come to what one comes to.
+#[test]
+fn parallel_load_same_result() {
+    const FACTS: usize = 4_000;
+    let facts: Vec<Atom> = (0..FACTS).map(|number| numbered(["p", "q"][number % 2], number % 1_500)).collect();
+    let load = |threads: usize| {
+        let mut base = Base::new();
+        base.space.keep_hash();
+        std::thread::scope(|scope| {
+            for share in facts.chunks(FACTS.div_ceil(threads)) {
+                let space = &base.space;
+                scope.spawn(move || assert_eq!(space.add_facts(share), share.len()));
+            }
+        });
+        let mut answers = base.answers("(p $x b6)", "$x");
+        answers.extend(base.contents());
+        answers.sort_unstable();
+        (base.space.read(space::Space::hash), answers)
+    };
+    let expected = load(1);
+    assert_eq!(expected.1.len(), FACTS + 3);
+    assert_eq!(load(2), expected);
+    assert_eq!(load(5), expected);
+}
+
 /// The time of a hundred removals, each of an atom made for it as a program makes it; they are added again afterwards.
 fn removal_time(base: &Base, row: impl Fn(usize) -> Atom, round: &Cell<usize>, rows: usize) -> Duration {
     let start = round.replace(round.get() + 1);

@@ -114,6 +114,8 @@ fn an_index_keeps_the_rows_that_are_left() {
 fn rules_that_are_gone_cost_nothing() {
     let mut base = Base::of(&["(= (kept $x) $x)"]);
     let ask = |base: &mut Base| allocations(|| base.solutions(&atom("(= ($f 1) $r)"))).0.bytes_total;
+    // The first query of a thread makes room for all others.
+    ask(&mut base);
     let before = ask(&mut base);
     for number in 0..2_000 {
         let rule = format!("(= (f{number} $x) (g{number} $x))");

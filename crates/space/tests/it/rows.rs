@@ -83,6 +83,12 @@ const QUERIES: &[&str] = &[
     "(, (node (pair $x $k) $n) (edge $n $z))",
     "(, (edge 3 3) (edge $x 1))",
     "(, (edge $x $y) (nothing $y $z))",
+    "(edge 3 3)",
+    "(edge 3.0 4)",
+    "()",
+    "(,)",
+    "(, (edge 3 3))",
+    "(, (edge 1 $a) (: $b $c) (: $d $e) (: $f $g) (: $h $i) (edge $a $j))",
 ];
 
 #[test]
@@ -90,9 +96,21 @@ fn rows_are_what_a_query_finds_in_its_order() {
     let terms = Terms::shared();
     let space = graph(&terms);
     let mut found = 0;
+    let own = space.fork(3, "own");
     for text in QUERIES {
         let query = atom(text);
-        let expected = space.query(&query, &mut VariableSource::default());
+        let expected = space.query_atoms(&query, &mut VariableSource::default());
+        let own_expected = own.query_atoms(&query, &mut VariableSource::default());
+        for (asked, expected) in [
+            (space.query(&query, &mut VariableSource::default()), &expected),
+            (own.query(&query, &mut VariableSource::default()), &own_expected),
+            (space.snapshot().query(&query, &mut VariableSource::default()), &own_expected),
+        ] {
+            assert_eq!(format!("{asked:?}"), format!("{expected:?}"), "{text}");
+        }
+        if *text == "(,)" {
+            continue;
+        }
         let rows = by_rows(&space, &terms, &query).unwrap_or_else(|| panic!("{text} has rows only"));
         assert_eq!(format!("{rows:?}"), format!("{expected:?}"), "{text}");
         found += rows.len();

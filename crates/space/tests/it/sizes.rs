@@ -2,7 +2,9 @@
 
 use crate::atoms::{Base, atom, expression};
 use space::canonical::{decode, encode};
-use space::{Atom, Bindings, Expression, Grounded, Number, SpaceRef, StateRef, Symbol, Term, Terms, Variable};
+use space::{
+    Atom, Bindings, Expression, Grounded, Number, SharedTerms, SpaceRef, StateRef, Symbol, Term, Terms, Variable,
+};
 use std::mem::size_of;
 
 const SIZES: [usize; 10] = [63, 64, 255, 256, 1_023, 1_024, 4_095, 4_096, 65_535, 65_536];
@@ -109,6 +111,48 @@ fn terms_of_every_number_stand_for_their_atoms() {
         assert_eq!(terms.find(&symbol(number)), Some(term));
     }
     assert_eq!(terms.find(&symbol(65_537)), None);
+}
+
+/// Names around the length up to which one lies in its entry, alike but for their last character, and empty, and not ASCII.
+#[test]
+fn short_names_are_told_apart_from_long_ones() {
+    let mut terms = Terms::default();
+    let stems = ["", "v", "value", "valueso", "values-of", "\u{e9}\u{4e2d}", "\u{1f980}", "\u{1f980}xyz"];
+    let names: Vec<String> = stems
+        .iter()
+        .flat_map(|stem| ('0'..='z').map(move |last| format!("{stem}{last}")))
+        .chain([String::new()])
+        .collect();
+    let given: Vec<Term> = names.iter().map(|name| terms.intern_symbol(name)).collect();
+    // What an entry is as a number is another atom.
+    let numbers: Vec<Term> = (0..2_000_i64).map(|value| terms.intern_integer(value)).collect();
+    let shared = SharedTerms::new(terms.into());
+    let space = SpaceRef::new(1, "s", SharedTerms::clone(&shared));
+    let snapshot = space.snapshot();
+    for (name, &term) in names.iter().zip(&given) {
+        assert_eq!(snapshot.terms().atom(term), &Atom::symbol(name));
+        assert_eq!(snapshot.terms().find(&Atom::symbol(name)), Some(term));
+        assert_eq!(snapshot.terms().find_symbol(name), Some(term));
+        assert!(!numbers.contains(&term));
+    }
+    // A second part of the dictionary, joined with the first one by what comes after.
+    let more: Vec<Term> = (0..5_000).map(|number| shared.write().expect("no panic").intern(&symbol(number))).collect();
+    let terms = shared.read().expect("no panic");
+    assert!((0..5_000).all(|number| terms.find(&symbol(number)) == Some(more[number])));
+    assert!(names.iter().zip(&given).all(|(name, &term)| terms.find(&Atom::symbol(name)) == Some(term)));
+    assert_eq!(terms.find(&Atom::symbol("values_")), None);
+}
+
+#[test]
+#[ignore = "takes a minute and a gigabyte"]
+fn ten_million_symbols_are_told_apart() {
+    const SYMBOLS: usize = 10_000_000;
+    let mut terms = Terms::default();
+    let name = |number: usize| format!("symbol-{number}");
+    assert!((0..SYMBOLS).all(|number| terms.intern_symbol(&name(number)).number() as usize == number));
+    assert!((0..SYMBOLS).all(|number| terms.find_symbol(&name(number)) == Some(Term::new(number as u32))));
+    assert_eq!(terms.atom(Term::new(7)), &Atom::symbol("symbol-7"));
+    assert_eq!(terms.find_symbol(&name(SYMBOLS)), None);
 }
 
 #[test]
