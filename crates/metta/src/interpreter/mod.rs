@@ -306,7 +306,7 @@ impl<'r> Evaluation<'r> {
             Waiting::Function { call } => self.leave_function(call, result),
             Waiting::Tuple(tuple) => self.continue_tuple(tuple, result, itself),
             Waiting::Arguments(arguments) => self.continue_arguments(arguments, result, itself),
-            Waiting::Reduct { call, target } => Some(Self::after_reduction(call, result, target)),
+            Waiting::Reduct { call, target } => Some(self.after_code(call, result, target)),
         }
     }
 
