@@ -361,6 +361,11 @@ impl Running<'_> {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
+        self.give_call(call, from)
+    }
+
+    /// A call that nothing reduces, as data.
+    pub(super) fn give_call(&mut self, call: Ref, from: Pc) -> Result<(), Halt> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }

@@ -93,6 +93,7 @@ impl Running<'_> {
         let value = self.m.read(slot);
         if value == NOT_REDUCIBLE {
             let call = self.build(call)?;
+            let call = self.resolve(call)?;
             self.m.note_normal(call);
             let value = if self.leaves_unchanged(function, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);

@@ -4,10 +4,13 @@
 //!    added later do not reduce it. One that has come out of another expression is not.
 //! 2. That is known where the call is made (`Code::origins`), so the place behind the call is kept while its rules are
 //!    tried. What is evaluated without code compares its children with what they were.
-//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
+//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound. What a call
+//!    itself has bound before it was said to stand for itself is put in first.
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
-use super::code::{CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, Template, TypeId, UNCHANGED};
+use super::code::{
+    CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId, UNCHANGED,
+};
 use super::evaluate::CHILDREN;
 use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
 use super::{Halt, Machine, Running};
@@ -148,7 +151,18 @@ impl Running<'_> {
     pub(super) fn give_unreduced_by_rule(&mut self, function: u32) -> Result<(), Halt> {
         let trying = self.m.trying;
         let is_tried = self.m.code.groups.get(trying.group as usize).is_some_and(|group| group.function == function);
-        self.give_unreduced(function, if is_tried { trying.from } else { CHANGED })
+        if self.m.code.functions[function as usize].type_id == REDUCE {
+            return self.give(NOT_REDUCIBLE);
+        }
+        let call = self.call_of(function)?;
+        let call = self.resolve(call)?;
+        self.give_call(call, if is_tried { trying.from } else { CHANGED })
+    }
+
+    /// A call that stands for itself because something has answered so: with what that has bound it counts as evaluated.
+    pub(super) fn standing(&mut self, call: Ref) -> Result<Ref, Halt> {
+        let call = self.resolve(call)?;
+        Ok(self.m.evaluated(call))
     }
 
     /// What a rule says whose body is a variable.
@@ -184,7 +198,7 @@ impl Running<'_> {
         let Some(call) = call else { return self.fail() };
         let call = self.build(call.get())?;
         if value == NOT_REDUCIBLE {
-            let call = self.m.evaluated(call);
+            let call = self.standing(call)?;
             return self.resume(site, call);
         }
         self.enter_code(call, value, type_id, To::Site(site))

@@ -7,6 +7,7 @@
 
 use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Slot, Template, TypeId};
+use crate::names;
 use space::Atom;
 
 /// What becomes of an odd answer.
@@ -30,7 +31,25 @@ impl Compiler<'_, '_> {
                 let odd = odd(self);
                 self.or_odd(slot, &odd, type_id, dest, |compiler| compiler.reduct(body, type_id, dest));
             }
+            None if body.is_symbol(names::NOT_REDUCIBLE) => {
+                let odd = odd(self);
+                self.not_reducible(body, odd, type_id, dest);
+            }
             None => self.reduct(body, type_id, dest),
+        }
+    }
+
+    /// The answer is `NotReducible` as it is written.
+    fn not_reducible(&mut self, body: &Atom, odd: Odd, type_id: TypeId, dest: Dest) {
+        match odd {
+            Odd::Stands(call) | Odd::Enters(call) => {
+                let slot = self.slot();
+                self.raw(body, Dest::Slot(slot));
+                self.odd_answer(slot, Some(&call), type_id, dest);
+            }
+            Odd::Fails | Odd::FailsOrEnters(_) => {
+                self.emit(Instruction::Fail);
+            }
         }
     }
 
