@@ -62,6 +62,56 @@ fn a_call_with_variables_counts_as_evaluated_until_one_is_bound() {
     ]);
 }
 
+/// Two facts or rules say so in different ways. Hyperon 0.2.10 gives the same.
+#[test]
+fn a_call_that_stands_for_itself_with_what_it_has_bound_is_not_evaluated_again() {
+    let facts = "(: Pair (-> A B C)) (: W (-> A C)) (held NotReducible) (held NotReducible)
+         (= (f a $x) NotReducible) (= (f a $x) 7) (= (g a $x) (function (return NotReducible))) (= (g a $x) 7)
+         (= (pick (W $x)) $x)\n";
+    let space = "ModuleSpace(GroundingSpace-top)";
+    let found = &format!("(match {space} (held NotReducible) NotReducible)");
+    let asked = "(match &self (held $h) $h)";
+    let twice = |result: &str| format!("[{result}, {result}]");
+    let programs = [
+        (format!("!(id (Pair part {asked}))"), twice(&format!("(Pair part {found})"))),
+        (format!("!(id (id {asked}))"), twice(found)),
+        (format!("!(pick (W {asked}))"), twice(found)),
+        (format!("!(let $x {asked} (bag $x $h))"), twice(&format!("(bag {found} NotReducible)"))),
+        (format!("(= (h) (let $x {asked} (bag $x $h))) !(h)"), twice(&format!("(bag {found} NotReducible)"))),
+        (format!("(= (h) {asked}) !(id (h))"), twice(found)),
+        (
+            "(= (h) (let $x (unify &self (held $h) $h no) (bag $x $h))) !(h)".to_owned(),
+            twice(&format!("(bag (unify {space} (held NotReducible) NotReducible no) NotReducible)")),
+        ),
+        ("!(id (f $v 1))".to_owned(), "[(f a 1), 7]".to_owned()),
+        ("(= (h $x) (f $v $x)) !(id (h 1))".to_owned(), "[(f a 1), 7]".to_owned()),
+        ("(= (h $x) (let $r (f $v $x) (got $r $v))) !(h 1)".to_owned(), "[(got (f a 1) a), (got 7 a)]".to_owned()),
+        ("(= (h $x) (let $r (g $v $x) (got $r))) !(h 1)".to_owned(), "[(got (g a 1)), (got 7)]".to_owned()),
+        ("(= (h) (superpose (NotReducible 1))) !(id (h))".to_owned(), "[(superpose (NotReducible 1)), 1]".to_owned()),
+    ];
+    let programs: Vec<(String, String)> =
+        programs.into_iter().map(|(text, expected)| (format!("{facts}{text}"), expected)).collect();
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], &expected[..])).collect();
+    check_both(&programs);
+}
+
+#[test]
+fn not_reducible_as_it_is_written_lets_a_form_stand_for_itself() {
+    let facts = "(fact 1) (fact 2)\n";
+    let space = "ModuleSpace(GroundingSpace-top)";
+    let found = |at: u32| format!("(match {space} (fact {at}) NotReducible)");
+    check_both(&[
+        (&format!("{facts} !(match &self (fact $x) NotReducible)"), &format!("[{}, {}]", found(1), found(2))),
+        (
+            &format!("{facts} (= (h) (got (match &self (fact $x) NotReducible))) !(h)"),
+            &format!("[(got {}), (got {})]", found(1), found(2)),
+        ),
+        ("(= (h $x) (let $y $x NotReducible)) !(h 1)", "[(unify 1 1 NotReducible Empty)]"),
+        ("(= (h $x) (got (let $y $x NotReducible))) !(h 1)", "[(got (unify 1 1 NotReducible Empty))]"),
+        ("(= (h $x) (got (let $y $x (function (return $y))))) !(h 1)", "[(got 1)]"),
+    ]);
+}
+
 #[test]
 fn the_body_of_a_rule_that_is_a_variable_may_hold_code() {
     check_both(&[
