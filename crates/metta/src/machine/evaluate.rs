@@ -361,14 +361,14 @@ impl Running<'_> {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
-        self.give_call(call, from)
-    }
-
-    /// A call that nothing reduces, as data.
-    pub(super) fn give_call(&mut self, call: Ref, from: Pc) -> Result<(), Halt> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }
+        self.give_as_called(call, from)
+    }
+
+    /// A call that stands for itself; behind which place it was made.
+    pub(super) fn give_as_called(&mut self, call: Ref, from: Pc) -> Result<(), Halt> {
         let value = if self.came_unchanged(call, from)? { self.m.evaluated(call) } else { call };
         self.give(value)
     }

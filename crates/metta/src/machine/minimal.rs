@@ -94,7 +94,6 @@ impl Running<'_> {
         if value == NOT_REDUCIBLE {
             let call = self.build(call)?;
             let call = self.resolve(call)?;
-            self.m.note_normal(call);
             let value = if self.leaves_unchanged(function, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);
         }

@@ -9,7 +9,7 @@
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
 use super::code::{
-    CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId, UNCHANGED,
+    CHANGED, Group, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId, UNCHANGED,
 };
 use super::evaluate::CHILDREN;
 use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
@@ -149,14 +149,28 @@ impl Running<'_> {
 
     /// The call of a function stands for itself because a rule says so.
     pub(super) fn give_unreduced_by_rule(&mut self, function: u32) -> Result<(), Halt> {
-        let trying = self.m.trying;
-        let is_tried = self.m.code.groups.get(trying.group as usize).is_some_and(|group| group.function == function);
         if self.m.code.functions[function as usize].type_id == REDUCE {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
         let call = self.resolve(call)?;
-        self.give_call(call, if is_tried { trying.from } else { CHANGED })
+        let group = self.group_tried(function);
+        // Evaluated again, it comes to what its other rules say as well.
+        let is_all = group.is_some_and(|group| group.rules.len() == 1);
+        if is_all && self.is_well_made(call) {
+            self.m.note_normal(call);
+        }
+        self.give_as_called(call, self.called_from(function))
+    }
+
+    /// The group whose rules are being tried, if they are those of a function.
+    fn group_tried(&self, function: u32) -> Option<&Group> {
+        self.m.code.groups.get(self.m.trying.group as usize).filter(|group| group.function == function)
+    }
+
+    /// The place behind which a function was called whose rule has matched.
+    fn called_from(&self, function: u32) -> Pc {
+        if self.group_tried(function).is_some() { self.m.trying.from } else { CHANGED }
     }
 
     /// A call that stands for itself because something has answered so: with what that has bound it counts as evaluated.
@@ -173,7 +187,8 @@ impl Running<'_> {
         }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
-            return self.enter_code(call, value, type_id, To::Frame);
+            let is_same = self.came_unchanged(call, self.called_from(function))?;
+            return self.enter_code(call, value, (type_id, is_same), To::Frame);
         }
         match self.settled(value, type_id) {
             Some(settled) => self.give(settled),
@@ -201,16 +216,16 @@ impl Running<'_> {
             let call = self.standing(call)?;
             return self.resume(site, call);
         }
-        self.enter_code(call, value, type_id, To::Site(site))
+        self.enter_code(call, value, (type_id, true), To::Site(site))
     }
 
-    /// Lets a call enter the code that it was reduced to.
-    fn enter_code(&mut self, call: Ref, code: Ref, type_id: TypeId, to: To) -> Result<(), Halt> {
+    /// Lets a call enter the code that it was reduced to; with its type, and whether it is what was to be evaluated.
+    fn enter_code(&mut self, call: Ref, code: Ref, (type_id, is_same): (TypeId, bool), to: To) -> Result<(), Halt> {
         let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
         let type_atom = self.type_atom(type_id);
         self.interpret(both, to, |both| {
             let both = both.children().expect("it is a pair");
-            Task::Code(both[0].clone(), both[1].clone(), type_atom)
+            Task::Code { call: both[0].clone(), code: both[1].clone(), type_atom, changed: !is_same }
         })
     }
 
