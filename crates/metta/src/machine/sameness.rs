@@ -9,10 +9,11 @@
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
 use super::code::{
-    CHANGED, Group, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId, UNCHANGED,
+    CHANGED, Group, HEADER, Instruction, Kind, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId,
+    UNCHANGED,
 };
 use super::evaluate::CHILDREN;
-use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
+use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
@@ -101,6 +102,14 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Notes whether the call whose rule has matched came to itself.
+    pub(super) fn came_call(&mut self, function: u32, dst: Slot) -> Result<(), Halt> {
+        let call = self.call_of(function)?;
+        let came = self.came_unchanged(call, self.called_from(function))?;
+        self.m.set_slot(dst, if came { TRUE } else { FALSE });
+        Ok(())
+    }
+
     /// Goes elsewhere unless the arguments of a call are what is written.
     pub(super) fn came_arguments(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
         let Some(Maybe { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
@@ -154,10 +163,12 @@ impl Running<'_> {
         }
         let call = self.call_of(function)?;
         let call = self.resolve(call)?;
-        let group = self.group_tried(function);
-        // Evaluated again, it comes to what its other rules say as well.
-        let is_all = group.is_some_and(|group| group.rules.len() == 1);
-        if is_all && self.is_well_made(call) {
+        // Where there are other rules, it comes to what they say as well if it is evaluated again.
+        let is_only = match self.m.code.functions[function as usize].kind {
+            Kind::Rule(_) => true,
+            _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1),
+        };
+        if is_only && self.is_well_made(call) {
             self.m.note_normal(call);
         }
         self.give_as_called(call, self.called_from(function))

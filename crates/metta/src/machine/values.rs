@@ -319,7 +319,7 @@ impl Values {
         is_always_settled(child)
             || match child.tag() {
                 SYMBOL => child != EMPTY && child != ERROR,
-                tag::EXPRESSION => self.heap.note(child) == note,
+                tag::EXPRESSION => self.heap.note(child) == note || self.heap.length(child) == 0,
                 _ => false,
             }
     }
