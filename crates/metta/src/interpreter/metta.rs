@@ -217,9 +217,8 @@ impl Evaluation<'_> {
         if is_error(&call.atom) {
             return Some(Work::Return(call.atom));
         }
-        let resolved = self.store.resolve(&call.atom);
-        call.changed |= !super::is_one(&resolved, &call.atom);
-        call.atom = resolved;
+        // What parts that came to themselves have bound is no change.
+        call.atom = self.store.resolve(&call.atom);
         match self.is_tabled(&call.atom, &target.space) {
             true => self.tabled_call(call, target),
             false => self.untabled_call(call, target),

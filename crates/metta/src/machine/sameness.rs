@@ -28,8 +28,7 @@ impl Running<'_> {
         let mut budget = self.m.looked_at_max();
         for index in 0..length {
             let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
-            let is_bound_since = self.is_held(index) && result.tag() != tag::VARIABLE;
-            if is_bound_since || !self.are_same(result, child, &mut budget)? {
+            if !self.are_same(result, child, &mut budget)? {
                 return Ok(CHANGED);
             }
         }

@@ -42,6 +42,12 @@ fn a_call_that_came_to_itself_is_not_reduced_by_a_rule_that_is_added_later() {
              !(let* (($b (f 1.0 (12 1))) ($c (add-atom &self (= (f $y (12 $z)) new)))) $b)",
             "[(f 1.0 (12 1))]",
         ),
+        (
+            "(= (f 1) one)
+             !(let* (($b (f ())) ($c (add-atom &self (= (f $x) new)))) $b)",
+            "[(f ())]",
+        ),
+        ("(= (k) (let* (($b (f (()) 1)) ($c (add-atom &self (= (f $x $y) new)))) $b)) !(k)", "[(f (()) 1)]"),
         // The argument of this one came to something else.
         (
             "(= (g) 7) (= (f 1) one)
@@ -88,6 +94,13 @@ fn a_call_that_stands_for_itself_with_what_it_has_bound_is_not_evaluated_again()
         ("(= (h $x) (let $r (f $v $x) (got $r $v))) !(h 1)".to_owned(), "[(got (f a 1) a), (got 7 a)]".to_owned()),
         ("(= (h $x) (let $r (g $v $x) (got $r))) !(h 1)".to_owned(), "[(got (g a 1)), (got 7)]".to_owned()),
         ("(= (h) (superpose (NotReducible 1))) !(id (h))".to_owned(), "[(superpose (NotReducible 1)), 1]".to_owned()),
+        // An argument of this one came to something else, so it is evaluated again.
+        ("(= (h) (f $v (id 1))) !(id (h))".to_owned(), "[(f a 1), 7, 7]".to_owned()),
+        ("(= (h) (g a (f $v 1))) !(id (h))".to_owned(), "[(g a (f a 1)), 7, (g a 7), 7, 7]".to_owned()),
+        (
+            "(= (S Z) two) (= (k (S Z)) NotReducible) (= (k (S Z)) 8) (= (h) (id (pair (k $v) $v))) !(h)".to_owned(),
+            "[(pair (k (S Z)) (S Z)), (pair 8 two)]".to_owned(),
+        ),
     ];
     let programs: Vec<(String, String)> =
         programs.into_iter().map(|(text, expected)| (format!("{facts}{text}"), expected)).collect();
