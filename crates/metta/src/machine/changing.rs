@@ -7,14 +7,15 @@
 //!    atoms are looked through once, where they come into the space, and a form before it is evaluated.
 //! 3. Where none is found, code is made that does not look. Else code is exact (`Machine::is_exact`), from then on.
 //!
-//! 4. A call that stands for itself beside other results of its own shows it too: the word `NotReducible` counts as such a
-//!    function.
+//! 4. A call that stands for itself beside other results of its own shows it too: the word `NotReducible`, and code, which
+//!    may come to it, count as such functions.
 //!
 //! What adds a fact whose head is written out changes no rule. Nor is anything kept while a form does nothing but to add an
 //! atom.
 
 use super::types::classify_head;
 use crate::bundled::BUNDLES;
+use crate::interpreter::is_function;
 use crate::names;
 use crate::operation::Operation;
 use crate::stdlib;
@@ -58,6 +59,7 @@ fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>)
             deep.push(atom);
             false
         }
+        code if is_function(code) => true,
         Atom::Expression(expression) => match expression.children() {
             [head, space, added] if is_changer(head) && is_fact(added) => may_change_within(space, depth + 1, deep),
             children => children.iter().any(|child| may_change_within(child, depth + 1, deep)),

@@ -94,6 +94,11 @@ fn a_call_that_stands_for_itself_with_what_it_has_bound_is_not_evaluated_again()
         ("(= (h $x) (let $r (f $v $x) (got $r $v))) !(h 1)".to_owned(), "[(got (f a 1) a), (got 7 a)]".to_owned()),
         ("(= (h $x) (let $r (g $v $x) (got $r))) !(h 1)".to_owned(), "[(got (g a 1)), (got 7)]".to_owned()),
         ("(= (h) (superpose (NotReducible 1))) !(id (h))".to_owned(), "[(superpose (NotReducible 1)), 1]".to_owned()),
+        (
+            "(= (c $x) (function (chain (eval (none)) $y (return $y)))) (= (c $x) 7) (= (h) (c 1)) !(id (h))"
+                .to_owned(),
+            "[(c 1), 7]".to_owned(),
+        ),
         // An argument of this one came to something else, so it is evaluated again.
         ("(= (h) (f $v (id 1))) !(id (h))".to_owned(), "[(f a 1), 7, 7]".to_owned()),
         ("(= (h) (g a (f $v 1))) !(id (h))".to_owned(), "[(g a (f a 1)), 7, (g a 7), 7, 7]".to_owned()),
