@@ -6,7 +6,6 @@
 //! 2. A rule can be changed only by a native function, and a function that is called is an atom of the form or of the space:
 //!    atoms are looked through once, where they come into the space, and a form before it is evaluated.
 //! 3. Where none is found, code is made that does not look. Else code is exact (`Machine::is_exact`), from then on.
-//!
 //! 4. A call that stands for itself beside other results of its own shows it too: the word `NotReducible`, and code, which
 //!    may come to it, count as such functions.
 //!

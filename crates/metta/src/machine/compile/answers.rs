@@ -4,6 +4,7 @@
 //! 2. It may stand for code: where a rule or a native function gives it, the call enters that, and its errors name the call.
 //! 3. It may stand for an error, which is final as the answer of a form, also one that is no whole one.
 //! 4. All of it is looked for where the variable is evaluated; a number or a truth value is none of it.
+//! 5. `NotReducible` as it is written is an answer too.
 
 use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Slot, Template, TypeId};
