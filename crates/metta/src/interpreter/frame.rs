@@ -79,7 +79,8 @@ impl Progress {
     /// Takes the result of that child, `itself` if it came to itself.
     pub(super) fn with(&self, result: Atom, itself: bool) -> Self {
         let child = self.next().expect("a child was evaluated");
-        let changed = self.changed || !(itself || child.children().is_none() && *child == result);
+        let is_leaf = child.children().is_none_or(<[Atom]>::is_empty);
+        let changed = self.changed || !(itself || is_leaf && *child == result);
         Self { done: self.done.with(result), changed, ..self.clone() }
     }
 

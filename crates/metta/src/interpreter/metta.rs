@@ -13,7 +13,7 @@
 //!    evaluated again with the return type.
 
 use super::frame::{Arguments, Call, Progress, Target, Tuple, Waiting};
-use super::minimal::{Reduction, function_body};
+use super::minimal::{Reduction, bindings_of, function_body};
 use super::{Alternative, Evaluation, Work};
 use crate::names::{self, error, error_text, is_empty_or_error, is_error};
 use crate::types::{self, AtomType, accepts_raw, agree, bad_argument, function_parts};
@@ -217,9 +217,8 @@ impl Evaluation<'_> {
         if is_error(&call.atom) {
             return Some(Work::Return(call.atom));
         }
-        let resolved = self.store.resolve(&call.atom);
-        call.changed |= !super::is_one(&resolved, &call.atom);
-        call.atom = resolved;
+        // What parts that came to themselves have bound is no change.
+        call.atom = self.store.resolve(&call.atom);
         match self.is_tabled(&call.atom, &target.space) {
             true => self.tabled_call(call, target),
             false => self.untabled_call(call, target),
@@ -237,7 +236,11 @@ impl Evaluation<'_> {
             Reduction::Alternatives(alternatives) => alternatives,
         };
         let go_on = |(solution, result): (Solution, Atom)| match function_body(&result) {
-            None => Alternative::new(solution, Self::after_reduction(&call, result, &target)),
+            None => {
+                let bound = || bindings_of(&solution).resolve(&call.atom);
+                let work = after_reduction(&call, bound, result, &target);
+                Alternative::new(solution, work)
+            }
             Some(body) => Alternative {
                 solution,
                 work: Work::Minimal(body),
@@ -250,13 +253,19 @@ impl Evaluation<'_> {
         self.fork(alternatives.into_iter().map(go_on).collect())
     }
 
-    /// What a call was reduced to is evaluated again, unless it says that nothing was reduced.
-    pub(super) fn after_reduction(call: &Call, result: Atom, target: &Target) -> Work {
-        match () {
-            () if result.is_symbol(names::NOT_REDUCIBLE) => unreduced(call.clone()),
-            () if is_empty_or_error(&result) => Work::Return(result),
-            () => Work::Reduct(result, target.clone()),
-        }
+    /// The code that a call was reduced to has come to this.
+    pub(super) fn after_code(&self, call: &Call, result: Atom, target: &Target) -> Work {
+        after_reduction(call, || self.store.resolve(&call.atom), result, target)
+    }
+}
+
+/// What a call was reduced to is evaluated again, unless it says that nothing was reduced. Then the call stands for itself
+/// with what has been bound on the way, which is no reason to evaluate it again.
+fn after_reduction(call: &Call, bound: impl FnOnce() -> Atom, result: Atom, target: &Target) -> Work {
+    match () {
+        () if result.is_symbol(names::NOT_REDUCIBLE) => unreduced(Call { atom: bound(), ..*call }),
+        () if is_empty_or_error(&result) => Work::Return(result),
+        () => Work::Reduct(result, target.clone()),
     }
 }
 

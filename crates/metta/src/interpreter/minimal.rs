@@ -359,7 +359,8 @@ fn split_off(mut solution: Solution, variable: &Variable, source: &mut VariableS
     }
 }
 
-fn bindings_of(solution: &Solution) -> Bindings {
+/// A solution as bindings.
+pub(super) fn bindings_of(solution: &Solution) -> Bindings {
     let mut bindings = Bindings::default();
     for (variable, value) in solution {
         bindings.bind(variable.clone(), value.clone());

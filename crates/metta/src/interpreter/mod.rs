@@ -74,8 +74,8 @@ pub(crate) enum Task {
     Call(Atom, Atom, bool),
     /// The same without a look at its table, which the machine fills.
     Untabled(Atom, Atom),
-    /// Run the code that a call was reduced to, its result of a type.
-    Code(Atom, Atom, Atom),
+    /// Run the code that a call was reduced to, its result of a type; whether the call was something else before.
+    Code { call: Atom, code: Atom, type_atom: Atom, changed: bool },
     /// Run as minimal MeTTa: `Empty` is a result like any other.
     Minimal(Atom),
     /// Run the body of a `function` that this call has entered.
@@ -101,7 +101,9 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
         Task::Call(atom, type_atom, changed) => Work::Call(atom, changed, Target { type_atom, space: space.clone() }),
         Task::Untabled(atom, type_atom) => Work::Untabled(atom, Target { type_atom, space: space.clone() }),
-        Task::Code(call, code, type_atom) => Work::Code(call, code, Target { type_atom, space: space.clone() }),
+        Task::Code { call, code, type_atom, changed } => {
+            Work::Code(call, code, changed, Target { type_atom, space: space.clone() })
+        }
         Task::Minimal(atom) => Work::Minimal(atom),
         Task::Function(body, call) => {
             waiting = Some(Waiting::Function { call });
@@ -132,7 +134,7 @@ enum Work {
     /// The same without a look at its table.
     Untabled(Atom, Target),
     /// Run the code that a call was reduced to.
-    Code(Atom, Atom, Target),
+    Code(Atom, Atom, bool, Target),
     /// Run as minimal MeTTa; data is its own result.
     Minimal(Atom),
     /// Hand a result to the frame on top.
@@ -279,9 +281,9 @@ impl<'r> Evaluation<'r> {
                 self.raise_barrier(BarrierKind::Expression);
                 self.untabled_call(frame::Call { atom, changed: true, is_reduct: false }, target)
             }
-            Work::Code(call, code, target) => {
+            Work::Code(call, code, changed, target) => {
                 self.raise_barrier(BarrierKind::Expression);
-                let waiting = frame::Call { atom: call.clone(), changed: true, is_reduct: false };
+                let waiting = frame::Call { atom: call.clone(), changed, is_reduct: false };
                 self.push(Waiting::Reduct { call: waiting, target });
                 self.push(Waiting::Function { call });
                 Some(Work::Minimal(minimal::function_body(&code).unwrap_or(code)))
@@ -306,7 +308,7 @@ impl<'r> Evaluation<'r> {
             Waiting::Function { call } => self.leave_function(call, result),
             Waiting::Tuple(tuple) => self.continue_tuple(tuple, result, itself),
             Waiting::Arguments(arguments) => self.continue_arguments(arguments, result, itself),
-            Waiting::Reduct { call, target } => Some(Self::after_reduction(call, result, target)),
+            Waiting::Reduct { call, target } => Some(self.after_code(call, result, target)),
         }
     }
 
@@ -544,7 +546,7 @@ impl Roots {
                 self.add(atom);
                 self.add(&target.type_atom);
             }
-            Work::Code(call, code, target) => {
+            Work::Code(call, code, _, target) => {
                 self.add(call);
                 self.add(code);
                 self.add(&target.type_atom);

@@ -6,12 +6,16 @@
 //! 2. A rule can be changed only by a native function, and a function that is called is an atom of the form or of the space:
 //!    atoms are looked through once, where they come into the space, and a form before it is evaluated.
 //! 3. Where none is found, code is made that does not look. Else code is exact (`Machine::is_exact`), from then on.
+//! 4. A call that stands for itself beside other results of its own shows it too: the word `NotReducible`, and code, which
+//!    may come to it, count as such functions.
 //!
 //! What adds a fact whose head is written out changes no rule. Nor is anything kept while a form does nothing but to add an
 //! atom.
 
 use super::types::classify_head;
 use crate::bundled::BUNDLES;
+use crate::interpreter::is_function;
+use crate::names;
 use crate::operation::Operation;
 use crate::stdlib;
 use rustc_hash::FxHashSet;
@@ -39,7 +43,7 @@ const CHANGERS: [&str; 14] = [
 /// Atoms nested deeper are looked through with a stack of their own.
 const NESTED_MAX: usize = 64;
 
-/// Whether evaluating an atom may change rules, as far as it is written out.
+/// Whether evaluating an atom may change rules, or let a call stand for itself, as far as it is written out.
 pub(crate) fn may_change_rules(atom: &Atom) -> bool {
     let mut deep = Vec::new();
     let mut found = may_change_within(atom, 0, &mut deep);
@@ -55,11 +59,12 @@ fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>)
             deep.push(atom);
             false
         }
+        code if is_function(code) => true,
         Atom::Expression(expression) => match expression.children() {
             [head, space, added] if is_changer(head) && is_fact(added) => may_change_within(space, depth + 1, deep),
             children => children.iter().any(|child| may_change_within(child, depth + 1, deep)),
         },
-        leaf => is_changer(leaf),
+        leaf => is_changer(leaf) || leaf.is_symbol(names::NOT_REDUCIBLE),
     }
 }
 

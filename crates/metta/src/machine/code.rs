@@ -197,6 +197,8 @@ pub(super) enum Instruction {
     Fresh { shapes: u32, or: Pc },
     /// Data is marked as evaluated if it is what is written.
     Came { slot: Slot },
+    /// Notes whether the call of the function whose rule this is has the arguments that were written.
+    CameCall { function: u32, dst: Slot },
     /// Goes elsewhere unless the arguments of the call at a slot are what is written.
     CameArguments { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the site's frame.
@@ -217,6 +219,8 @@ pub(super) enum Instruction {
     /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
     /// The function is the one called, or for code that a form wrote out `NO_FUNCTION`.
     Leave { slot: Slot, type_id: TypeId, call: u32, function: u32 },
+    /// The same where a slot says whether the call came to itself.
+    LeaveKnown { slot: Slot, type_id: TypeId, call: u32, came: Slot },
     /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
     Reduct { slot: Slot },
     /// Reduces what a slot holds once.

@@ -305,13 +305,14 @@ impl Running<'_> {
             let goes_on = compiled.last().and_then(|before: &RuleCode| self.m.code.taken_apart_alike(before.pc, pc));
             compiled.push(RuleCode { pc, keys, class, goes_on });
         }
-        if is_single && is_plain {
+        let may_stand = self.m.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
+        if is_single && is_plain && !may_stand {
             return (Kind::Rule(compiled[0].pc), slots);
         }
         // Other functions may be compiled for this.
         let are_facts = self.are_facts(compiled.iter().map(|rule| rule.pc));
         let index = self.m.code.groups.len() as u32;
-        let exclusive = exclusive(index, &compiled, rules, &entries);
+        let exclusive = exclusive(index, &compiled, rules, &entries).filter(|_| !may_stand);
         let mut group = self.group(function, compiled, usize::from(count));
         (group.are_facts, group.slots, group.sources) = (are_facts, slots, rules.into());
         group.compares_values = changed_states::compare_values(rules.iter().map(|(head, _)| head.as_slice()));

@@ -364,6 +364,11 @@ impl Running<'_> {
         if self.is_well_made(call) {
             self.m.note_normal(call);
         }
+        self.give_as_called(call, from)
+    }
+
+    /// A call that stands for itself; behind which place it was made.
+    pub(super) fn give_as_called(&mut self, call: Ref, from: Pc) -> Result<(), Halt> {
         let value = if self.came_unchanged(call, from)? { self.m.evaluated(call) } else { call };
         self.give(value)
     }

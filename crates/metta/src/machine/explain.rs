@@ -524,6 +524,7 @@ impl<'a> Listing<'a> {
                 let call = template.map_or_else(String::new, |call| format!(", of {}", self.template(call.get())));
                 format!("odd {}{call}{}", slot(value), self.site(site))
             }
+            Instruction::CameCall { dst, .. } => format!("came -> {}", slot(dst)),
             Instruction::Came { slot: value } => format!("came {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
@@ -611,7 +612,7 @@ impl<'a> Listing<'a> {
         let slot = |slot| self.slot(slot);
         match instruction {
             Instruction::Own { .. } => "own".to_owned(),
-            Instruction::Leave { slot: value, type_id, .. } => {
+            Instruction::Leave { slot: value, type_id, .. } | Instruction::LeaveKnown { slot: value, type_id, .. } => {
                 format!("leave {}{}", slot(value), self.as_type(type_id))
             }
             Instruction::Reduct { slot: value } => format!("reduct {}", slot(value)),

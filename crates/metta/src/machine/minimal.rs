@@ -6,7 +6,7 @@
 use super::choices::{Gathered, To};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
 use super::unify::Unified;
-use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM};
+use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM, TRUE};
 use super::{Halt, Machine, Reason, Running};
 use crate::interpreter::{Task, is_instruction_name};
 use crate::names;
@@ -19,7 +19,12 @@ impl Running<'_> {
     pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
             Instruction::Own { at, slots } => self.own(at, slots),
-            Instruction::Leave { slot, type_id, call, function } => self.leave(slot, type_id, call, function),
+            Instruction::Leave { slot, type_id, call, function } => {
+                self.leave(slot, type_id, call, |running, call| running.leaves_unchanged(function, call))
+            }
+            Instruction::LeaveKnown { slot, type_id, call, came } => {
+                self.leave(slot, type_id, call, |running, _| Ok(running.m.slot(came) == TRUE))
+            }
             Instruction::Reduct { slot } => {
                 let value = self.m.read(slot);
                 if self.is_code(value, true)? {
@@ -89,12 +94,18 @@ impl Running<'_> {
         if end < self.m.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
     }
 
-    fn leave(&mut self, slot: Slot, type_id: TypeId, call: u32, function: u32) -> Result<(), Halt> {
+    fn leave(
+        &mut self,
+        slot: Slot,
+        type_id: TypeId,
+        call: u32,
+        came: impl FnOnce(&mut Self, Ref) -> Result<bool, Halt>,
+    ) -> Result<(), Halt> {
         let value = self.m.read(slot);
         if value == NOT_REDUCIBLE {
             let call = self.build(call)?;
-            self.m.note_normal(call);
-            let value = if self.leaves_unchanged(function, call)? { self.m.evaluated(call) } else { call };
+            let call = self.resolve(call)?;
+            let value = if came(self, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);
         }
         if type_id == self.m.atom_type || self.m.is_error(value) {

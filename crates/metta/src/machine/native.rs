@@ -44,6 +44,7 @@ impl Running<'_> {
         let mut loaded = Vec::with_capacity(results.len());
         for (solution, atom) in results {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
+                let call = as_evaluated(&call, &solution);
                 loaded.push(self.load_result(solution, &call, &mut scope)?);
             } else if interpreter::is_function(&atom) {
                 // What is code is run, whatever type the function has.
@@ -83,10 +84,8 @@ impl Running<'_> {
                 [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
                 _ => names::undefined(),
             };
-        let value = |variable: &Variable| bound.iter().find(|(known, _)| known == variable).map(|(_, value)| value);
-        let put = |variable: &Variable| value(variable).map_or(Rewrite::Keep, |value| Rewrite::Continue(value.clone()));
-        let call = rewrite(call, put).unwrap_or_else(|| call.clone());
-        let found = self.hand_over(Task::Code(call, body, type_atom));
+        let call = with_bound(call, &bound);
+        let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false });
         for (mut solution, atom) in self.accept_found(found)? {
             solution.extend(bound.iter().cloned());
             loaded.push(self.load_result(solution, &atom, scope)?);
@@ -105,5 +104,20 @@ impl Running<'_> {
             (None, Some(limit)) => Err(Reason::Limit(limit).into()),
             (None, None) => Ok(found.results),
         }
+    }
+}
+
+/// A call with what a solution binds put in.
+fn with_bound(call: &Atom, solution: &Solution) -> Atom {
+    let value = |variable: &Variable| solution.iter().find(|(known, _)| known == variable).map(|(_, value)| value);
+    let put = |variable: &Variable| value(variable).map_or(Rewrite::Keep, |value| Rewrite::Continue(value.clone()));
+    rewrite(call, put).unwrap_or_else(|| call.clone())
+}
+
+/// The same for a call that stands for itself because its function has answered so.
+fn as_evaluated(call: &Atom, solution: &Solution) -> Atom {
+    match with_bound(call, solution) {
+        Atom::Expression(call) => call.into_evaluated().into(),
+        call => call,
     }
 }

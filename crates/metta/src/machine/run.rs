@@ -294,6 +294,7 @@ impl Running<'_> {
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
             Instruction::Came { slot } => self.came(slot),
+            Instruction::CameCall { function, dst } => self.came_call(function, dst),
             Instruction::CameArguments { at, or } => self.came_arguments(at, or),
             Instruction::Odd { slot, template, type_id, site } => self.odd_answer(slot, template, type_id, site),
             Instruction::NameVariable { slot, index } => self.name_variable(slot, index),

@@ -4,12 +4,16 @@
 //!    added later do not reduce it. One that has come out of another expression is not.
 //! 2. That is known where the call is made (`Code::origins`), so the place behind the call is kept while its rules are
 //!    tried. What is evaluated without code compares its children with what they were.
-//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound.
+//! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound. What a call
+//!    itself has bound before it was said to stand for itself is put in first.
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
-use super::code::{CHANGED, HEADER, Instruction, Maybe, NO_FUNCTION, Origin, Pc, Slot, Template, TypeId, UNCHANGED};
+use super::code::{
+    CHANGED, Group, HEADER, Instruction, Kind, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId,
+    UNCHANGED,
+};
 use super::evaluate::CHILDREN;
-use super::values::{EVALUATED_OPEN, FOREIGN, NOT_REDUCIBLE, TERM};
+use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
@@ -24,8 +28,7 @@ impl Running<'_> {
         let mut budget = self.m.looked_at_max();
         for index in 0..length {
             let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
-            let is_bound_since = self.is_held(index) && result.tag() != tag::VARIABLE;
-            if is_bound_since || !self.are_same(result, child, &mut budget)? {
+            if !self.are_same(result, child, &mut budget)? {
                 return Ok(CHANGED);
             }
         }
@@ -98,6 +101,14 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Notes whether the call whose rule has matched came to itself.
+    pub(super) fn came_call(&mut self, function: u32, dst: Slot) -> Result<(), Halt> {
+        let call = self.call_of(function)?;
+        let came = self.came_unchanged(call, self.called_from(function))?;
+        self.m.set_slot(dst, if came { TRUE } else { FALSE });
+        Ok(())
+    }
+
     /// Goes elsewhere unless the arguments of a call are what is written.
     pub(super) fn came_arguments(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
         let Some(Maybe { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
@@ -146,9 +157,36 @@ impl Running<'_> {
 
     /// The call of a function stands for itself because a rule says so.
     pub(super) fn give_unreduced_by_rule(&mut self, function: u32) -> Result<(), Halt> {
-        let trying = self.m.trying;
-        let is_tried = self.m.code.groups.get(trying.group as usize).is_some_and(|group| group.function == function);
-        self.give_unreduced(function, if is_tried { trying.from } else { CHANGED })
+        if self.m.code.functions[function as usize].type_id == REDUCE {
+            return self.give(NOT_REDUCIBLE);
+        }
+        let call = self.call_of(function)?;
+        let call = self.resolve(call)?;
+        // Where there are other rules, it comes to what they say as well if it is evaluated again.
+        let is_only = match self.m.code.functions[function as usize].kind {
+            Kind::Rule(_) => true,
+            _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1),
+        };
+        if is_only && self.is_well_made(call) {
+            self.m.note_normal(call);
+        }
+        self.give_as_called(call, self.called_from(function))
+    }
+
+    /// The group whose rules are being tried, if they are those of a function.
+    fn group_tried(&self, function: u32) -> Option<&Group> {
+        self.m.code.groups.get(self.m.trying.group as usize).filter(|group| group.function == function)
+    }
+
+    /// The place behind which a function was called whose rule has matched.
+    fn called_from(&self, function: u32) -> Pc {
+        if self.group_tried(function).is_some() { self.m.trying.from } else { CHANGED }
+    }
+
+    /// A call that stands for itself because something has answered so: with what that has bound it counts as evaluated.
+    pub(super) fn standing(&mut self, call: Ref) -> Result<Ref, Halt> {
+        let call = self.resolve(call)?;
+        Ok(self.m.evaluated(call))
     }
 
     /// What a rule says whose body is a variable.
@@ -159,7 +197,8 @@ impl Running<'_> {
         }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
-            return self.enter_code(call, value, type_id, To::Frame);
+            let is_same = self.came_unchanged(call, self.called_from(function))?;
+            return self.enter_code(call, value, (type_id, is_same), To::Frame);
         }
         match self.settled(value, type_id) {
             Some(settled) => self.give(settled),
@@ -184,19 +223,19 @@ impl Running<'_> {
         let Some(call) = call else { return self.fail() };
         let call = self.build(call.get())?;
         if value == NOT_REDUCIBLE {
-            let call = self.m.evaluated(call);
+            let call = self.standing(call)?;
             return self.resume(site, call);
         }
-        self.enter_code(call, value, type_id, To::Site(site))
+        self.enter_code(call, value, (type_id, true), To::Site(site))
     }
 
-    /// Lets a call enter the code that it was reduced to.
-    fn enter_code(&mut self, call: Ref, code: Ref, type_id: TypeId, to: To) -> Result<(), Halt> {
+    /// Lets a call enter the code that it was reduced to; with its type, and whether it is what was to be evaluated.
+    fn enter_code(&mut self, call: Ref, code: Ref, (type_id, is_same): (TypeId, bool), to: To) -> Result<(), Halt> {
         let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
         let type_atom = self.type_atom(type_id);
         self.interpret(both, to, |both| {
             let both = both.children().expect("it is a pair");
-            Task::Code(both[0].clone(), both[1].clone(), type_atom)
+            Task::Code { call: both[0].clone(), code: both[1].clone(), type_atom, changed: !is_same }
         })
     }
 

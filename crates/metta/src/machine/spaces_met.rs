@@ -95,7 +95,10 @@ impl Running<'_> {
             }
             () if type_id == REDUCE => Task::Minimal(body),
             () if body.is_symbol(names::NOT_REDUCIBLE) => return Ok(vec![self.load_result(solution, call, scope)?]),
-            () if is_function(&body) => Task::Code(call.clone(), body, self.type_atom(type_id)),
+            () if is_function(&body) => {
+                let type_atom = self.type_atom(type_id);
+                Task::Code { call: call.clone(), code: body, type_atom, changed: true }
+            }
             () => Task::Metta(body, self.type_atom(type_id)),
         };
         let found = self.hand_over(task);

@@ -156,14 +156,19 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
     struct Open {
         expression: Ref,
         done: Vec<Atom>,
+        /// Whether a bound variable occurs in it.
+        is_bound: bool,
     }
     let mut open: Vec<Open> = Vec::new();
     let mut current = reference;
     loop {
         let walked = leaves.heap().walk(current);
+        if let Some(around) = open.last_mut().filter(|_| walked != current) {
+            around.is_bound = true;
+        }
         let length = if walked.is_expression() { leaves.heap().length(walked) } else { 0 };
         let mut made = if length > 0 {
-            open.push(Open { expression: walked, done: Vec::with_capacity(length) });
+            open.push(Open { expression: walked, done: Vec::with_capacity(length), is_bound: false });
             None
         } else {
             Some(leaves.leaf(walked))
@@ -177,7 +182,11 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
             }
             let whole = open.pop().expect("an expression is open");
             let expression = space::Expression::new(whole.done);
-            let is_marked = whole.expression.tag() == tag::MARKED;
+            let is_open = !whole.is_bound && leaves.heap().note(whole.expression) == EVALUATED_OPEN;
+            let is_marked = whole.expression.tag() == tag::MARKED || is_open;
+            if let Some(around) = open.last_mut().filter(|_| whole.is_bound) {
+                around.is_bound = true;
+            }
             made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
             if open.is_empty() {
                 return made.expect("an expression was stored");
@@ -319,7 +328,7 @@ impl Values {
         is_always_settled(child)
             || match child.tag() {
                 SYMBOL => child != EMPTY && child != ERROR,
-                tag::EXPRESSION => self.heap.note(child) == note,
+                tag::EXPRESSION => self.heap.note(child) == note || self.heap.length(child) == 0,
                 _ => false,
             }
     }

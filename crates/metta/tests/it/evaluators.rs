@@ -42,6 +42,12 @@ fn a_call_that_came_to_itself_is_not_reduced_by_a_rule_that_is_added_later() {
              !(let* (($b (f 1.0 (12 1))) ($c (add-atom &self (= (f $y (12 $z)) new)))) $b)",
             "[(f 1.0 (12 1))]",
         ),
+        (
+            "(= (f 1) one)
+             !(let* (($b (f ())) ($c (add-atom &self (= (f $x) new)))) $b)",
+            "[(f ())]",
+        ),
+        ("(= (k) (let* (($b (f (()) 1)) ($c (add-atom &self (= (f $x $y) new)))) $b)) !(k)", "[(f (()) 1)]"),
         // The argument of this one came to something else.
         (
             "(= (g) 7) (= (f 1) one)
@@ -59,6 +65,68 @@ fn a_call_with_variables_counts_as_evaluated_until_one_is_bound() {
         (&format!("{rules} !(let $y (f $d $x) $y)"), "[7, (f $d $x)]"),
         (&format!("{rules} !(let $y (f 1 2) $y)"), "[(f 1 2)]"),
         (&format!("{rules} !(let $y (f -4 2) $y)"), "[7, (f -4 2)]"),
+    ]);
+}
+
+/// Two facts or rules say so in different ways. Hyperon 0.2.10 gives the same.
+#[test]
+fn a_call_that_stands_for_itself_with_what_it_has_bound_is_not_evaluated_again() {
+    let facts = "(: Pair (-> A B C)) (: W (-> A C)) (held NotReducible) (held NotReducible)
+         (= (f a $x) NotReducible) (= (f a $x) 7) (= (g a $x) (function (return NotReducible))) (= (g a $x) 7)
+         (= (pick (W $x)) $x)\n";
+    let space = "ModuleSpace(GroundingSpace-top)";
+    let found = &format!("(match {space} (held NotReducible) NotReducible)");
+    let asked = "(match &self (held $h) $h)";
+    let twice = |result: &str| format!("[{result}, {result}]");
+    let programs = [
+        (format!("!(id (Pair part {asked}))"), twice(&format!("(Pair part {found})"))),
+        (format!("!(id (id {asked}))"), twice(found)),
+        (format!("!(pick (W {asked}))"), twice(found)),
+        (format!("!(let $x {asked} (bag $x $h))"), twice(&format!("(bag {found} NotReducible)"))),
+        (format!("(= (h) (let $x {asked} (bag $x $h))) !(h)"), twice(&format!("(bag {found} NotReducible)"))),
+        (format!("(= (h) {asked}) !(id (h))"), twice(found)),
+        (
+            "(= (h) (let $x (unify &self (held $h) $h no) (bag $x $h))) !(h)".to_owned(),
+            twice(&format!("(bag (unify {space} (held NotReducible) NotReducible no) NotReducible)")),
+        ),
+        ("!(id (f $v 1))".to_owned(), "[(f a 1), 7]".to_owned()),
+        ("(= (h $x) (f $v $x)) !(id (h 1))".to_owned(), "[(f a 1), 7]".to_owned()),
+        ("(= (h $x) (let $r (f $v $x) (got $r $v))) !(h 1)".to_owned(), "[(got (f a 1) a), (got 7 a)]".to_owned()),
+        ("(= (h $x) (let $r (g $v $x) (got $r))) !(h 1)".to_owned(), "[(got (g a 1)), (got 7)]".to_owned()),
+        ("(= (h) (superpose (NotReducible 1))) !(id (h))".to_owned(), "[(superpose (NotReducible 1)), 1]".to_owned()),
+        (
+            "(= (c $x) (function (chain (eval (none)) $y (return $y)))) (= (c $x) 7) (= (h) (c 1)) !(id (h))"
+                .to_owned(),
+            "[(c 1), 7]".to_owned(),
+        ),
+        // An argument of this one came to something else, so it is evaluated again.
+        ("(= (h) (f $v (id 1))) !(id (h))".to_owned(), "[(f a 1), 7, 7]".to_owned()),
+        ("(= (h) (g a (f $v 1))) !(id (h))".to_owned(), "[(g a (f a 1)), 7, (g a 7), 7, 7]".to_owned()),
+        (
+            "(= (S Z) two) (= (k (S Z)) NotReducible) (= (k (S Z)) 8) (= (h) (id (pair (k $v) $v))) !(h)".to_owned(),
+            "[(pair (k (S Z)) (S Z)), (pair 8 two)]".to_owned(),
+        ),
+    ];
+    let programs: Vec<(String, String)> =
+        programs.into_iter().map(|(text, expected)| (format!("{facts}{text}"), expected)).collect();
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], &expected[..])).collect();
+    check_both(&programs);
+}
+
+#[test]
+fn not_reducible_as_it_is_written_lets_a_form_stand_for_itself() {
+    let facts = "(fact 1) (fact 2)\n";
+    let space = "ModuleSpace(GroundingSpace-top)";
+    let found = |at: u32| format!("(match {space} (fact {at}) NotReducible)");
+    check_both(&[
+        (&format!("{facts} !(match &self (fact $x) NotReducible)"), &format!("[{}, {}]", found(1), found(2))),
+        (
+            &format!("{facts} (= (h) (got (match &self (fact $x) NotReducible))) !(h)"),
+            &format!("[(got {}), (got {})]", found(1), found(2)),
+        ),
+        ("(= (h $x) (let $y $x NotReducible)) !(h 1)", "[(unify 1 1 NotReducible Empty)]"),
+        ("(= (h $x) (got (let $y $x NotReducible))) !(h 1)", "[(got (unify 1 1 NotReducible Empty))]"),
+        ("(= (h $x) (got (let $y $x (function (return $y))))) !(h 1)", "[(got 1)]"),
     ]);
 }
 

@@ -4,9 +4,11 @@
 //! 2. It may stand for code: where a rule or a native function gives it, the call enters that, and its errors name the call.
 //! 3. It may stand for an error, which is final as the answer of a form, also one that is no whole one.
 //! 4. All of it is looked for where the variable is evaluated; a number or a truth value is none of it.
+//! 5. `NotReducible` as it is written is an answer too.
 
 use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Slot, Template, TypeId};
+use crate::names;
 use space::Atom;
 
 /// What becomes of an odd answer.
@@ -30,7 +32,25 @@ impl Compiler<'_, '_> {
                 let odd = odd(self);
                 self.or_odd(slot, &odd, type_id, dest, |compiler| compiler.reduct(body, type_id, dest));
             }
+            None if body.is_symbol(names::NOT_REDUCIBLE) => {
+                let odd = odd(self);
+                self.not_reducible(body, odd, type_id, dest);
+            }
             None => self.reduct(body, type_id, dest),
+        }
+    }
+
+    /// The answer is `NotReducible` as it is written.
+    fn not_reducible(&mut self, body: &Atom, odd: Odd, type_id: TypeId, dest: Dest) {
+        match odd {
+            Odd::Stands(call) | Odd::Enters(call) => {
+                let slot = self.slot();
+                self.raw(body, Dest::Slot(slot));
+                self.odd_answer(slot, Some(&call), type_id, dest);
+            }
+            Odd::Fails | Odd::FailsOrEnters(_) => {
+                self.emit(Instruction::Fail);
+            }
         }
     }
 

@@ -261,7 +261,11 @@ impl Compiler<'_, '_> {
             Atom::Expression(expression) if !expression.is_empty() => {
                 let children = expression.children();
                 if !matches!(children[0], Atom::Symbol(_)) {
-                    let is_data = matches!(&children[0], head @ Atom::Grounded(_) if Operation::of(head).is_none());
+                    let is_data = match &children[0] {
+                        head @ Atom::Grounded(_) => Operation::of(head).is_none(),
+                        Atom::Expression(head) => head.is_empty() && self.run.is_unit_open(),
+                        _ => false,
+                    };
                     let has_rules = self.run.has_rules(COMPOUND, (children.len() - 1) as Slot);
                     return is_data
                         && !(has_rules && self.may_be_reduced(atom))

@@ -9,6 +9,7 @@ use crate::machine::Running;
 use crate::machine::choices::shape_key;
 use crate::machine::code::{Case, Exclusive, Group, Key, Listed, Pc, RuleCode, Slot, Switch};
 use crate::machine::values::{FALSE, FOREIGN, SYMBOL, TRUE};
+use crate::names;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::Atom;
@@ -82,6 +83,11 @@ impl Running<'_> {
             slots: 0,
         }
     }
+}
+
+/// Whether a rule may say that its call stands for itself: then what is tried tells where the call was made.
+pub(super) fn may_stand(body: &Atom) -> bool {
+    body.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(body)
 }
 
 /// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.

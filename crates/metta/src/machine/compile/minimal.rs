@@ -39,9 +39,18 @@ impl Compiler<'_, '_> {
     /// The body of a rule that is `(function …)`, for a call whose results are evaluated further.
     pub(super) fn function_body(&mut self, count: usize, body: &Atom, type_id: TypeId) {
         let call = self.own_call(count);
-        let slot = self.run_function(body, call);
         let function = self.function;
-        self.emit(Instruction::Leave { slot, type_id, call, function });
+        if !self.run.m.is_exact {
+            let slot = self.run_function(body, call);
+            self.emit(Instruction::Leave { slot, type_id, call, function });
+            return;
+        }
+        // What tells it is gone when the code has run.
+        let came = self.slot();
+        self.emit(Instruction::CameCall { function, dst: came });
+        self.mark_live(came);
+        let slot = self.run_function(body, call);
+        self.emit(Instruction::LeaveKnown { slot, type_id, call, came });
     }
 
     /// The body of a rule for a call whose results are not evaluated further.
