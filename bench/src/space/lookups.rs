@@ -72,7 +72,8 @@ fn in_process(plan: &Plan, space: &SpaceRef, edges: u64) -> Rows {
     const KNOWN: &str =
         "whether a fact is there, given as an atom; both sides turn it into their own form inside the clock";
     const IN_SNAPSHOT: &str = "the same, asked of a snapshot, which locks nothing, as the trie does not";
-    const PREPARED: &str = "whether a fact is there, turned into the form of each side before: a prepared atom, and bytes";
+    const PREPARED: &str =
+        "whether a fact is there, turned into the form of each side before: a prepared atom, and bytes";
     const OPEN: &str = "(edge aI $x), the answer read; the trie descends to the prefix and reads what lies below";
     let mut in_bytes = |atom: &Atom| {
         bytes.clear();
