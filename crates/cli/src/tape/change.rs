@@ -23,7 +23,7 @@ makes trip.tape of trip.tape.recording, which goes then.
 A tape with a secret of a known form is not written. `mnemon tape redact` takes secrets out; --keep-secrets writes them.
 
 Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
-already; 3 JSON or text that is no tape; 4 the tape is damaged.";
+already; 3 a file of another form that is no tape; 4 the tape is damaged.";
 
 pub(super) const ABOUT_MERGE: &str = "\
 The exchanges of one tape keep their order; between tapes, the request that began first comes first. They are numbered anew. An
@@ -31,7 +31,7 @@ exchange that is equal to one that is there already, in everything but its numbe
 tapes, the last value of a name counts.
 
 Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
-already; 3 JSON or text that is no tape; 4 a tape is damaged.";
+already; 3 a file of another form that is no tape; 4 a tape is damaged.";
 
 pub(super) const ABOUT_REDACT: &str = "\
 Secrets are what a recorder takes for secrets: values of names such as Authorization, Cookie or api_key, and what looks like a
@@ -39,7 +39,7 @@ key of a well-known service; and what the options name. Each is replaced by REDA
 TAPE still holds them: remove it when the new one is as it should be.
 
 Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something
-there already; 3 JSON or text that is no tape; 4 the tape is damaged.";
+there already; 3 a file of another form that is no tape; 4 the tape is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArguments {

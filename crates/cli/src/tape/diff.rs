@@ -15,8 +15,8 @@ Exchanges that ask the same are compared with each other, in their order; then, 
 method, server and path. A line begins with - if only the first tape has it, with + if only the second one has, and with ~
 if they differ; below that is what differs, on the first tape and on the second one.
 
-Exit code: 0 nothing differs; 1 something does, or a file cannot be read; 2 wrong usage, or no tape there; 3 JSON or text that
-is no tape; 4 a tape is damaged.";
+Exit code: 0 nothing differs; 1 something does, or a file cannot be read; 2 wrong usage, or no tape there; 3 a file of another
+form that is no tape; 4 a tape is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {

@@ -19,11 +19,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-TAPE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: JSON,
-MessagePack, text. Which it is, its content says. docs/cassettes.md shows how all of this is used.
+TAPE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: text,
+JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used.
 
 Exit code: 0 fine; 1 tapes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no tape
-there; 3 JSON or text that is no tape; 4 the tape is damaged.";
+there; 3 a file of another form that is no tape; 4 the tape is damaged.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
