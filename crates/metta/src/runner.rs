@@ -4,28 +4,30 @@
 //! answer handed out before the next form is read, because it may change what the words of that form mean. An answer
 //! with an error in it ends the run; so does the first form that does not parse, after everything before it has run.
 
+mod imports;
+
 use crate::bundled;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
-use crate::load::{Format, Formats, LoadError, Skipped};
+use crate::load::Formats;
 use crate::machine::{self, FrozenResults, Machine};
 use crate::memory::{
     Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceContent, SourceId, SourceText,
 };
-use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId, TOP};
+use crate::modules::{Module, ModuleId, TOP};
 use crate::names;
 use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
 use crate::stated::Stated;
 use crate::stdlib;
-use crate::syntax::{self, Diagnostic, LineIndex, NodeId, NodeKind, Parsed, Severity, Span, SyntaxTree};
+use crate::syntax::{self, Diagnostic, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::tables::{self, Tables};
 use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
 use region::FreezeError;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
 use std::rc::Rc;
@@ -732,325 +734,6 @@ impl Runner {
     pub(crate) fn current_module(&self) -> ModuleId {
         self.running.last().copied().unwrap_or(ModuleId(1))
     }
-
-    pub(crate) fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
-        let id = ModuleId(self.modules.len() as u32);
-        let serial = self.spaces.len() as u64;
-        let space = self.make_space(format!("ModuleSpace(GroundingSpace-{path})"));
-        let mut tokenizer = Tokenizer::over(Arc::clone(&self.base_tokens));
-        stdlib::register_at_home(&mut tokenizer, id, &space);
-        let mut imports = Vec::new();
-        if id != ModuleId(0) {
-            space.import(&self.modules[0].space);
-            imports.push(ModuleId(0));
-        }
-        self.names.insert(path.clone(), id);
-        if self.is_noting() {
-            let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
-            self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
-        }
-        self.modules.push(Module {
-            path,
-            directory,
-            file,
-            space,
-            tokenizer,
-            imports,
-            is_restored: false,
-            bound_before: FxHashSet::default(),
-        });
-        id
-    }
-
-    /// Gives a module another name.
-    pub(crate) fn name_module(&mut self, path: String, module: ModuleId) {
-        let before = self.is_noting().then(|| self.names.clone());
-        self.names.insert(path.clone(), module);
-        if let Some(before) = before {
-            self.note(Event::ModuleNamed { path, module }, Undo::Names(before));
-        }
-    }
-
-    /// Frees the names of a module that could not be loaded.
-    pub(crate) fn forget_module(&mut self, module: ModuleId) {
-        let before = self.is_noting().then(|| self.names.clone());
-        self.names.retain(|_, known| *known != module);
-        let file = self.modules[module.0 as usize].file.take();
-        if let Some(names) = before {
-            self.note(Event::ModuleForgotten { module }, Undo::Forgotten { names, module, file });
-        }
-    }
-
-    /// The module of a name, loaded if need be.
-    ///
-    /// # Errors
-    /// When it cannot be found or its source does not run to its end.
-    pub(crate) fn load_module(&mut self, name: &str) -> Result<ModuleId, ModuleError> {
-        if matches!(name, "corelib" | "stdlib") {
-            return Ok(ModuleId(0));
-        }
-        let from = self.current_module();
-        let path = modules::absolute_path(name, &self.module(from).path)?;
-        if let Some(&known) = self.names.get(&path) {
-            self.check_loaded(known)?;
-            return self.refresh_module(known, &path, from);
-        }
-        if let Some(bundled) = self.bundled_before_files(&path) {
-            return Ok(bundled);
-        }
-        let file = match self.find_file(&path, from) {
-            Err(error @ ModuleError::NotFound { .. }) => return self.bundled_after_files(name, error),
-            found => found?,
-        };
-        self.load_file(path, file)
-    }
-
-    /// Loads the file of a module, unless it is loaded under another name.
-    pub(crate) fn load_file(&mut self, path: String, file: String) -> Result<ModuleId, ModuleError> {
-        if let Some(known) = self.modules.iter().position(|module| module.file.as_ref() == Some(&file)) {
-            let known = ModuleId(known as u32);
-            self.name_module(path, known);
-            return self.check_loaded(known);
-        }
-        if self.running.len() > IMPORT_DEPTH_MAX {
-            return Err(ModuleError::TooDeep);
-        }
-        // A file that cannot be read makes no module.
-        let bytes = self.world.read_source(&file).map_err(world_error)?;
-        let id = self.add_module(path, modules::directory_of(&file), Some(file.clone()));
-        let loaded = self.fill_module(id, &file, bytes);
-        if loaded.is_err() {
-            self.forget_module(id);
-        }
-        loaded.map(|()| id)
-    }
-
-    /// Applies what was edited in the files of a module that another process loaded and of those that it imports: an
-    /// unchanged module is not run again, and so imports nothing.
-    fn refresh_module(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<ModuleId, ModuleError> {
-        if self.module(id).is_restored {
-            self.refresh_file(id, path, from)?;
-            for import in self.module(id).imports.clone() {
-                let path = self.module(import).path.clone();
-                self.refresh_file(import, &path, id)?;
-            }
-        }
-        Ok(id)
-    }
-
-    /// Applies what was edited in the file of one such module. A file that is gone changes nothing. That process may have
-    /// had another working directory, so the file is looked for as at the first import.
-    fn refresh_file(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<(), ModuleError> {
-        let module = &mut self.modules[id.0 as usize];
-        if !std::mem::take(&mut module.is_restored) || module.file.is_none() {
-            return Ok(());
-        }
-        self.note(None, Undo::Refreshed(id));
-        let file = match self.find_file(path, from) {
-            Err(ModuleError::NotFound { .. }) => return Ok(()),
-            found => found?,
-        };
-        let absolute = self.world.absolute_path(&file).map_err(world_error)?;
-        // Another file of the same name, seen from another directory, is no edit of it.
-        if self.memory.as_ref().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
-            return Ok(());
-        }
-        let bytes = self.world.read_source(&file).map_err(world_error)?;
-        let module = &mut self.modules[id.0 as usize];
-        module.directory = modules::directory_of(&file);
-        module.file = Some(file.clone());
-        self.fill_module(id, &file, bytes)
-    }
-
-    /// What reads a file that a module is filled from, if it is no program.
-    fn format_of(&mut self, id: ModuleId, file: &str) -> Result<Option<Box<dyn Format>>, ModuleError> {
-        let Some(formats) = self.formats.clone() else { return Ok(None) };
-        if !formats
-            .endings()
-            .iter()
-            .any(|ending| file.rsplit('.').next().is_some_and(|own| own.eq_ignore_ascii_case(ending)))
-        {
-            return Ok(None);
-        }
-        let path = self.world.absolute_path(file).map_err(world_error)?;
-        formats.of(&path, self.words_of(id)).map_err(|message| ModuleError::Source { message })
-    }
-
-    /// Fills a module with what its file holds: a program is run, other data is loaded.
-    fn fill_module(&mut self, id: ModuleId, file: &str, bytes: Arc<Vec<u8>>) -> Result<(), ModuleError> {
-        match self.format_of(id, file)? {
-            Some(mut format) => self.fill_with_data(id, file, bytes, &mut *format),
-            None => {
-                let text = text_of(file, &bytes)?;
-                self.run_module(id, file, text)
-            }
-        }
-    }
-
-    /// Loads the data of a file into a module, and tells the person who watches what was left out.
-    fn fill_with_data(
-        &mut self,
-        id: ModuleId,
-        file: &str,
-        bytes: Arc<Vec<u8>>,
-        format: &mut dyn Format,
-    ) -> Result<(), ModuleError> {
-        let report = match self.load_module_data(id, file, bytes, format) {
-            Ok(report) => report,
-            Err(LoadError::World(error)) => return Err(world_error(error)),
-            Err(LoadError::Limit(limit)) => {
-                self.note_end_inside(&RunEnd::Limit(limit));
-                return Err(ModuleError::Source { message: format!("{file}: {}", LoadError::Limit(limit)) });
-            }
-            Err(error) => return Err(ModuleError::Source { message: format!("{file}: {error}") }),
-        };
-        for skipped in report.skipped.iter().filter(|skipped| skipped.is_error) {
-            let Skipped { reason, count, line, .. } = skipped;
-            self.world.trace(&format!("warning: {file}:{line}: {reason}; not loaded: {count} such"));
-        }
-        Ok(())
-    }
-
-    fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {
-        let Some(position) = self.running.iter().position(|&running| running == id && id != ModuleId(1)) else {
-            return Ok(id);
-        };
-        let cycle = self.running[position..].iter().chain([&id]);
-        Err(ModuleError::Circular { cycle: cycle.map(|&id| self.module(id).path.clone()).collect() })
-    }
-
-    /// Parses an imported file and tells the person who watches what there is to warn of.
-    fn parse_import(&mut self, file: &str, text: &str) -> Parsed {
-        let parsed = syntax::parse(text);
-        let lines = LineIndex::new(text);
-        for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
-            let position = lines.position(warning.span.start);
-            self.world.trace(&format!("warning: {file}:{}:{}: {}", position.line, position.column, warning.message));
-        }
-        parsed
-    }
-
-    fn run_module(&mut self, id: ModuleId, file: &str, text: &str) -> Result<(), ModuleError> {
-        let parsed = self.parse_import(file, text);
-        let mut failure = None;
-        let run = self.run_in(id, file, Some(file), &parsed, &mut |_, answer| {
-            failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
-            Ok(())
-        });
-        self.note_end_inside(&run.end);
-        match run.end {
-            RunEnd::Finished => Ok(()),
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, text, &parsed) }),
-            RunEnd::World(error) => Err(world_error(error)),
-            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
-            RunEnd::Error | RunEnd::Limit(_) => {
-                let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
-                Err(ModuleError::Failed { path: self.module(id).path.clone(), error })
-            }
-        }
-    }
-
-    /// Remembers that a source inside another ended for a reason that ends the other too.
-    fn note_end_inside(&mut self, end: &RunEnd) {
-        let stop = match end {
-            RunEnd::Limit(limit @ (LimitReached::Time | LimitReached::Cancelled)) => Stop::Limit(*limit),
-            RunEnd::World(error) => Stop::World(error.clone()),
-            RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
-            _ => return,
-        };
-        self.ended_inside.get_or_insert(stop);
-    }
-
-    /// Why the form that is being run must end: a source that it imported did.
-    pub(crate) fn take_end_inside(&mut self) -> Option<Stop> {
-        self.ended_inside.take()
-    }
-
-    /// The file of a module: from the importing module's directory on, else from the program's.
-    pub(crate) fn find_file(&mut self, path: &str, from: ModuleId) -> Result<String, ModuleError> {
-        let importer = self.module(from);
-        let top_directory = self.modules[1].directory.clone();
-        let relative = path.strip_prefix(&format!("{}:", importer.path));
-        let mut tried: Vec<String> = Vec::new();
-        if let Some(relative) = relative {
-            tried.extend(self.candidates(relative, &importer.directory));
-            tried.extend(self.candidates(relative, &top_directory));
-        }
-        if let Some(relative) = path.strip_prefix("top:") {
-            tried.extend(self.candidates(relative, &top_directory));
-            tried.extend(self.candidates(relative, ""));
-        }
-        tried.dedup();
-        let mut seen = Vec::new();
-        tried.retain(|file| {
-            !seen.contains(file) && {
-                seen.push(file.clone());
-                true
-            }
-        });
-        match tried.iter().find(|file| self.world.has_source(file)) {
-            Some(file) => Ok(file.clone()),
-            None => Err(ModuleError::NotFound { path: path.to_owned(), tried }),
-        }
-    }
-
-    /// The files that a name may mean, looked for from a directory.
-    fn candidates(&self, relative: &str, directory: &str) -> Vec<String> {
-        let endings = self.formats.as_ref().map_or(&[][..], |formats| formats.endings());
-        let data = modules::data_candidate(relative, directory, endings);
-        data.into_iter().chain(modules::candidates(relative, directory)).collect()
-    }
-
-    /// The text of a source file.
-    pub(crate) fn read_source(&mut self, file: &str) -> Result<String, ModuleError> {
-        let bytes = self.world.read_source(file).map_err(world_error)?;
-        text_of(file, &bytes).map(str::to_owned)
-    }
-
-    /// Makes everything in a module answer queries of another.
-    pub(crate) fn import_module(&mut self, into: ModuleId, from: ModuleId) {
-        let deep = self.module(from).imports.clone();
-        for id in std::iter::once(from).chain(deep) {
-            if id != into && !self.module(into).imports.contains(&id) {
-                let space = self.module(id).space.clone();
-                self.module(into).space.import(&space);
-                self.modules[into.0 as usize].imports.push(id);
-                self.note(Event::Imported { into, from: id }, Undo::Import { into, from: id });
-            }
-        }
-    }
-
-    /// Runs a file's forms in the current module; the results of its last `!`.
-    pub(crate) fn include(&mut self, name: &str) -> Result<Vec<Atom>, ModuleError> {
-        let from = self.current_module();
-        if self.running.len() > IMPORT_DEPTH_MAX {
-            return Err(ModuleError::TooDeep);
-        }
-        let path = modules::absolute_path(name, &self.module(from).path)?;
-        let file = self.find_file(&path, from)?;
-        let text = self.read_source(&file)?;
-        let parsed = self.parse_import(&file, &text);
-        let mut last = Vec::new();
-        // What is included is a part of the form that includes it: it is stated as often as that is evaluated.
-        let run = self.run_in(from, &file, None, &parsed, &mut |_, answer| {
-            last = answer.results.to_vec();
-            Ok(())
-        });
-        self.note_end_inside(&run.end);
-        match run.end {
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &text, &parsed) }),
-            RunEnd::World(error) => Err(world_error(error)),
-            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
-            _ => Ok(last),
-        }
-    }
-
-    /// The loaded modules' paths, in alphabetical order.
-    pub(crate) fn module_paths(&self) -> Vec<String> {
-        let mut paths: Vec<String> = self.names.keys().cloned().collect();
-        paths.sort();
-        paths
-    }
 }
 
 impl Drop for Runner {
@@ -1076,21 +759,4 @@ pub(crate) fn not_durable(value: &Atom) -> String {
 fn with_limit_error(atom: &Atom, answer: &Answer) -> Vec<Atom> {
     let error = answer.limit.map(|limit| limit.error(atom));
     answer.results.iter().cloned().chain(error).collect()
-}
-
-/// The bytes of a source file as a text.
-fn text_of<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, ModuleError> {
-    syntax::decode(bytes).map_err(|error| ModuleError::Source { message: format!("{file}: {}", error.message) })
-}
-
-/// A failure of the world while a source is loaded: the end of the run, or the error of the import.
-fn world_error(error: WorldError) -> ModuleError {
-    if error.ends_run() { ModuleError::World(error) } else { ModuleError::Source { message: error.to_string() } }
-}
-
-/// The first parse error of a file, with its place.
-fn parse_failure(file: &str, text: &str, parsed: &Parsed) -> String {
-    let Some(error) = parsed.first_error() else { return format!("{file} does not parse") };
-    let position = LineIndex::new(text).position(error.span.start);
-    format!("{file}:{}:{}: {}", position.line, position.column, error.message)
 }
