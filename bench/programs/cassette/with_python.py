@@ -2,8 +2,9 @@
 
 A command is what to do, by which library, the path of the cassette, and how many interactions it has. The interactions are those of
 the report. The checksum is the sum of the bytes of the URLs that were loaded, so that each was there; of what was recorded, how
-many they were. What is imported is imported before."""
+many they were. What is imported is imported before. `record-synced` has the file and its name on the disk as well."""
 
+import os
 import sys
 import time
 
@@ -70,7 +71,18 @@ def load_cassetter(path, _):
     return sum(sum(interaction.request.uri.encode()) for interaction in cassette.interactions)
 
 
+def sync(path):
+    for synced in (path, os.path.dirname(path)):
+        descriptor = os.open(synced, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+
 def work(command, library, path, count):
+    if command == "record-synced":
+        recorded = work("record", library, path, count)
+        sync(path)
+        return recorded
     if library == "cassetter":
         return {"record": record_cassetter, "load": load_cassetter}[command](path, count)
     return {"record": record_vcrpy, "load": load_vcrpy}[command](SERIALIZERS[library], path, count)

@@ -42,6 +42,8 @@ pub(super) fn cases(plan: &Plan) -> Rows {
             };
             let note = "from opening to the end; ours is synced to the disk, twice, and theirs is not";
             rows.push(contest("recorded, through stop", "record", note, record)?);
+            let note = "from opening to the end; theirs is synced to the disk as well, file and name";
+            rows.push(contest("recorded, through stop, synced", "record-synced", note, record)?);
             let note = "each loads what it wrote; ours from opening, with every exchange decoded";
             rows.push(contest("loaded", "load", note, load)?);
         }

@@ -287,6 +287,8 @@ impl Recorder {
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.join()?;
+        // The recording that is sealed is on the disk as it is: one that came back after its removal, cut short by a power failure,
+        // would be taken for another.
         journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
