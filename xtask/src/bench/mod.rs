@@ -33,8 +33,9 @@ pub(crate) const TASK: Task = Task {
     name: "bench",
     about: "Compare Mnemon with peers.",
     details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
-              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta and \
-              space, SWI-Prolog and the Python wheels hyperon and duckdb, must be there, or come with --install.",
+              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, \
+              space and cassette, SWI-Prolog and the Python wheels hyperon, duckdb, vcrpy and cassetter, must be \
+              there, or come with --install.",
     word: Some("SUITE"),
     flags: &[QUICK, ONLY, INSTALL],
     run,
