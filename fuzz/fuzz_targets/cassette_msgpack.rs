@@ -2,9 +2,8 @@
 #![no_main]
 
 #[path = "../src/cassettes.rs"]
-#[allow(dead_code)]
 mod cassettes;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    cassettes::msgpack(bytes);
+    cassettes::run("msgpack", bytes);
 });

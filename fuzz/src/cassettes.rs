@@ -16,8 +16,29 @@ use cassette::matching::{Player, Repeats, Rules};
 use cassette::{Content, KeyScheme, Tape, VcrStyle};
 use journal::{Durability, Journal, MemoryDisk, Options};
 
+/// Says whether anything was read.
+type Read = fn(&[u8]) -> bool;
+
+/// Every form by the name of its target, and what reads it.
+const FORMS: [(&str, Read); 8] = [
+    ("tape", tape),
+    ("recording", recording),
+    ("json", json),
+    ("msgpack", msgpack),
+    ("text", text),
+    ("har", har),
+    ("vcr_yaml", vcr_yaml),
+    ("vcr_json", vcr_json),
+];
+
+/// Reads bytes as the form of this name; whether there was anything to read.
+pub(crate) fn run(form: &str, bytes: &[u8]) -> bool {
+    let read = FORMS.iter().find(|(name, _)| *name == form).map(|(_, read)| read);
+    read.expect("the form is one of the table")(bytes)
+}
+
 /// A sealed tape.
-pub(crate) fn tape(bytes: &[u8]) -> bool {
+fn tape(bytes: &[u8]) -> bool {
     let mut bytes = bytes.to_vec();
     put_checksums_right(&mut bytes);
     let tape = Tape::from_bytes(bytes, "a.tape");
@@ -26,7 +47,7 @@ pub(crate) fn tape(bytes: &[u8]) -> bool {
 }
 
 /// Frames of a recording, each behind its length in two bytes.
-pub(crate) fn recording(mut bytes: &[u8]) -> bool {
+fn recording(mut bytes: &[u8]) -> bool {
     let disk = Arc::new(MemoryDisk::new());
     let Ok((journal, _)) = Journal::open(disk.clone(), Options::default()) else { return false };
     while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
@@ -103,7 +124,7 @@ fn put(bytes: &mut [u8], range: Range<usize>, at: usize) {
 }
 
 /// JSON.
-pub(crate) fn json(bytes: &[u8]) -> bool {
+fn json(bytes: &[u8]) -> bool {
     let Ok(content) = Content::from_json(bytes) else { return false };
     let again = content.to_json(true).expect("what was read can be written");
     assert_eq!(Content::from_json(&again).expect("what was written can be read"), content);
@@ -111,7 +132,7 @@ pub(crate) fn json(bytes: &[u8]) -> bool {
 }
 
 /// MessagePack.
-pub(crate) fn msgpack(bytes: &[u8]) -> bool {
+fn msgpack(bytes: &[u8]) -> bool {
     let Ok(content) = Content::from_msgpack(bytes) else { return false };
     let again = content.to_msgpack().expect("what was read can be written");
     assert_eq!(Content::from_msgpack(&again).expect("what was written can be read"), content);
@@ -119,7 +140,7 @@ pub(crate) fn msgpack(bytes: &[u8]) -> bool {
 }
 
 /// Text in lines.
-pub(crate) fn text(bytes: &[u8]) -> bool {
+fn text(bytes: &[u8]) -> bool {
     let Ok(content) = Content::from_text(bytes) else { return false };
     let again = content.to_text();
     assert_eq!(Content::from_text(again.as_bytes()).expect("what was written can be read"), content);
@@ -127,21 +148,21 @@ pub(crate) fn text(bytes: &[u8]) -> bool {
 }
 
 /// HAR.
-pub(crate) fn har(bytes: &[u8]) -> bool {
+fn har(bytes: &[u8]) -> bool {
     let content = Content::from_har(bytes);
     content.iter().for_each(convert);
     content.is_ok()
 }
 
 /// Cassettes of VCR in YAML.
-pub(crate) fn vcr_yaml(bytes: &[u8]) -> bool {
+fn vcr_yaml(bytes: &[u8]) -> bool {
     let content = Content::from_vcr_yaml(bytes);
     content.iter().for_each(convert);
     content.is_ok()
 }
 
 /// Cassettes of VCR in JSON.
-pub(crate) fn vcr_json(bytes: &[u8]) -> bool {
+fn vcr_json(bytes: &[u8]) -> bool {
     let content = Content::from_vcr_json(bytes);
     content.iter().for_each(convert);
     content.is_ok()

@@ -184,8 +184,9 @@ fn frame() -> impl Strategy<Value = WsFrame<'static>> {
     )
 }
 
-fn outcome() -> impl Strategy<Value = Outcome<'static>> {
-    let kind = prop_oneof![
+/// Everything that a network can do instead of answering.
+pub(crate) fn error_kind() -> impl Strategy<Value = NetworkErrorKind> {
+    prop_oneof![
         Just(NetworkErrorKind::Dns),
         Just(NetworkErrorKind::Refused),
         Just(NetworkErrorKind::Tls),
@@ -194,12 +195,15 @@ fn outcome() -> impl Strategy<Value = Outcome<'static>> {
         any::<u64>().prop_map(|count| NetworkErrorKind::TooManyRedirects { count }),
         Just(NetworkErrorKind::Protocol),
         Just(NetworkErrorKind::Other),
-    ];
+    ]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome<'static>> {
     prop_oneof![
         Just(Outcome::Complete),
         Just(Outcome::Truncated),
         Just(Outcome::Partial),
-        (kind, bytes()).prop_map(|(kind, message)| Outcome::Aborted(NetworkError { kind, message })),
+        (error_kind(), bytes()).prop_map(|(kind, message)| Outcome::Aborted(NetworkError { kind, message })),
     ]
 }
 

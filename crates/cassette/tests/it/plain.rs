@@ -1,8 +1,8 @@
 //! Exchanges that other formats can hold: nothing in them is out of the ordinary.
 
+use crate::exchanges::error_kind;
 use cassette::{
-    Body, Direction, Exchange, Header, HttpVersion, NetworkError, NetworkErrorKind, Opcode, Outcome, Request, Response,
-    WsFrame,
+    Body, Direction, Exchange, Header, HttpVersion, NetworkError, Opcode, Outcome, Request, Response, WsFrame,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -81,17 +81,8 @@ fn message() -> impl Strategy<Value = WsFrame<'static>> {
 }
 
 fn outcome() -> impl Strategy<Value = Outcome<'static>> {
-    let kind = prop_oneof![
-        Just(NetworkErrorKind::Dns),
-        Just(NetworkErrorKind::Refused),
-        Just(NetworkErrorKind::Tls),
-        Just(NetworkErrorKind::Reset),
-        any::<u64>().prop_map(|after_ms| NetworkErrorKind::Timeout { after_ms }),
-        any::<u64>().prop_map(|count| NetworkErrorKind::TooManyRedirects { count }),
-        Just(NetworkErrorKind::Protocol),
-        Just(NetworkErrorKind::Other),
-    ];
-    let error = (kind, "[a-z: ]{0,12}").prop_map(|(kind, message)| NetworkError { kind, message: message.into() });
+    let error =
+        (error_kind(), "[a-z: ]{0,12}").prop_map(|(kind, message)| NetworkError { kind, message: message.into() });
     prop_oneof![3 => Just(Outcome::Complete), 1 => error.prop_map(Outcome::Aborted)]
 }
 
