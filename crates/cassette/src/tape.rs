@@ -9,11 +9,11 @@ use crate::message::Request;
 use crate::outline::Outline;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
-use crate::recording::{self, Recorded, recording_path};
+use crate::recording::{self, Recorded, is_blank, recording_path};
 use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Chain, Directory, Disk, SingleFile};
+use journal::{Directory, Disk, Durability, SingleFile};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -60,7 +60,8 @@ impl Tape {
             Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
             Err(error) => return Err(Failure::new("open", path.display().to_string())(error).into()),
         };
-        if recording.exists() { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
+        let is_recorded = recording.exists() && !(sealed.is_some() && is_blank(&recording));
+        if is_recorded { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
     }
 
     /// Whether a file begins as a tape does, sealed or a recording.
@@ -93,12 +94,7 @@ impl Tape {
         let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
         let recorded = recording::read(Arc::new(disk), &shown)?;
         // A crash can leave a recording that was sealed already, and one without frames adds nothing.
-        let adds_nothing = |sealed: &Sealed| {
-            [*Chain::genesis().as_bytes(), sealed.trailer().chain]
-                .into_iter()
-                .any(|chain| recorded.chain == Some(chain))
-        };
-        if sealed.as_ref().is_some_and(adds_nothing) {
+        if sealed.as_ref().map_or(Ok(false), |sealed| recorded.is_on(sealed))? {
             return Ok(Self::of(sealed));
         }
         Ok(Self { sealed, recorded })
@@ -284,12 +280,21 @@ impl From<Content> for Tape {
 pub struct SealOptions {
     pub(crate) key: KeyScheme,
     pub(crate) keeps_secrets: bool,
+    pub(crate) durability: Durability,
 }
 
 impl SealOptions {
     /// With request keys of this scheme.
     pub fn new(key: KeyScheme) -> Self {
-        Self { key, keeps_secrets: false }
+        Self { key, keeps_secrets: false, durability: Durability::Fsync }
+    }
+
+    /// How durable the tape is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a tape that
+    /// takes no other's place, and a loss of power within the next seconds may leave one that is not whole.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
     }
 
     /// Nobody looks for known forms of secrets; otherwise a tape that has one is not sealed.
@@ -341,7 +346,7 @@ pub fn write_tape_on(
     let options = options.into();
     Scanner::of_content(exchanges, meta, &options, name)?;
     let order = exchanges.iter().map(|exchange| exchange.number).collect();
-    let mut sealer = Sealer::new(disk, name, options.key, None, order)?;
+    let mut sealer = Sealer::new(disk, name, &options, None, order)?;
     let added = add_all(&mut sealer, exchanges);
     match added {
         Ok(()) => sealer.finish(meta, [0; 32], 0),

@@ -23,7 +23,7 @@ use crate::exchange::{Exchange, Note};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
-use crate::recording::{self, recording_path};
+use crate::recording::{self, Source, is_blank, recording_path};
 use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::{SealOptions, folder_and_name};
@@ -78,6 +78,16 @@ impl RecorderOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// How durable the tape is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
+    /// wait for a new tape, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
+    /// opened. What was on the disk before is not risked: what an older tape holds, and what a [sync](Recorder::sync) of the
+    /// recording has put there.
+    #[must_use]
+    pub fn sealing(mut self, durability: Durability) -> Self {
+        self.seal.durability = durability;
         self
     }
 
@@ -149,18 +159,20 @@ impl Recorder {
         let recording = recording_path(path);
         let sealed = sealed_at(path)?;
         let disk = disk_of(&recording)?;
-        let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default())
-            .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
-        let survey = recording::survey(disk.clone(), &recording.display().to_string(), None)?;
-        // A recording without frames has the same chain as any other without, sealed or not.
-        let is_sealed_already = survey.chain != Chain::genesis()
-            && sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
-        if is_sealed_already {
-            // A crash came between the sealing and the removal. The lock on it goes with the journal.
-            remove(&recording)?;
-            return Self::open(path, options);
+        let (journal, warnings) =
+            Journal::open(disk.clone(), journal::Options::default().beginning(options.durability))
+                .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
+        let mut next_number = sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
+        if journal.progress().appended > 0 {
+            let shown = recording.display().to_string();
+            let survey = recording::survey(disk.clone(), &shown, None)?;
+            if sealed.as_ref().map_or(Ok(false), |sealed| survey.is_on(sealed, &disk, &shown))? {
+                // A crash came between the sealing and the removal. The lock on it goes with the journal.
+                remove(&recording)?;
+                return Self::open(path, options);
+            }
+            next_number = next_number.max(survey.next_number);
         }
-        let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
         let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
@@ -287,9 +299,6 @@ impl Recorder {
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.join()?;
-        // The recording that is sealed is on the disk as it is: one that came back after its removal, cut short by a power failure,
-        // would be taken for another.
-        journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
             // Nothing is to be added to the tape.
@@ -297,7 +306,8 @@ impl Recorder {
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
-        recording::seal(&self.disk, &shown, &folder, &name, self.seal.clone(), sealed.as_ref())?;
+        let source = Source { journal: &journal, disk: &self.disk, shown: &shown };
+        recording::seal(source, &folder, &name, self.seal.clone(), sealed.as_ref())?;
         // While the journal is open it is locked, so nobody goes on with what is sealed.
         remove(&self.recording)?;
         drop(journal);
@@ -378,6 +388,10 @@ fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {
 }
 
 fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
+    if is_blank(recording) {
+        // A power failure left its name and nothing of what was in it.
+        remove(recording)?;
+    }
     let disk = match SingleFile::create(recording) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SingleFile::open(recording),
         disk => disk,
