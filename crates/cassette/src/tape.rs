@@ -16,7 +16,8 @@ use crate::seal::write::Sealer;
 use journal::{Directory, Disk, Durability, SingleFile};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,11 +55,12 @@ impl Tape {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let recording = recording_path(path);
-        let sealed = match beginning(path) {
-            Ok(found) if found == *b"MNEMONJL" => return Self::of_recording(None, path),
-            Ok(_) => Some(Sealed::open(path)?),
+        let failed = |error| Failure::new("open", path.display().to_string())(error);
+        let sealed = match File::open(path) {
+            Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => return Self::of_recording(None, path),
+            Ok(file) => Some(Sealed::of_file(&file, path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
-            Err(error) => return Err(Failure::new("open", path.display().to_string())(error).into()),
+            Err(error) => return Err(failed(error).into()),
         };
         let is_recorded = recording.exists() && !(sealed.is_some() && is_blank(&recording));
         if is_recorded { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
@@ -66,7 +68,7 @@ impl Tape {
 
     /// Whether a file begins as a tape does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
-        beginning(path).map(|found| found.starts_with(b"MNEMON"))
+        beginning(&File::open(path)?).map(|found| found.starts_with(b"MNEMON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.
@@ -378,12 +380,11 @@ pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failur
 }
 
 /// The first bytes of a file; zeros where it ends before.
-fn beginning(path: &Path) -> io::Result<[u8; 8]> {
+fn beginning(file: &File) -> io::Result<[u8; 8]> {
     let mut bytes = [0; 8];
-    let mut file = File::open(path)?;
     let mut read = 0;
     while read < bytes.len() {
-        match file.read(&mut bytes[read..])? {
+        match file.read_at(&mut bytes[read..], read as u64)? {
             0 => break,
             count => read += count,
         }
