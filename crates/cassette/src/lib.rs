@@ -12,6 +12,7 @@ pub mod compare;
 mod compress;
 mod error;
 mod exchange;
+mod filter;
 mod forms;
 mod key;
 pub mod matching;
@@ -37,6 +38,7 @@ mod page {}
 pub use bytes::Bytes;
 pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use filter::{Filter, LeaveOut, Verdict};
 pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use merge::{Merged, merge};

@@ -8,6 +8,7 @@
 //! to a tape is numbered from where the tape ends. One that holds no exchange is told by the chain of its journal, which the tape
 //! keeps, and is put on the disk before it is sealed, so that it cannot be cut short.
 
+use crate::bytes::Bytes;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
 use crate::message::Response;
 use crate::exchange::{Exchange, Note, Outcome};
@@ -18,7 +19,7 @@ use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
 use crate::tape::SealOptions;
 use journal::{Chain, Disk, Durability, Journal, Reader};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -151,6 +152,8 @@ fn is_beginning_of(cut: &Exchange<'_>, whole: &Exchange<'_>) -> bool {
 /// What is known of a recording without its bodies.
 pub(crate) struct Survey {
     pub(crate) numbers: BTreeSet<u64>,
+    /// What is known of the tape, by name.
+    pub(crate) meta: BTreeMap<Bytes<'static>, Bytes<'static>>,
     pub(crate) next_number: u64,
     pub(crate) chain: Chain,
 }
@@ -175,13 +178,16 @@ pub(crate) struct Source<'s> {
 
 /// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
 pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
-    let (mut numbers, mut not_begun) = (BTreeSet::new(), BTreeSet::new());
+    let (mut numbers, mut not_begun, mut meta) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let chain = Events::open(disk, shown)?.each(|number, event| {
         if let Some(scanner) = &mut scanner {
             scanner.event(number, &event);
         }
         match event {
-            Event::Meta(_) => {}
+            Event::Meta(note) => {
+                let note = note.into_owned();
+                meta.insert(note.name, note.value);
+            }
             Event::Begin { .. } | Event::Whole(_) if numbers.insert(number) => {}
             Event::Begin { .. } | Event::Whole(_) => return Err(SealError::SameNumber(number)),
             // What happens before an exchange begins, if it ever does, belongs to it.
@@ -192,7 +198,7 @@ pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut 
     })?;
     numbers.append(&mut not_begun);
     let next_number = numbers.last().map_or(0, |last| last.saturating_add(1));
-    Ok(Survey { numbers, next_number, chain })
+    Ok(Survey { numbers, meta, next_number, chain })
 }
 
 /// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are

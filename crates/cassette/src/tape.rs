@@ -2,6 +2,7 @@
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::filter;
 use crate::forms::Content;
 use crate::key::KeyScheme;
 use crate::matching::Rules;
@@ -14,6 +15,7 @@ use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
 use journal::{Directory, Disk, Durability, SingleFile};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -231,6 +233,14 @@ impl Tape {
         let is_newer = |note: &Note<'_>| self.recorded.meta.iter().any(|newer| newer.name == note.name);
         let newer = self.recorded.meta.iter().map(|note| Note::new(&note.name[..], &note.value[..]));
         Ok(sealed.into_iter().filter(|note| !is_newer(note)).chain(newer).collect())
+    }
+
+    /// How many exchanges a [filter](crate::Filter) left out while the tape was recorded, by reason.
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    pub fn left_out(&self) -> Result<BTreeMap<String, u64>, ReadError> {
+        Ok(self.meta()?.iter().filter_map(filter::read).collect())
     }
 
     /// What it comes to, without looking at an exchange.

@@ -11,6 +11,7 @@
 //!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
 
 mod call;
+mod gate;
 mod queue;
 mod redacting;
 
@@ -20,6 +21,7 @@ pub(crate) use redacting::Redactor;
 
 use crate::error::{Failure, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::filter::{Filter, Verdict};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
@@ -28,6 +30,7 @@ use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
+use gate::{Gate, Sieve};
 use journal::{Chain, Disk, Durability, Journal, SingleFile};
 use queue::{Numbering, Queue, frame_of, weight};
 use std::fmt;
@@ -51,6 +54,7 @@ pub struct RecorderOptions {
     seal: SealOptions,
     meta: Vec<Note<'static>>,
     redaction: Option<Arc<Redaction>>,
+    filter: Option<Filter>,
 }
 
 impl Default for RecorderOptions {
@@ -61,6 +65,7 @@ impl Default for RecorderOptions {
             seal: SealOptions::default(),
             meta: Vec::new(),
             redaction: Some(Redaction::usual()),
+            filter: None,
         }
     }
 }
@@ -113,6 +118,14 @@ impl RecorderOptions {
         self
     }
 
+    /// What is not recorded. It is counted on the tape, so it does not vanish without a trace; what is left out takes a number
+    /// all the same. A request that may be left out for its response is held back in memory until that begins, or 8 MiB are there.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
     /// Something to be known of the tape, such as its name. The last value of a name counts.
     #[must_use]
     pub fn meta(mut self, note: Note<'static>) -> Self {
@@ -146,6 +159,7 @@ pub struct Recorder {
     disk: Arc<dyn Disk>,
     seal: SealOptions,
     redaction: Option<Arc<Redaction>>,
+    sieve: Option<Arc<Sieve>>,
     warnings: Vec<String>,
 }
 
@@ -162,6 +176,10 @@ impl Recorder {
         let (journal, warnings) =
             Journal::open(disk.clone(), journal::Options::default().beginning(options.durability))
                 .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
+        let sieve = options.filter.clone().map(Sieve::new);
+        if let (Some(sieve), Some(sealed)) = (&sieve, &sealed) {
+            sealed.meta()?.iter().for_each(|note| sieve.counts.read(note));
+        }
         let mut next_number = sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
         if journal.progress().appended > 0 {
             let shown = recording.display().to_string();
@@ -172,12 +190,17 @@ impl Recorder {
                 return Self::open(path, options);
             }
             next_number = next_number.max(survey.next_number);
+            if let Some(sieve) = &sieve {
+                let notes = survey.meta.into_iter().map(|(name, value)| Note { name, value });
+                notes.for_each(|note| sieve.counts.read(&note));
+            }
         }
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
         let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, warnings };
+        let sieve = sieve.map(Arc::new);
+        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, sieve, warnings };
         // They may have to wait for room, so the writer is there before them.
         options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
         Ok(recorder)
@@ -199,6 +222,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the exchange has a part that is too long.
     pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
+        if self.leaves_out(&exchange)? {
+            return self.queue.number();
+        }
         if weight(&exchange) > WHOLE_BYTES_MAX {
             exchange.number = self.queue.number()?;
             return self.retell(exchange);
@@ -211,11 +237,23 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::record`], and [`RecordError::NumberTaken`] for any other number.
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
+        if self.leaves_out(&exchange)? {
+            return self.queue.take_number(exchange.number);
+        }
         if weight(&exchange) > WHOLE_BYTES_MAX {
             self.queue.take_number(exchange.number)?;
             return self.retell(exchange).map(drop);
         }
         self.queue.give_started(Box::new(exchange))
+    }
+
+    /// Whether the filter leaves an exchange out, which is counted then.
+    fn leaves_out(&self, exchange: &Exchange<'_>) -> Result<bool, RecordError> {
+        let Some(sieve) = &self.sieve else { return Ok(false) };
+        match sieve.filter.decide(&exchange.request, exchange.response.as_ref()) {
+            Verdict::Kept => Ok(false),
+            Verdict::LeftOut(reason) => sieve.count(reason, &self.queue, self.redaction.as_deref()).map(|()| true),
+        }
     }
 
     /// Records an exchange that is too long for a frame. Gives its number.
@@ -232,6 +270,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
     pub fn try_record(&self, exchange: Exchange<'static>) -> Result<u64, TryRecordError> {
+        if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
+            return self.queue.number().map_err(TryRecordError::Failed);
+        }
         self.queue.try_give(Box::new(exchange), Numbering::Next)
     }
 
@@ -240,6 +281,9 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::try_record`], and as [`Recorder::record_started`] for the number.
     pub fn try_record_started(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
+        if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
+            return self.queue.take_number(exchange.number).map_err(TryRecordError::Failed);
+        }
         self.queue.try_give(Box::new(exchange), Numbering::Started).map(drop)
     }
 
@@ -258,7 +302,8 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
     pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        Call::begin(self.queue.clone(), self.redaction.clone(), self.queue.number()?, started_ns, request)
+        let gate = self.sieve.clone().map(|sieve| Gate::new(sieve, request));
+        Call::begin((self.queue.clone(), gate), self.redaction.clone(), self.queue.number()?, started_ns, request)
     }
 
     /// Something to be known of the tape; the last value of a name counts.

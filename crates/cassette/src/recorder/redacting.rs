@@ -276,6 +276,11 @@ impl Redactor {
         self.first = self.first.take().or(findings.into_iter().next());
     }
 
+    /// By which rules it goes.
+    pub(crate) fn redaction(&self) -> &Arc<Redaction> {
+        &self.redaction
+    }
+
     /// The first secret that was found, and how many were.
     pub(crate) fn findings(self) -> (Option<Finding>, usize) {
         (self.first, self.found)

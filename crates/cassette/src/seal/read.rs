@@ -236,6 +236,7 @@ impl Sealed {
     }
 
     /// An exchange, its bodies apart.
+    #[inline]
     pub(crate) fn whole(&self, row: u32) -> Result<Whole<'_>, ReadError> {
         let (entry, rows, index) = self.block_of_row(row)?;
         let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };

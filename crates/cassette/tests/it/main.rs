@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod earlier;
 mod exchanges;
+mod filtering;
 mod forms;
 mod fuzzed;
 mod golden;
