@@ -26,6 +26,7 @@ mod recording;
 pub mod redact;
 mod scan;
 mod seal;
+mod selection;
 mod tape;
 mod websocket;
 mod wire;
@@ -46,5 +47,6 @@ pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Resp
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use outline::{BodyReader, Fragment, Outline};
 pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use selection::Selection;
 pub use tape::{SealOptions, Summary, Tape, write_tape, write_tape_on};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

@@ -77,7 +77,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    fn chunk(self, piece: Piece<'_>) -> Event<'_> {
+    pub(crate) fn chunk(self, piece: Piece<'_>) -> Event<'_> {
         match self {
             Self::Request => Event::RequestChunk(piece),
             Self::Response => Event::ResponseChunk(piece),

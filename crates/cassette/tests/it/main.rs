@@ -22,6 +22,7 @@ mod redact;
 mod report;
 mod scan;
 mod sealing;
+mod selecting;
 mod text;
 mod vcr;
 mod vcrpy;
