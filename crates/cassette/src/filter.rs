@@ -74,7 +74,8 @@ impl LeaveOut {
     }
 
     fn is_met(&self, request: &Request<'_>, response: Option<&Response<'_>>) -> bool {
-        let is_any = |texts: &[String], holds: &dyn Fn(&str) -> bool| texts.is_empty() || texts.iter().any(|text| holds(text));
+        let is_any =
+            |texts: &[String], holds: &dyn Fn(&str) -> bool| texts.is_empty() || texts.iter().any(|text| holds(text));
         let asks = !self.methods.is_empty() || !self.hosts.is_empty() || self.path.is_some();
         (asks || self.needs_response())
             && is_any(&self.methods, &|method| request.method.eq_ignore_ascii_case(method.as_bytes()))

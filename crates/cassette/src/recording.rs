@@ -10,8 +10,9 @@
 
 use crate::bytes::Bytes;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
-use crate::message::Response;
 use crate::exchange::{Exchange, Note, Outcome};
+use crate::message::Response;
+use crate::outline::Outline;
 use crate::record::assemble::{Assembler, Draft, KeepNothing};
 use crate::record::event::Event;
 use crate::scan::Scanner;
@@ -202,7 +203,7 @@ pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut 
 }
 
 /// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are
-/// looked for in the recording: what is sealed already was looked through then.
+/// looked for in both.
 pub(crate) fn seal(
     source: Source<'_>,
     disk: &dyn Disk,
@@ -212,7 +213,10 @@ pub(crate) fn seal(
 ) -> Result<(), RecordError> {
     let mut scanner = (!options.keeps_secrets).then(Scanner::new);
     let survey = survey(source.disk.clone(), source.shown, scanner.as_mut())?;
-    scanner.map_or(Ok(()), |scanner| scanner.finish(source.shown))?;
+    if let Some(scanner) = scanner {
+        scanner.finish(source.shown)?;
+        older.map_or(Ok(()), |older| look_through(older, name))?;
+    }
     if survey.numbers.is_empty() {
         // Nothing but its chain tells it, so it must not come back cut short.
         source.journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
@@ -230,6 +234,21 @@ pub(crate) fn seal(
             Err(error.into())
         }
     }
+}
+
+/// Looks for secrets on a tape that is to be added to: it may come from where nobody looked.
+fn look_through(older: &Sealed, shown: &str) -> Result<(), SealError> {
+    let mut scanner = Scanner::new();
+    older.meta()?.into_iter().for_each(|note| scanner.event(0, &Event::Meta(note)));
+    for row in 0..older.rows() {
+        let outline = Outline::on(older, older.whole(row)?);
+        let number = outline.exchange.number;
+        outline.tell(0, &mut |event| {
+            scanner.event(number, event);
+            Ok(())
+        })?;
+    }
+    scanner.finish(shown)
 }
 
 fn fill(
@@ -273,7 +292,11 @@ mod tests {
     }
 
     /// Records five exchanges behind those of the tape that is there, and seals them: everything that `Recorder` does with files.
-    fn record(disk: &SimulatedDisk, durability: Durability, meta: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+    fn record(
+        disk: &SimulatedDisk,
+        durability: Durability,
+        meta: Option<&str>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let older = sealed(disk).transpose()?;
         let first = older.as_ref().map_or(0, |older| older.trailer().next_number);
@@ -356,14 +379,16 @@ mod tests {
     /// How often it is waited for the disk: file and name of the tape; or nothing, if the tape takes no other's place.
     #[test]
     fn sealing_waits_as_often_as_asked() {
-        for (durability, tapes, files, names) in
-            [(Durability::Fsync, 0, 1, 1), (Durability::Fsync, 1, 1, 1), (Durability::Os, 0, 0, 0), (Durability::Os, 1, 1, 0)]
-        {
+        for (durability, tapes, files, names) in [
+            (Durability::Fsync, 0, 1, 1),
+            (Durability::Fsync, 1, 1, 1),
+            (Durability::Os, 0, 0, 0),
+            (Durability::Os, 1, 1, 0),
+        ] {
             let disk = SimulatedDisk::new();
             (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
-            let waits = |disk: &SimulatedDisk| {
-                (disk.syncs(), disk.trace().iter().filter(|line| *line == "sync names").count())
-            };
+            let waits =
+                |disk: &SimulatedDisk| (disk.syncs(), disk.trace().iter().filter(|line| *line == "sync names").count());
             let before = waits(&disk);
             record(&disk, durability, None).unwrap();
             let after = waits(&disk);

@@ -286,8 +286,9 @@ impl<'t> Outline<'t> {
     }
 
     /// Tells the exchange as if it happened now. Chunks of no more bytes than are gathered come whole.
-    fn tell(self, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
-        let Exchange { started_ns, ended_us, request, informational, response, frames, outcome, notes, .. } = self.exchange;
+    pub(crate) fn tell(self, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
+        let Exchange { started_ns, ended_us, request, informational, response, frames, outcome, notes, .. } =
+            self.exchange;
         put(&Event::Begin { started_ns, has_body: self.request_body.is_some(), request: request.head() })?;
         if let Some(body) = self.request_body {
             tell_body(body, Side::Request, gathered, put)?;

@@ -70,7 +70,12 @@ impl Gate {
     }
 
     /// The request was left out for itself: it is counted.
-    pub(super) fn count(&self, request: &Request<'_>, queue: &Queue, redaction: Option<&Redaction>) -> Result<(), RecordError> {
+    pub(super) fn count(
+        &self,
+        request: &Request<'_>,
+        queue: &Queue,
+        redaction: Option<&Redaction>,
+    ) -> Result<(), RecordError> {
         match self.sieve.filter.decide(request, None) {
             Verdict::LeftOut(reason) => self.sieve.count(reason, queue, redaction),
             Verdict::Kept => Ok(()),

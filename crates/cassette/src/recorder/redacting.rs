@@ -4,7 +4,7 @@
 //! 2. A body goes through a [`Stream`], which gives chunks out when no secret can go on in the next one.
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
-//!    What else happens meanwhile waits with the request.
+//!    What else happens meanwhile waits with the request, but for a response that begins before the request ends.
 //! 4. Frames wait while a message of several frames is incomplete.
 
 use super::call::{Ending, Side, give_body};
@@ -88,7 +88,9 @@ impl Redactor {
     }
 
     pub(crate) fn response(&mut self, response: &Response<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
+        if self.is_asked() {
+            self.settle_gathered(Side::Request, give)?;
+        }
         let has_body = response.body.is_some();
         let mut head = response.head().into_owned();
         if self.gathers(&response.headers) {
@@ -251,6 +253,18 @@ impl Redactor {
         body.map_or(Ok(()), |body| give_body(side, &body, give))?;
         give_informational(informational, give)?;
         give_notes(notes, give)
+    }
+
+    /// Whether all of the request seems to be there. A server may answer before it is, and what is gathered of the request then
+    /// goes on being gathered; it is recorded behind what the server said.
+    fn is_asked(&self) -> bool {
+        let Way::Gathered(exchange) = &self.request else { return true };
+        let request = &exchange.request;
+        let announced = request.header_values("content-length").next();
+        match announced.and_then(|value| std::str::from_utf8(value).ok()?.trim().parse::<usize>().ok()) {
+            Some(bytes) => request.body_bytes().len() >= bytes,
+            None => request.body.is_none() || !is_compressed(&request.headers) || request.decoded_body().is_some(),
+        }
     }
 
     /// Whether a body is looked through when all of it is there.

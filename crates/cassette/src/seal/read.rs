@@ -432,7 +432,8 @@ mod tests {
         bytes.truncate(at);
         bytes.extend(trailer.encode());
         let sealed = Sealed::from_bytes(bytes, "a".to_owned()).unwrap();
-        for found in [sealed.find(0).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
+        let key = KeyScheme::target().key(&Request::default());
+        for found in [sealed.find(key).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
             assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));
         }
     }

@@ -1,7 +1,9 @@
 //! What is not recorded is counted, and nothing of it reaches a disk.
 
 use crate::exchanges::{Folder, of_the_report};
-use cassette::{Ending, Exchange, Filter, Header, LeaveOut, Outcome, Recorder, RecorderOptions, Request, Response, Tape};
+use cassette::{
+    Ending, Exchange, Filter, Header, LeaveOut, Outcome, Recorder, RecorderOptions, Request, Response, Tape,
+};
 use journal::Durability;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +19,14 @@ fn options() -> RecorderOptions {
 
 fn request(method: &'static str, target: &'static str) -> Request<'static> {
     let host = "pond.example".into();
-    Request { method: method.into(), scheme: "https".into(), host, port: 443, target: target.into(), ..Request::default() }
+    Request {
+        method: method.into(),
+        scheme: "https".into(),
+        host,
+        port: 443,
+        target: target.into(),
+        ..Request::default()
+    }
 }
 
 fn response(status: u16, content_type: &'static str) -> Response<'static> {
@@ -87,7 +96,11 @@ fn counts_go_on_where_a_tape_or_a_recording_ends() {
     for (round, stops) in [(1, false), (2, true), (3, true), (4, false)] {
         let recorder = Recorder::open(&path, options()).unwrap();
         record(&recorder);
-        if stops { recorder.stop().unwrap() } else { recorder.finish().unwrap() }
+        if stops {
+            recorder.stop().unwrap()
+        } else {
+            recorder.finish().unwrap()
+        }
         let expected = counts([("not there", round), ("pictures", 2 * round), ("preflight", 2 * round)]);
         assert_eq!(Tape::open(&path).unwrap().left_out().unwrap(), expected);
     }

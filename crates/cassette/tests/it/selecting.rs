@@ -2,7 +2,9 @@
 
 use crate::exchanges::{Folder, exchanges, of_the_report, with_everything};
 use cassette::redact::Redaction;
-use cassette::{Body, Chunk, Content, Exchange, Header, KeyScheme, Note, SealError, SealOptions, Selection, Tape, merge, write_tape};
+use cassette::{
+    Body, Chunk, Content, Exchange, Header, KeyScheme, Note, SealError, SealOptions, Selection, Tape, merge, write_tape,
+};
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::Path;
@@ -32,7 +34,8 @@ fn long(number: u64, text: &str) -> Exchange<'static> {
 #[test]
 fn a_copy_is_what_it_was_copied_from() {
     let folder = Folder::new();
-    let exchanges = [with_everything(1), long(4, "croak "), of_the_report(9), Exchange { number: 10, ..Exchange::default() }];
+    let exchanges =
+        [with_everything(1), long(4, "croak "), of_the_report(9), Exchange { number: 10, ..Exchange::default() }];
     write_tape(folder.join("a"), &exchanges, &[Note::new("name", "a")], keeps_secrets()).unwrap();
     let tape = Tape::open(folder.join("a")).unwrap();
     let selection = Selection::of(&tape).unwrap();
@@ -56,7 +59,9 @@ fn a_secret_in_a_long_body_is_not_copied() {
 
     let redaction = Redaction::usual();
     let mut found = Vec::new();
-    let told = |number, redacted: cassette::redact::Redacted| found.extend(redacted.findings.into_iter().map(|one| (number, one)));
+    let told = |number, redacted: cassette::redact::Redacted| {
+        found.extend(redacted.findings.into_iter().map(|one| (number, one)))
+    };
     selection.write_redacted(folder.join("b"), KeyScheme::target(), &redaction, told).unwrap();
     let mut whole = exchange;
     let findings = redaction.exchange(&mut whole).findings;
@@ -77,7 +82,8 @@ fn what_is_not_readable_is_not_copied() {
     bytes[40] ^= 1;
     std::fs::write(folder.join("a"), bytes).unwrap();
     let tape = Tape::open(folder.join("a")).unwrap();
-    let copied = Selection::of(&tape).map_err(SealError::from).and_then(|all| all.write(folder.join("b"), keeps_secrets()));
+    let copied =
+        Selection::of(&tape).map_err(SealError::from).and_then(|all| all.write(folder.join("b"), keeps_secrets()));
     assert!(matches!(copied, Err(SealError::Unreadable(_))), "{copied:?}");
     assert_eq!(folder.names(), ["a"]);
 }
@@ -164,7 +170,8 @@ fn a_long_body_goes_from_tape_to_tape_in_fragments() {
         let recorder = cassette::Recorder::open(folder.join("a"), options).unwrap();
         let call = recorder.begin(0, &of_the_report(0).request.head()).unwrap();
         let headers = vec![Header::new("content-type", "application/octet-stream")];
-        call.response(&cassette::Response { status: 200, headers, body: Some(Body::default()), ..Default::default() }).unwrap();
+        call.response(&cassette::Response { status: 200, headers, body: Some(Body::default()), ..Default::default() })
+            .unwrap();
         let mut chunk = vec![b' '; CHUNK_BYTES];
         for number in 0..LONG_BYTES / CHUNK_BYTES {
             chunk[..8].copy_from_slice(format!("{number:08}").as_bytes());

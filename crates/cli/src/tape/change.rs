@@ -7,7 +7,8 @@ use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
 use cassette::redact::{Finding, Redacted, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions, Selection, Tape,
+    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions,
+    Selection, Tape,
 };
 use clap::Args;
 use std::collections::BTreeMap;

@@ -126,8 +126,9 @@ impl Counts {
         self.frames += exchange.frames.as_ref().map_or(0, |frames| frames.len() as u64);
         *self.outcomes.entry(outcome(&exchange.outcome)).or_default() += 1;
         *self.hosts.entry(escaped(&exchange.request.host)).or_default() += 1;
-        self.first_ns = self.first_ns.into_iter().chain([exchange.started_ns]).min();
-        self.last_ns = self.last_ns.into_iter().chain([exchange.started_ns]).max();
+        let known = Some(exchange.started_ns).filter(|&started_ns| started_ns != 0);
+        self.first_ns = self.first_ns.into_iter().chain(known).min();
+        self.last_ns = self.last_ns.into_iter().chain(known).max();
         if let Some(response) = &exchange.response {
             *self.statuses.entry(response.status).or_default() += 1;
             self.times_us.push(response.at_us);
@@ -173,7 +174,8 @@ impl Counts {
         }
         lines.push(("servers", self.hosts_listed()));
         if !self.left_out.is_empty() {
-            let reasons: BTreeMap<_, _> = self.left_out.iter().map(|(reason, count)| (escaped(reason.as_bytes()), count)).collect();
+            let reasons: BTreeMap<_, _> =
+                self.left_out.iter().map(|(reason, count)| (escaped(reason.as_bytes()), count)).collect();
             lines.push(("left out", listed(&reasons)));
         }
         lines

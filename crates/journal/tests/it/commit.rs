@@ -138,7 +138,9 @@ fn nobody_sleeps_for_ever() {
 
 /// Appends one frame to the system and one to the disk; whether the second was acknowledged.
 fn begin_without_waiting(disk: &SimulatedDisk) -> bool {
-    let Ok((journal, _)) = Journal::open(shared(disk), Options::default().beginning(Durability::Os)) else { return false };
+    let Ok((journal, _)) = Journal::open(shared(disk), Options::default().beginning(Durability::Os)) else {
+        return false;
+    };
     journal.append(b"one", Durability::Os).is_ok() && journal.append(b"two", Durability::Fsync).is_ok()
 }
 
@@ -167,7 +169,10 @@ fn a_beginning_that_nobody_waited_for_is_durable_with_the_first_sync() {
             };
             let frames = read_all(&found);
             assert!(!is_acknowledged || frames == expected, "{operation} {fate:?} {seed}");
-            assert!(frames.iter().zip(expected).all(|(frame, expected)| frame == expected), "{operation} {fate:?} {seed}");
+            assert!(
+                frames.iter().zip(expected).all(|(frame, expected)| frame == expected),
+                "{operation} {fate:?} {seed}"
+            );
             // Opening has made it durable.
             assert_eq!(journal.progress().appended, read_all(&found.power_loss(Fate::Drop, seed)).len() as u64);
         }
