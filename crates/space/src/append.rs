@@ -46,6 +46,18 @@ impl Appender<'_> {
         self.contents.reserve(rows, length);
     }
 
+    /// How many terms the dictionary has.
+    pub fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Says how many rows and terms are likely to come, which may be wrong: tables that are full grow towards them, eightfold at
+    /// most. It holds until something else is said.
+    pub fn expect(&mut self, rows: usize, terms: usize) {
+        self.contents.expect(rows);
+        self.terms.expect(terms);
+    }
+
     /// Adds the expression of these children.
     pub fn row(&mut self, row: &[Term]) {
         self.contents.add_row(row, None, &mut self.terms);

@@ -243,6 +243,27 @@ struct Load<'a> {
     uncommitted: u64,
     /// Whether commits may be made while it goes on: it is no part of a form.
     commits: bool,
+    sizes: Sizes,
+}
+
+/// What is known of how much is still to come.
+#[derive(Default)]
+struct Sizes {
+    /// Bytes that the file has; `None` for a stream.
+    bytes_in_all: Option<u64>,
+    /// Bytes of the records so far.
+    bytes_used: u64,
+    /// How many terms there were before the first record.
+    terms_before: Option<usize>,
+}
+
+impl Sizes {
+    /// How many more of something come if the rest of the file is like what was read, which has so many.
+    fn more(&self, count: u64) -> usize {
+        let left = self.bytes_in_all.unwrap_or_default().saturating_sub(self.bytes_used);
+        let more = u128::from(count) * u128::from(left) / u128::from(self.bytes_used.max(1));
+        usize::try_from(more).unwrap_or(usize::MAX)
+    }
 }
 
 /// Who hears how far a load is.
@@ -374,7 +395,7 @@ impl Runner {
         };
         let commits = self.running.len() == 1 && self.open_transactions() == 0;
         let report = LoadReport::default();
-        let mut load = Load { module, id, format, report, stated, uncommitted: 0, commits };
+        let mut load = Load { module, id, format, report, stated, uncommitted: 0, commits, sizes: Sizes::default() };
         let read = self.read_records(&mut load, &mut bytes, content, progress);
         let closed = bytes.close(self.world());
         self.end_load(load, read.and(closed.map_err(LoadError::from)))
@@ -389,6 +410,7 @@ impl Runner {
         progress: &mut OnProgress<'_>,
     ) -> Result<(), LoadError> {
         let bytes_in_all = bytes.size(self.world()).ok().filter(|&size| size > 0);
+        load.sizes.bytes_in_all = bytes_in_all;
         let mut hasher = content.and_then(|_| self.memory.as_ref()?.content_hasher());
         let (mut buffer, mut bytes_read) = (Vec::new(), 0);
         loop {
@@ -431,9 +453,18 @@ impl Runner {
             *uncommitted += report.added - before;
             return used;
         }
-        let Load { module, format, report, .. } = load;
+        let Load { module, format, report, sizes, .. } = load;
         let (space, before) = (self.module(*module).space.clone(), report.added);
-        let used = space.append(|appender| format.read(bytes, is_end, &mut Rows::new(appender, report)));
+        let used = space.append(|appender| {
+            let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
+            appender.expect(sizes.more(report.added), sizes.more(terms as u64));
+            let mut rows = Rows::new(appender, report);
+            let used = format.read(bytes, is_end, &mut rows);
+            rows.finish();
+            appender.expect(0, 0);
+            used
+        });
+        sizes.bytes_used += used as u64;
         self.count_added(report.added - before);
         used
     }

@@ -6,7 +6,7 @@ use crate::modules::ModuleId;
 use crate::names;
 use crate::runner::Runner;
 use crate::stated::Stated;
-use space::{Appender, Atom, Term};
+use space::{Appender, Atom, Batch};
 
 /// Takes the records of a file, one after the other.
 ///
@@ -35,56 +35,52 @@ pub trait Out {
     fn skip(&mut self, reason: &str, is_error: bool);
 }
 
-/// Adds records to a space as rows of terms.
+/// Adds records to a space as rows of terms, in batches.
 pub(super) struct Rows<'a, 'b> {
     appender: &'a mut Appender<'b>,
     report: &'a mut LoadReport,
     line: u64,
-    terms: Vec<Term>,
-    /// Where the expressions that are open begin in the terms.
-    open: Vec<usize>,
+    batch: Batch,
 }
 
 impl<'a, 'b> Rows<'a, 'b> {
     pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport) -> Self {
-        Self { appender, report, line: 0, terms: Vec::new(), open: Vec::new() }
+        Self { appender, report, line: 0, batch: Batch::default() }
+    }
+
+    /// Adds what is not added yet.
+    pub(super) fn finish(mut self) {
+        self.appender.batch(&mut self.batch);
     }
 }
 
 impl Out for Rows<'_, '_> {
     fn record(&mut self, line: u64) {
         self.line = line;
-        self.terms.clear();
-        self.open.clear();
     }
 
     fn open(&mut self) {
-        self.open.push(self.terms.len());
+        self.batch.open();
     }
 
     fn symbol(&mut self, name: &str) {
-        let term = self.appender.symbol(name);
-        self.terms.push(term);
+        self.batch.symbol(name);
     }
 
     fn leaf(&mut self, atom: Atom) {
-        let term = self.appender.leaf(&atom);
-        self.terms.push(term);
+        self.batch.leaf(atom);
     }
 
     fn close(&mut self) {
-        let start = self.open.pop().expect("a format closes what it opens");
-        if self.open.is_empty() {
-            self.appender.row(&self.terms);
-            self.report.added += 1;
-        } else {
-            let term = self.appender.expression(&self.terms[start..]);
-            self.terms.truncate(start);
-            self.terms.push(term);
+        self.report.added += u64::from(self.batch.close());
+        if self.batch.is_full() {
+            self.appender.batch(&mut self.batch);
         }
     }
 
     fn atom(&mut self, atom: Atom) {
+        // Terms are numbered in the order of the records.
+        self.appender.batch(&mut self.batch);
         self.appender.atom(&atom);
         self.report.added += 1;
     }

@@ -199,6 +199,22 @@ impl Contents {
         self.count_added(1, is_new && number.is_none());
     }
 
+    /// Reads what adding rows reads, those as long as the first: the rows of a file mostly are.
+    pub(crate) fn look_ahead<'a>(&self, mut rows: impl Iterator<Item = &'a [Term]> + Clone, terms: &Terms) {
+        let all = rows.clone();
+        let Some(length) = rows.next().map(<[Term]>::len) else { return };
+        self.relation_of_length(length).look_ahead(all.filter(|row| row.len() == length), terms);
+    }
+
+    /// From now on tables grow towards so many more rows, which are spread over the relations as those that are there are.
+    pub(crate) fn expect(&mut self, more: usize) {
+        let all: u64 = self.relations.iter().map(|relation| u64::from(relation.len())).sum();
+        for relation in &mut self.relations {
+            let share = more as u128 * u128::from(relation.len()) / u128::from(all.max(1));
+            relation.expect(usize::try_from(share).unwrap_or(usize::MAX));
+        }
+    }
+
     fn add_leaf(&mut self, leaf: Term, number: Option<u64>, terms: &mut Terms) {
         if let Some(sum) = &mut self.hash {
             *sum = sum.wrapping_add(terms.hash(leaf));
@@ -421,9 +437,7 @@ fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> 
         let keys: Option<Vec<Term>> = atoms.iter().map(|atom| terms.find_key(atom)).collect();
         return keys.map(|keys| work(&keys));
     };
-    for (key, atom) in keys.iter_mut().zip(atoms) {
-        *key = terms.find_key(atom)?;
-    }
+    terms.find_keys(atoms, keys)?;
     Some(work(keys))
 }
 

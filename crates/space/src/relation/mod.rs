@@ -202,7 +202,7 @@ impl Relation {
 
     /// How many rows there are, holes counted.
     #[inline]
-    fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.head.start + self.head.segment.len()
     }
 
@@ -228,12 +228,22 @@ impl Relation {
         self.head.segment.reserve(rows, length);
     }
 
+    /// From now on tables grow towards so many more rows.
+    pub(crate) fn expect(&mut self, more: usize) {
+        self.head.segment.expect(more);
+    }
+
     /// Makes room for so many more rows of this length, those of the set included.
     pub(crate) fn reserve_all(&mut self, rows: usize, length: usize, dictionary: &Terms) {
         if self.head.segment.len() > 0 || self.sealed.is_empty() {
             self.head.segment.reserve(rows, length);
             self.head.segment.reserve_set(rows, &self.head.copies, dictionary);
         }
+    }
+
+    /// Reads what adding these rows reads; see [`crate::Batch`].
+    pub(crate) fn look_ahead<'a>(&self, rows: impl Iterator<Item = &'a [Term]> + Clone, dictionary: &Terms) {
+        self.each(|part| part.segment.look_ahead(rows.clone().map(|row| hash_keys(row, dictionary))));
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.

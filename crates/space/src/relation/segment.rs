@@ -6,6 +6,7 @@
 use super::Path;
 use super::copies::Copies;
 use super::index::{Index, Keys, Listed};
+use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
@@ -22,6 +23,8 @@ pub(super) struct Segment {
     rows: Rows,
     numbers: Numbers,
     set: HashTable<u32>,
+    /// How many more rows are expected.
+    expected: usize,
     indexes: RwLock<FxHashMap<Path, Index>>,
 }
 
@@ -131,10 +134,26 @@ impl Segment {
         }
     }
 
+    /// From now on the set grows towards so many more rows.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.expected = more;
+    }
+
     /// The row of exactly these terms, if there is one that is no hole.
     #[inline]
     pub(super) fn find(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
+        if self.set.len() >= LARGE_TABLE {
+            // Where a tag and its slot are is known from the hash: both are waited for at once.
+            read_slots(&self.set, std::iter::once(hash));
+        }
         self.set.find(hash, |&row| self.terms(row) == terms && copies.get(row) > 0).copied()
+    }
+
+    /// Reads what looking for rows with these hashes reads, but for the rows themselves; see [`crate::Batch`].
+    pub(super) fn look_ahead(&self, hashes: impl Iterator<Item = u64>) {
+        if self.set.len() >= LARGE_TABLE {
+            read_slots(&self.set, hashes);
+        }
     }
 
     /// The rows that may have this hash.
@@ -162,7 +181,7 @@ impl Segment {
     /// Makes the set of the first rows anew with room for more, going through them as they lie.
     #[cold]
     fn grow_set(&mut self, rows: u32, more: usize, copies: &Copies, dictionary: &Terms) {
-        let room = room::table(self.set.len(), more);
+        let room = room::table_towards(self.expected, self.set.len(), more);
         self.set = HashTable::new();
         let mut set = HashTable::with_capacity(room);
         let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
