@@ -24,6 +24,7 @@ use crate::runner::Runner;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
 use out::{Forms, Rows};
+use space::Batch;
 use std::fmt;
 use std::sync::Arc;
 
@@ -32,6 +33,9 @@ pub const RECORD_BYTES_MAX: usize = 256 << 20;
 
 /// How many records a commit has, give or take those of one piece.
 pub const COMMIT_RECORDS: u64 = 100_000;
+
+/// So many bytes of records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
+const SLICE_BYTES: usize = 8 << 10;
 
 /// How many reasons for skipping are told apart; what is skipped for others is counted together.
 const REASONS_MAX: usize = 16;
@@ -244,6 +248,8 @@ struct Load<'a> {
     /// Whether commits may be made while it goes on: it is no part of a form.
     commits: bool,
     sizes: Sizes,
+    /// Room for the records at hand.
+    batch: Batch,
 }
 
 /// What is known of how much is still to come.
@@ -395,7 +401,17 @@ impl Runner {
         };
         let commits = self.running.len() == 1 && self.open_transactions() == 0;
         let report = LoadReport::default();
-        let mut load = Load { module, id, format, report, stated, uncommitted: 0, commits, sizes: Sizes::default() };
+        let mut load = Load {
+            module,
+            id,
+            format,
+            report,
+            stated,
+            uncommitted: 0,
+            commits,
+            sizes: Sizes::default(),
+            batch: Batch::default(),
+        };
         let read = self.read_records(&mut load, &mut bytes, content, progress);
         let closed = bytes.close(self.world());
         self.end_load(load, read.and(closed.map_err(LoadError::from)))
@@ -420,16 +436,13 @@ impl Runner {
                 hasher.update(&buffer[before..]);
             }
             bytes_read += more as u64;
-            let used = self.take_records(load, &buffer, more == 0);
+            let used = self.take_slices(load, &buffer, more == 0)?;
             if more == 0 {
                 break;
             }
             buffer.drain(..used);
             if buffer.len() > RECORD_BYTES_MAX {
                 return Err(LoadError::RecordTooLong { offset: bytes_read - buffer.len() as u64 });
-            }
-            if load.commits && load.uncommitted >= COMMIT_RECORDS {
-                self.commit_load(load)?;
             }
             progress(LoadProgress { bytes: bytes_read, bytes_in_all, added: load.report.added });
             self.check_interrupt()?;
@@ -443,6 +456,25 @@ impl Runner {
         Ok(())
     }
 
+    /// Adds the records among some bytes, a slice at a time; gives how many bytes they took.
+    fn take_slices(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> Result<usize, LoadError> {
+        let (mut at, mut size) = (0, SLICE_BYTES);
+        loop {
+            let end = bytes.len().min(at + size);
+            let is_last = end == bytes.len();
+            let used = self.take_records(load, &bytes[at..end], is_end && is_last);
+            at += used;
+            if load.commits && load.uncommitted >= COMMIT_RECORDS {
+                self.commit_load(load)?;
+            }
+            if is_last {
+                return Ok(at);
+            }
+            // A record that goes on and on is read in slices that grow with it.
+            size = if used == 0 { size * 2 } else { SLICE_BYTES };
+        }
+    }
+
     /// Adds the records among some bytes; gives how many bytes they took.
     fn take_records(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> usize {
         if self.is_noting() || self.checks_types() || !load.stated.is_empty() {
@@ -453,12 +485,12 @@ impl Runner {
             *uncommitted += report.added - before;
             return used;
         }
-        let Load { module, format, report, sizes, .. } = load;
+        let Load { module, format, report, sizes, batch, .. } = load;
         let (space, before) = (self.module(*module).space.clone(), report.added);
         let used = space.append(|appender| {
             let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
             appender.expect(sizes.more(report.added), sizes.more(terms as u64));
-            let mut rows = Rows::new(appender, report);
+            let mut rows = Rows::new(appender, report, batch);
             let used = format.read(bytes, is_end, &mut rows);
             rows.finish();
             appender.expect(0, 0);

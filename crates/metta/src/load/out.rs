@@ -40,17 +40,18 @@ pub(super) struct Rows<'a, 'b> {
     appender: &'a mut Appender<'b>,
     report: &'a mut LoadReport,
     line: u64,
-    batch: Batch,
+    batch: &'a mut Batch,
 }
 
 impl<'a, 'b> Rows<'a, 'b> {
-    pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport) -> Self {
-        Self { appender, report, line: 0, batch: Batch::default() }
+    /// What adds records, of which some are kept in an empty batch until [`Rows::finish`].
+    pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport, batch: &'a mut Batch) -> Self {
+        Self { appender, report, line: 0, batch }
     }
 
     /// Adds what is not added yet.
-    pub(super) fn finish(mut self) {
-        self.appender.batch(&mut self.batch);
+    pub(super) fn finish(self) {
+        self.appender.batch(self.batch);
     }
 }
 
@@ -74,13 +75,13 @@ impl Out for Rows<'_, '_> {
     fn close(&mut self) {
         self.report.added += u64::from(self.batch.close());
         if self.batch.is_full() {
-            self.appender.batch(&mut self.batch);
+            self.appender.batch(self.batch);
         }
     }
 
     fn atom(&mut self, atom: Atom) {
         // Terms are numbered in the order of the records.
-        self.appender.batch(&mut self.batch);
+        self.appender.batch(self.batch);
         self.appender.atom(&atom);
         self.report.added += 1;
     }

@@ -3,6 +3,8 @@
 use crate::atoms::atom;
 use crate::measure::{allocations, assert_ratio, time};
 use space::{Atom, ChangeKind, ChangeLog, Keeps, SharedTerms, Space, SpaceRef, Terms, VariableSource};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Atoms of every kind that a space tells apart, some of them twice.
 fn mixed() -> Vec<Atom> {
@@ -161,4 +163,36 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
         ended.recv_timeout(std::time::Duration::from_secs(20)).expect("neither thread waits for the other");
     }
     assert_eq!(log.take().changes.len(), 2 * ROUNDS);
+}
+
+/// Who wants a snapshot while many atoms are added waits for a slice of them and not for all.
+#[test]
+fn a_snapshot_waits_for_a_slice_of_what_is_added() {
+    const COUNT: usize = 10_000;
+    let space = SpaceRef::new(1, "s", Terms::shared());
+    let atoms = facts(COUNT);
+    let is_taken = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (space, is_taken) = (&space, &is_taken);
+        let reader = scope.spawn(move || {
+            begins.recv().expect("the writer begins");
+            let seen = space.snapshot().len();
+            is_taken.store(true, Ordering::Relaxed);
+            seen
+        });
+        // The space is locked whenever an atom is asked for; ten seconds are enough to wake a thread.
+        let slow = atoms.iter().enumerate().map(|(place, atom)| {
+            if place == COUNT / 10 {
+                begun.send(()).expect("the reader waits");
+            } else if place > COUNT / 10 && !is_taken.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            atom
+        });
+        assert_eq!(space.add_many(slow), COUNT);
+        reader.join().expect("the reader does not panic")
+    });
+    assert!((COUNT / 10..COUNT).contains(&seen), "{seen} atoms in the snapshot");
+    assert_eq!(space.len(), COUNT);
 }
