@@ -5,7 +5,7 @@
 
 use super::Path;
 use super::copies::Copies;
-use super::index::{Index, Keys, Listed};
+use super::index::{Index, Key, Keys, Listed, Place};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
@@ -25,7 +25,7 @@ pub(super) struct Segment {
     set: HashTable<u32>,
     /// How many more rows are expected.
     expected: usize,
-    indexes: RwLock<FxHashMap<Path, Index>>,
+    indexes: RwLock<FxHashMap<Place, Index>>,
 }
 
 /// The terms of all rows, one row after the other.
@@ -173,8 +173,8 @@ impl Segment {
         let Self { rows, set, indexes, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
         let indexes = indexes.get_mut().expect("no panic while indexes are locked");
-        for (&path, index) in indexes.iter_mut() {
-            index.insert(row, &Keys { rows: KeyOf(rows), path, dictionary });
+        for (&place, index) in indexes.iter_mut() {
+            index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary });
         }
     }
 
@@ -203,20 +203,20 @@ impl Segment {
     /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
     pub(super) fn with_index<T>(
         &self,
-        path: Path,
+        place: Place,
         copies: Option<&Copies>,
         dictionary: &Terms,
         read: impl FnOnce(&Index, &Keys<'_>) -> T,
     ) -> T {
-        let keys = Keys { rows: KeyOf(&self.rows), path, dictionary };
-        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&path) {
+        let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&place) {
             return read(index, &keys);
         }
         let mut index = Index::default();
         let is_listed = |&row: &u32| copies.is_none_or(|copies| copies.get(row) > 0);
         (0..self.len()).filter(is_listed).for_each(|row| index.insert(row, &keys));
         let answer = read(&index, &keys);
-        self.indexes.write().expect("no panic while indexes are locked").insert(path, index);
+        self.indexes.write().expect("no panic while indexes are locked").insert(place, index);
         answer
     }
 
@@ -227,13 +227,14 @@ impl Segment {
         known: &[(Path, Term)],
         short_enough: usize,
         dictionary: &Terms,
-        read: impl FnOnce(Listed<'_>),
+        read: impl FnOnce(Listed<'_>, (Path, Term)),
     ) -> Result<(usize, Path, Term), Path> {
         let indexes = self.indexes.read().expect("no panic while indexes are locked");
         let mut best: Option<(Listed<'_>, Path, Term)> = None;
         for &(path, key) in known {
-            let index = indexes.get(&path).ok_or(path)?;
-            let rows = index.get(key, &Keys { rows: KeyOf(&self.rows), path, dictionary });
+            let place = Place::Path(path);
+            let index = indexes.get(&place).ok_or(path)?;
+            let rows = index.get(key.into(), &Keys { rows: KeyOf(&self.rows), place, dictionary });
             let length = rows.len();
             if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
                 best = Some((rows, path, key));
@@ -244,15 +245,15 @@ impl Segment {
         }
         let (rows, path, key) = best.expect("at least one path is known");
         let length = rows.len();
-        read(rows);
+        read(rows, (path, key));
         Ok((length, path, key))
     }
 
     /// Takes the holes out of what an index lists for a key.
-    pub(super) fn forget_holes(&self, path: Path, key: Term, copies: &Copies, dictionary: &Terms) {
+    pub(super) fn forget_holes(&self, place: Place, key: Key, copies: &Copies, dictionary: &Terms) {
         let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
-        let Some(index) = indexes.get_mut(&path) else { return };
-        index.retain(key, &Keys { rows: KeyOf(&self.rows), path, dictionary }, |row| copies.get(row) > 0);
+        let Some(index) = indexes.get_mut(&place) else { return };
+        index.retain(key, &Keys { rows: KeyOf(&self.rows), place, dictionary }, |row| copies.get(row) > 0);
     }
 }
 
