@@ -34,8 +34,8 @@ pub const RECORD_BYTES_MAX: usize = 256 << 20;
 /// How many records a commit has, give or take those of one piece.
 pub const COMMIT_RECORDS: u64 = 100_000;
 
-/// So many bytes of records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
-const SLICE_BYTES: usize = 8 << 10;
+/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
+const SLICE_RECORDS: u64 = 256;
 
 /// How many reasons for skipping are told apart; what is skipped for others is counted together.
 const REASONS_MAX: usize = 16;
@@ -43,7 +43,8 @@ const REASONS_MAX: usize = 16;
 /// What reads the files of one format.
 pub trait Format {
     /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
-    /// again, with more behind it. At the end of the file nothing follows, and all is read.
+    /// again, with more behind it. At the end of the file nothing follows, and all is read. Once the [`Out`] is full it
+    /// returns before the next record.
     fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize;
 
     /// What the atoms depend on beside the bytes: a file that is loaded in another way is another one. Empty for MeTTa text, so that
@@ -458,47 +459,43 @@ impl Runner {
 
     /// Adds the records among some bytes, a slice at a time; gives how many bytes they took.
     fn take_slices(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> Result<usize, LoadError> {
-        let (mut at, mut size) = (0, SLICE_BYTES);
+        let mut at = 0;
         loop {
-            let end = bytes.len().min(at + size);
-            let is_last = end == bytes.len();
-            let used = self.take_records(load, &bytes[at..end], is_end && is_last);
+            let (used, is_full) = self.take_slice(load, &bytes[at..], is_end);
             at += used;
             if load.commits && load.uncommitted >= COMMIT_RECORDS {
                 self.commit_load(load)?;
             }
-            if is_last {
+            if !is_full {
                 return Ok(at);
             }
-            // A record that goes on and on is read in slices that grow with it.
-            size = if used == 0 { size * 2 } else { SLICE_BYTES };
         }
     }
 
-    /// Adds the records among some bytes; gives how many bytes they took.
-    fn take_records(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> usize {
+    /// Adds the first records among some bytes; gives how many bytes they took, and whether there may be more.
+    fn take_slice(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> (usize, bool) {
         if self.is_noting() || self.checks_types() || !load.stated.is_empty() {
             let Load { module, id, format, report, stated, uncommitted, .. } = load;
             let before = report.added;
             let mut forms = Forms::new(self, *module, *id, report, stated);
-            let used = format.read(bytes, is_end, &mut forms);
+            let taken = (format.read(bytes, is_end, &mut forms), forms.is_full());
             *uncommitted += report.added - before;
-            return used;
+            return taken;
         }
         let Load { module, format, report, sizes, batch, .. } = load;
         let (space, before) = (self.module(*module).space.clone(), report.added);
-        let used = space.append(|appender| {
+        let (used, is_full) = space.append(|appender| {
             let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
             appender.expect(sizes.more(report.added), sizes.more(terms as u64));
             let mut rows = Rows::new(appender, report, batch);
-            let used = format.read(bytes, is_end, &mut rows);
+            let taken = (format.read(bytes, is_end, &mut rows), rows.is_full());
             rows.finish();
             appender.expect(0, 0);
-            used
+            taken
         });
         sizes.bytes_used += used as u64;
         self.count_added(report.added - before);
-        used
+        (used, is_full)
     }
 
     fn commit_load(&mut self, load: &mut Load<'_>) -> Result<(), LoadError> {

@@ -1,6 +1,6 @@
 //! Where the records of a file go.
 
-use super::LoadReport;
+use super::{LoadReport, SLICE_RECORDS};
 use crate::memory::{Cause, CauseKind, SourceId};
 use crate::modules::ModuleId;
 use crate::names;
@@ -33,6 +33,11 @@ pub trait Out {
 
     /// The record at hand is not loaded. `is_error` says whether something is wrong with it.
     fn skip(&mut self, reason: &str, is_error: bool);
+
+    /// Whether it has taken enough for now: the format is asked again for what follows.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// Adds records to a space as rows of terms, in batches.
@@ -40,13 +45,14 @@ pub(super) struct Rows<'a, 'b> {
     appender: &'a mut Appender<'b>,
     report: &'a mut LoadReport,
     line: u64,
+    records: u64,
     batch: &'a mut Batch,
 }
 
 impl<'a, 'b> Rows<'a, 'b> {
     /// What adds records, of which some are kept in an empty batch until [`Rows::finish`].
     pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport, batch: &'a mut Batch) -> Self {
-        Self { appender, report, line: 0, batch }
+        Self { appender, report, line: 0, records: 0, batch }
     }
 
     /// Adds what is not added yet.
@@ -58,6 +64,7 @@ impl<'a, 'b> Rows<'a, 'b> {
 impl Out for Rows<'_, '_> {
     fn record(&mut self, line: u64) {
         self.line = line;
+        self.records += 1;
     }
 
     fn open(&mut self) {
@@ -89,6 +96,10 @@ impl Out for Rows<'_, '_> {
     fn skip(&mut self, reason: &str, is_error: bool) {
         self.report.skip(self.line, reason, is_error);
     }
+
+    fn is_full(&self) -> bool {
+        self.records >= SLICE_RECORDS
+    }
 }
 
 /// Adds records as plain forms of a source, each with its place.
@@ -99,6 +110,7 @@ pub(super) struct Forms<'a> {
     report: &'a mut LoadReport,
     stated: &'a mut Stated,
     line: u64,
+    records: u64,
     /// The children of the expressions that are open.
     open: Vec<Vec<Atom>>,
 }
@@ -111,7 +123,7 @@ impl<'a> Forms<'a> {
         report: &'a mut LoadReport,
         stated: &'a mut Stated,
     ) -> Self {
-        Self { runner, module, source, report, stated, line: 0, open: Vec::new() }
+        Self { runner, module, source, report, stated, line: 0, records: 0, open: Vec::new() }
     }
 
     fn part(&mut self, atom: Atom) {
@@ -125,6 +137,7 @@ impl<'a> Forms<'a> {
 impl Out for Forms<'_> {
     fn record(&mut self, line: u64) {
         self.line = line;
+        self.records += 1;
         self.open.clear();
     }
 
@@ -164,5 +177,9 @@ impl Out for Forms<'_> {
 
     fn skip(&mut self, reason: &str, is_error: bool) {
         self.report.skip(self.line, reason, is_error);
+    }
+
+    fn is_full(&self) -> bool {
+        self.records >= SLICE_RECORDS
     }
 }
