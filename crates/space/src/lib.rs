@@ -24,6 +24,7 @@ mod grounded;
 mod handle;
 mod number;
 mod pattern_tree;
+mod patterns;
 mod prepared;
 mod print;
 mod relation;

@@ -160,7 +160,7 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
         done.send(()).expect("the test waits");
     });
     for _ in 0..2 {
-        ended.recv_timeout(std::time::Duration::from_secs(20)).expect("neither thread waits for the other");
+        ended.recv_timeout(Duration::from_secs(20)).expect("neither thread waits for the other");
     }
     assert_eq!(log.take().changes.len(), 2 * ROUNDS);
 }
@@ -195,4 +195,22 @@ fn a_snapshot_waits_for_a_slice_of_what_is_added() {
     });
     assert!((COUNT / 10..COUNT).contains(&seen), "{seen} atoms in the snapshot");
     assert_eq!(space.len(), COUNT);
+}
+
+/// What a change after a snapshot asks of the allocator does not grow with the rules that the snapshot shares.
+#[test]
+fn a_rule_added_after_a_snapshot_copies_no_other() {
+    let changes = |count: usize| {
+        let space = SpaceRef::new(1, "s", Terms::shared());
+        space.add_many(&rules(count));
+        let (snapshot, added) = (space.snapshot(), atom("(= (another $x) $x)"));
+        let (info, ()) = allocations(|| {
+            space.add(&added);
+            assert!(space.remove(&rules(1)[0]) && space.remove(&added));
+        });
+        assert_eq!((snapshot.len(), space.len()), (count, count - 1));
+        info.bytes_total
+    };
+    let (few, many) = (changes(10), changes(10_000));
+    assert!(many < few * 2, "{few} bytes with 10 rules, {many} with 10,000");
 }
