@@ -216,7 +216,8 @@ impl World for MemoryWorld {
             let reason = "it was not opened to be read".to_owned();
             return Err(WorldError::Unreadable { path: open.path.clone(), reason });
         }
-        let content = output.file(&open.path).unwrap_or_default();
+        let outside = output.outside();
+        let content = outside.files.get(&open.path).map(Vec::as_slice).unwrap_or_default();
         let start = usize::try_from(open.position).map_or(content.len(), |start| start.min(content.len()));
         let end = content.len().min(start + bytes_max as usize);
         open.position += (end - start) as u64;

@@ -46,6 +46,18 @@ impl Appender<'_> {
         self.contents.reserve(rows, length);
     }
 
+    /// How many terms the dictionary has.
+    pub fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Says how many rows and terms are likely to come, which may be wrong: tables that are full grow towards them, eightfold at
+    /// most. It holds until something else is said.
+    pub fn expect(&mut self, rows: usize, terms: usize) {
+        self.contents.expect(rows);
+        self.terms.expect(terms);
+    }
+
     /// Adds the expression of these children.
     pub fn row(&mut self, row: &[Term]) {
         self.contents.add_row(row, None, &mut self.terms);
@@ -56,10 +68,16 @@ impl Appender<'_> {
 
     /// Adds atoms, first making room for as many as there are at least, all taken to be like the first; gives how many.
     pub fn atoms<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
-        let mut atoms = atoms.into_iter().peekable();
-        let more = atoms.size_hint().0.min(ROOM_MAX);
+        let atoms = atoms.into_iter();
+        let more = atoms.size_hint().0;
+        self.first_of_atoms(more, atoms)
+    }
+
+    /// Adds atoms that are the first of so many at least.
+    pub(crate) fn first_of_atoms<'a>(&mut self, more: usize, atoms: impl Iterator<Item = &'a Atom>) -> usize {
+        let mut atoms = atoms.peekable();
         if let Some(first) = atoms.peek() {
-            self.contents.reserve_like(first, more, &mut self.terms);
+            self.contents.reserve_like(first, more.min(ROOM_MAX), &mut self.terms);
         }
         let (mut added, mut last) = (0, None);
         for atom in atoms {

@@ -15,11 +15,14 @@ use crate::snapshot::Snapshot;
 use crate::solve::solve;
 use crate::space::Space;
 use crate::term::{SharedTerms, Term};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 5;
+
+/// Of many atoms so many are added or removed with the space locked: who wants a snapshot waits no longer than that takes.
+const SLICE: usize = 128;
 
 /// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
 pub type Classify = fn(&Atom) -> usize;
@@ -31,6 +34,10 @@ pub struct SpaceRef(Arc<Cell>);
 /// What the handles of a space share.
 struct Content {
     space: RwLock<Space>,
+    /// Held by who waits for a snapshot, and passed before each change while somebody does: whoever changes a space again and
+    /// again, and so mostly holds it, lets others in.
+    gate: Mutex<()>,
+    waiting: AtomicU32,
     /// How often it changed, by classes that its owner tells apart: what was derived from it may still be right.
     changes: [AtomicU64; CLASSES],
     classify: Classify,
@@ -71,7 +78,8 @@ impl SpaceRef {
 
     /// A space that holds what another one does, changes noted in this log and counted by class.
     pub fn holding(serial: u64, name: impl Into<String>, space: Space, log: ChangeLog, classify: Classify) -> Self {
-        let content = Arc::new(Content { space: RwLock::new(space), changes: Default::default(), classify });
+        let (gate, waiting, changes) = Default::default();
+        let content = Arc::new(Content { space: RwLock::new(space), gate, waiting, changes, classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
         let (name, imports) = (name.into(), RwLock::default());
         Self(Arc::new(Cell { serial, name, content, imports, log, is_noted, is_frozen }))
@@ -156,9 +164,16 @@ impl SpaceRef {
     }
 
     /// What it holds now, its imports apart, for reading on any thread while it goes on changing. Constant time; it waits
-    /// for who changes the space or interns terms at the moment.
+    /// for who changes the space or interns terms at the moment. Many atoms are added and removed in slices, between which
+    /// snapshots are taken, and so is a file that is loaded.
     pub fn snapshot(&self) -> Snapshot {
-        self.write(Space::snapshot)
+        let Content { space, gate, waiting, .. } = &*self.0.content;
+        waiting.fetch_add(1, Ordering::Relaxed);
+        let passed = gate.lock().expect("no panic at the gate");
+        let mut space = space.write().expect("no panic while a space is locked");
+        waiting.fetch_sub(1, Ordering::Relaxed);
+        drop(passed);
+        space.snapshot()
     }
 
     /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
@@ -181,26 +196,36 @@ impl SpaceRef {
         done
     }
 
-    /// Adds atoms, as [`SpaceRef::add`] does each; gives how many there were.
+    /// Adds atoms, as [`SpaceRef::add`] does each; gives how many there were. A snapshot of meanwhile has some of them.
     pub fn add_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let mut counts = [0_u64; CLASSES];
-        self.write(|space| {
-            let mut appender = space.appender();
-            appender.noted = self.0.log.is_on().then_some(self);
-            let classify = self.0.content.classify;
-            appender.atoms(atoms.into_iter().inspect(|atom| counts[classify(atom)] += 1));
-        });
+        let (mut counts, mut added) = ([0_u64; CLASSES], SLICE);
+        let classify = self.0.content.classify;
+        let mut atoms = atoms.into_iter().inspect(|atom| counts[classify(atom)] += 1);
+        while added == SLICE {
+            added = self.write(|space| {
+                let mut appender = space.appender();
+                appender.noted = self.0.log.is_on().then_some(self);
+                let more = atoms.size_hint().0;
+                appender.first_of_atoms(more, atoms.by_ref().take(SLICE))
+            });
+        }
         let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         changed.for_each(|(class, &count)| self.count_classes(class, count));
         counts.iter().sum::<u64>() as usize
     }
 
-    /// Removes one copy of each of these atoms, as [`SpaceRef::remove`] does; gives how many there were.
+    /// Removes one copy of each of these atoms, as [`SpaceRef::remove`] does; gives how many there were. A snapshot of meanwhile
+    /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let taken: Vec<(Atom, u64)> =
-            self.write(|space| atoms.into_iter().filter_map(|atom| space.take(atom)).collect());
+        let (mut taken, mut asked) = (Vec::new(), SLICE);
+        let mut atoms = atoms.into_iter();
+        while asked == SLICE {
+            asked = 0;
+            let slice = atoms.by_ref().take(SLICE).inspect(|_| asked += 1);
+            self.write(|space| taken.extend(slice.filter_map(|atom| space.take(atom))));
+        }
         let removed = taken.len();
         for (atom, number) in taken {
             self.count_change(&atom);
@@ -258,7 +283,11 @@ impl SpaceRef {
 
     /// Changes the space itself, unnoted.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
-        change(&mut self.0.content.space.write().expect("no panic while a space is locked"))
+        let Content { space, gate, waiting, .. } = &*self.0.content;
+        if waiting.load(Ordering::Relaxed) > 0 {
+            drop(gate.lock().expect("no panic at the gate"));
+        }
+        change(&mut space.write().expect("no panic while a space is locked"))
     }
 
     /// Counts the adding or removing of an atom.

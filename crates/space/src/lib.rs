@@ -15,6 +15,7 @@
 
 mod append;
 mod atom;
+mod batch;
 mod bindings;
 pub mod canonical;
 mod change;
@@ -23,6 +24,7 @@ mod grounded;
 mod handle;
 mod number;
 mod pattern_tree;
+mod patterns;
 mod prepared;
 mod print;
 mod relation;
@@ -37,6 +39,7 @@ mod unify;
 
 pub use append::Appender;
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
+pub use batch::Batch;
 pub use bindings::{Bindings, Solution};
 pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};
 pub use contents::{Match, Multiplicity, Stored};

@@ -71,6 +71,8 @@ pub struct FoundPattern<'a> {
     pub copies: u32,
     /// Its insertion number.
     pub number: u64,
+    /// Which entry of its tree it is.
+    pub(crate) index: u32,
 }
 
 impl PatternTree {
@@ -94,8 +96,12 @@ impl PatternTree {
 
     /// Adds copies of an atom; `number` is used if it is new. Returns whether it was.
     pub fn add(&mut self, stored: Stored, copies: u32, number: u64) -> bool {
-        let hash = hash_form(&stored);
-        if let Some(index) = self.find(hash, &stored) {
+        self.add_hashed(hash_form(&stored), stored, copies, number)
+    }
+
+    /// The same, given the hash of its form.
+    pub(crate) fn add_hashed(&mut self, hash: u64, stored: Stored, copies: u32, number: u64) -> bool {
+        if let Some(index) = self.index_of(hash, &stored) {
             let entry = self.entry_mut(index);
             entry.copies = entry.copies.checked_add(copies).expect("a space holds fewer than 2^32 copies of an atom");
             return false;
@@ -122,26 +128,31 @@ impl PatternTree {
     /// Removes one copy of an atom, or else of the first that is equal to it up to the names of variables; gives it
     /// as it was stored, with its insertion number.
     pub fn remove(&mut self, stored: &Stored) -> Option<(Atom, u64)> {
-        let exact = self.find(hash_form(stored), stored);
-        let first_equal = || self.equals(stored).into_iter().min_by_key(|&index| live(&self.entries, index).number);
-        let index = exact.or_else(first_equal)?;
-        let entry = self.entry_mut(index);
-        entry.copies -= 1;
-        let removed = (entry.stored.atom.clone(), entry.number);
-        if entry.copies == 0 {
-            self.forget(index);
-        }
+        let first_equal = || self.equals(stored).into_iter().min_by_key(|found| found.number);
+        let found = self.find(hash_form(stored), stored).or_else(first_equal)?;
+        let (removed, index, left) = ((found.stored.atom.clone(), found.number), found.index, found.copies - 1);
+        self.set(index, left);
         Some(removed)
     }
 
-    /// How many copies of exactly this atom it holds.
-    pub(crate) fn copies(&self, stored: &Stored) -> u32 {
-        self.find(hash_form(stored), stored).map_or(0, |index| live(&self.entries, index).copies)
+    /// Sets how many copies an entry has.
+    pub(crate) fn set(&mut self, index: u32, copies: u32) {
+        self.entry_mut(index).copies = copies;
+        if copies == 0 {
+            self.forget(index);
+        }
+    }
+
+    /// Adds atoms of another tree, which are not in this one.
+    pub(crate) fn take<'a>(&mut self, atoms: impl Iterator<Item = FoundPattern<'a>>) {
+        for FoundPattern { stored, copies, number, .. } in atoms {
+            self.add(stored.clone(), copies, number);
+        }
     }
 
     /// How many copies there are of atoms equal to this one up to the names of variables.
     pub fn count(&self, stored: &Stored) -> usize {
-        self.equals(stored).into_iter().map(|index| live(&self.entries, index).copies as usize).sum()
+        self.equals(stored).into_iter().map(|found| found.copies as usize).sum()
     }
 
     fn forget(&mut self, index: u32) {
@@ -183,13 +194,21 @@ impl PatternTree {
     }
 
     /// The entry of exactly this atom.
-    fn find(&self, hash: u64, stored: &Stored) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u64, stored: &Stored) -> Option<FoundPattern<'_>> {
+        self.index_of(hash, stored).map(|index| self.found(index))
+    }
+
+    fn found(&self, index: u32) -> FoundPattern<'_> {
+        live(&self.entries, index).found(index)
+    }
+
+    fn index_of(&self, hash: u64, stored: &Stored) -> Option<u32> {
         let is_same = |&index: &u32| live(&self.entries, index).stored.is_same(stored);
         self.table.find(hash, is_same).copied()
     }
 
     /// The entries of atoms equal to this one up to the names of variables.
-    fn equals(&self, stored: &Stored) -> Vec<u32> {
+    pub(crate) fn equals(&self, stored: &Stored) -> Vec<FoundPattern<'_>> {
         let mut node = 0;
         for step in steps_of(&stored.atom) {
             match self.nodes.get(node as usize).and_then(|edges| edges.target(step.as_ref())) {
@@ -199,7 +218,7 @@ impl PatternTree {
         }
         let listed = self.nodes.get(node as usize).map(|node| node.entries.as_slice()).unwrap_or_default();
         let is_equal = |index: &u32| alpha_equivalent(&live(&self.entries, *index).stored.atom, &stored.atom);
-        listed.iter().copied().filter(is_equal).collect()
+        listed.iter().copied().filter(is_equal).map(|index| self.found(index)).collect()
     }
 
     fn entry_mut(&mut self, index: u32) -> &mut Entry {
@@ -213,14 +232,8 @@ impl PatternTree {
 
     /// All atoms, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = FoundPattern<'_>> {
-        self.entries.iter().flatten().map(Entry::found)
-    }
-
-    /// All atoms, in insertion order.
-    pub(crate) fn in_order(&self) -> Vec<FoundPattern<'_>> {
-        let mut found: Vec<FoundPattern<'_>> = self.all().collect();
-        found.sort_unstable_by_key(|found| found.number);
-        found
+        let entries = self.entries.iter().zip(0..);
+        entries.filter_map(|(entry, index)| Some(entry.as_ref()?.found(index)))
     }
 
     /// The atoms that may match a query, in no particular order. Only as much of the query is read as the tree has
@@ -240,7 +253,7 @@ impl PatternTree {
             } else if let Some((atom, after)) = cursors.next(cursor) {
                 node.follow(atom, cursors.inside(atom, after), after, &mut work);
             } else {
-                found.extend(node.entries.iter().map(|&index| live(&self.entries, index).found()));
+                found.extend(node.entries.iter().map(|&index| self.found(index)));
             }
         }
         found
@@ -259,7 +272,7 @@ impl PatternTree {
         let (mut work, mut found): (Vec<u32>, Vec<FoundPattern<'_>>) = (begins.collect(), Vec::new());
         while let Some(node) = work.pop() {
             let node = &self.nodes[node as usize];
-            found.extend(node.entries.iter().map(|&index| live(&self.entries, index).found()));
+            found.extend(node.entries.iter().map(|&index| self.found(index)));
             work.extend(node.steps.values().copied().chain(node.anything));
         }
         found
@@ -326,15 +339,15 @@ fn live(entries: &[Option<Entry>], index: u32) -> &Entry {
     entries[index as usize].as_ref().expect("a listed entry is live")
 }
 
-fn hash_form(stored: &Stored) -> u64 {
+pub(crate) fn hash_form(stored: &Stored) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(&encode(&stored.atom));
     hasher.finish()
 }
 
 impl Entry {
-    fn found(&self) -> FoundPattern<'_> {
-        FoundPattern { stored: &self.stored, copies: self.copies, number: self.number }
+    fn found(&self, index: u32) -> FoundPattern<'_> {
+        FoundPattern { stored: &self.stored, copies: self.copies, number: self.number, index }
     }
 }
 

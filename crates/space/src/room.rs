@@ -18,6 +18,12 @@ pub(crate) fn table(entries: usize, more: usize) -> usize {
     grown.max(entries + more).max(FIRST)
 }
 
+/// The same if so many more are expected: a table grows towards them, eightfold at most, since expectations may be wrong and
+/// a sparse table is slow.
+pub(crate) fn table_towards(expected: usize, entries: usize, more: usize) -> usize {
+    table(entries, more).max((entries + expected).min(entries * 8))
+}
+
 /// Makes room for so many more, as pushing would, but leaves less of it unused in a large list.
 #[inline]
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {

@@ -266,6 +266,9 @@ impl Format for MettaText {
             at += if bytes.starts_with(MARK) { MARK.len() } else { 0 };
         }
         loop {
+            if out.is_full() {
+                return at;
+            }
             let (length, is_form) = self.skip_between(&bytes[at..], is_end, out);
             at += length;
             if !is_form {

@@ -24,6 +24,7 @@ use crate::runner::Runner;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
 use out::{Forms, Rows};
+use space::Batch;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,13 +34,17 @@ pub const RECORD_BYTES_MAX: usize = 256 << 20;
 /// How many records a commit has, give or take those of one piece.
 pub const COMMIT_RECORDS: u64 = 100_000;
 
+/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
+const SLICE_RECORDS: u64 = 256;
+
 /// How many reasons for skipping are told apart; what is skipped for others is counted together.
 const REASONS_MAX: usize = 16;
 
 /// What reads the files of one format.
 pub trait Format {
     /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
-    /// again, with more behind it. At the end of the file nothing follows, and all is read.
+    /// again, with more behind it. At the end of the file nothing follows, and all is read. Once the [`Out`] is full it
+    /// returns before the next record.
     fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize;
 
     /// What the atoms depend on beside the bytes: a file that is loaded in another way is another one. Empty for MeTTa text, so that
@@ -243,6 +248,29 @@ struct Load<'a> {
     uncommitted: u64,
     /// Whether commits may be made while it goes on: it is no part of a form.
     commits: bool,
+    sizes: Sizes,
+    /// Room for the records at hand.
+    batch: Batch,
+}
+
+/// What is known of how much is still to come.
+#[derive(Default)]
+struct Sizes {
+    /// Bytes that the file has; `None` for a stream.
+    bytes_in_all: Option<u64>,
+    /// Bytes of the records so far.
+    bytes_used: u64,
+    /// How many terms there were before the first record.
+    terms_before: Option<usize>,
+}
+
+impl Sizes {
+    /// How many more of something come if the rest of the file is like what was read, which has so many.
+    fn more(&self, count: u64) -> usize {
+        let left = self.bytes_in_all.unwrap_or_default().saturating_sub(self.bytes_used);
+        let more = u128::from(count) * u128::from(left) / u128::from(self.bytes_used.max(1));
+        usize::try_from(more).unwrap_or(usize::MAX)
+    }
 }
 
 /// Who hears how far a load is.
@@ -374,7 +402,17 @@ impl Runner {
         };
         let commits = self.running.len() == 1 && self.open_transactions() == 0;
         let report = LoadReport::default();
-        let mut load = Load { module, id, format, report, stated, uncommitted: 0, commits };
+        let mut load = Load {
+            module,
+            id,
+            format,
+            report,
+            stated,
+            uncommitted: 0,
+            commits,
+            sizes: Sizes::default(),
+            batch: Batch::default(),
+        };
         let read = self.read_records(&mut load, &mut bytes, content, progress);
         let closed = bytes.close(self.world());
         self.end_load(load, read.and(closed.map_err(LoadError::from)))
@@ -389,6 +427,7 @@ impl Runner {
         progress: &mut OnProgress<'_>,
     ) -> Result<(), LoadError> {
         let bytes_in_all = bytes.size(self.world()).ok().filter(|&size| size > 0);
+        load.sizes.bytes_in_all = bytes_in_all;
         let mut hasher = content.and_then(|_| self.memory.as_ref()?.content_hasher());
         let (mut buffer, mut bytes_read) = (Vec::new(), 0);
         loop {
@@ -398,16 +437,13 @@ impl Runner {
                 hasher.update(&buffer[before..]);
             }
             bytes_read += more as u64;
-            let used = self.take_records(load, &buffer, more == 0);
+            let used = self.take_slices(load, &buffer, more == 0)?;
             if more == 0 {
                 break;
             }
             buffer.drain(..used);
             if buffer.len() > RECORD_BYTES_MAX {
                 return Err(LoadError::RecordTooLong { offset: bytes_read - buffer.len() as u64 });
-            }
-            if load.commits && load.uncommitted >= COMMIT_RECORDS {
-                self.commit_load(load)?;
             }
             progress(LoadProgress { bytes: bytes_read, bytes_in_all, added: load.report.added });
             self.check_interrupt()?;
@@ -421,21 +457,45 @@ impl Runner {
         Ok(())
     }
 
-    /// Adds the records among some bytes; gives how many bytes they took.
-    fn take_records(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> usize {
+    /// Adds the records among some bytes, a slice at a time; gives how many bytes they took.
+    fn take_slices(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> Result<usize, LoadError> {
+        let mut at = 0;
+        loop {
+            let (used, is_full) = self.take_slice(load, &bytes[at..], is_end);
+            at += used;
+            if load.commits && load.uncommitted >= COMMIT_RECORDS {
+                self.commit_load(load)?;
+            }
+            if !is_full {
+                return Ok(at);
+            }
+        }
+    }
+
+    /// Adds the first records among some bytes; gives how many bytes they took, and whether there may be more.
+    fn take_slice(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> (usize, bool) {
         if self.is_noting() || self.checks_types() || !load.stated.is_empty() {
             let Load { module, id, format, report, stated, uncommitted, .. } = load;
             let before = report.added;
             let mut forms = Forms::new(self, *module, *id, report, stated);
-            let used = format.read(bytes, is_end, &mut forms);
+            let taken = (format.read(bytes, is_end, &mut forms), forms.is_full());
             *uncommitted += report.added - before;
-            return used;
+            return taken;
         }
-        let Load { module, format, report, .. } = load;
+        let Load { module, format, report, sizes, batch, .. } = load;
         let (space, before) = (self.module(*module).space.clone(), report.added);
-        let used = space.append(|appender| format.read(bytes, is_end, &mut Rows::new(appender, report)));
+        let (used, is_full) = space.append(|appender| {
+            let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
+            appender.expect(sizes.more(report.added), sizes.more(terms as u64));
+            let mut rows = Rows::new(appender, report, batch);
+            let taken = (format.read(bytes, is_end, &mut rows), rows.is_full());
+            rows.finish();
+            appender.expect(0, 0);
+            taken
+        });
+        sizes.bytes_used += used as u64;
         self.count_added(report.added - before);
-        used
+        (used, is_full)
     }
 
     fn commit_load(&mut self, load: &mut Load<'_>) -> Result<(), LoadError> {

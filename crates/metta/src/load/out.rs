@@ -1,12 +1,12 @@
 //! Where the records of a file go.
 
-use super::LoadReport;
+use super::{LoadReport, SLICE_RECORDS};
 use crate::memory::{Cause, CauseKind, SourceId};
 use crate::modules::ModuleId;
 use crate::names;
 use crate::runner::Runner;
 use crate::stated::Stated;
-use space::{Appender, Atom, Term};
+use space::{Appender, Atom, Batch};
 
 /// Takes the records of a file, one after the other.
 ///
@@ -33,64 +33,72 @@ pub trait Out {
 
     /// The record at hand is not loaded. `is_error` says whether something is wrong with it.
     fn skip(&mut self, reason: &str, is_error: bool);
+
+    /// Whether it has taken enough for now: the format is asked again for what follows.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
-/// Adds records to a space as rows of terms.
+/// Adds records to a space as rows of terms, in batches.
 pub(super) struct Rows<'a, 'b> {
     appender: &'a mut Appender<'b>,
     report: &'a mut LoadReport,
     line: u64,
-    terms: Vec<Term>,
-    /// Where the expressions that are open begin in the terms.
-    open: Vec<usize>,
+    records: u64,
+    batch: &'a mut Batch,
 }
 
 impl<'a, 'b> Rows<'a, 'b> {
-    pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport) -> Self {
-        Self { appender, report, line: 0, terms: Vec::new(), open: Vec::new() }
+    /// What adds records, of which some are kept in an empty batch until [`Rows::finish`].
+    pub(super) fn new(appender: &'a mut Appender<'b>, report: &'a mut LoadReport, batch: &'a mut Batch) -> Self {
+        Self { appender, report, line: 0, records: 0, batch }
+    }
+
+    /// Adds what is not added yet.
+    pub(super) fn finish(self) {
+        self.appender.batch(self.batch);
     }
 }
 
 impl Out for Rows<'_, '_> {
     fn record(&mut self, line: u64) {
         self.line = line;
-        self.terms.clear();
-        self.open.clear();
+        self.records += 1;
     }
 
     fn open(&mut self) {
-        self.open.push(self.terms.len());
+        self.batch.open();
     }
 
     fn symbol(&mut self, name: &str) {
-        let term = self.appender.symbol(name);
-        self.terms.push(term);
+        self.batch.symbol(name);
     }
 
     fn leaf(&mut self, atom: Atom) {
-        let term = self.appender.leaf(&atom);
-        self.terms.push(term);
+        self.batch.leaf(atom);
     }
 
     fn close(&mut self) {
-        let start = self.open.pop().expect("a format closes what it opens");
-        if self.open.is_empty() {
-            self.appender.row(&self.terms);
-            self.report.added += 1;
-        } else {
-            let term = self.appender.expression(&self.terms[start..]);
-            self.terms.truncate(start);
-            self.terms.push(term);
+        self.report.added += u64::from(self.batch.close());
+        if self.batch.is_full() {
+            self.appender.batch(self.batch);
         }
     }
 
     fn atom(&mut self, atom: Atom) {
+        // Terms are numbered in the order of the records.
+        self.appender.batch(self.batch);
         self.appender.atom(&atom);
         self.report.added += 1;
     }
 
     fn skip(&mut self, reason: &str, is_error: bool) {
         self.report.skip(self.line, reason, is_error);
+    }
+
+    fn is_full(&self) -> bool {
+        self.records >= SLICE_RECORDS
     }
 }
 
@@ -102,6 +110,7 @@ pub(super) struct Forms<'a> {
     report: &'a mut LoadReport,
     stated: &'a mut Stated,
     line: u64,
+    records: u64,
     /// The children of the expressions that are open.
     open: Vec<Vec<Atom>>,
 }
@@ -114,7 +123,7 @@ impl<'a> Forms<'a> {
         report: &'a mut LoadReport,
         stated: &'a mut Stated,
     ) -> Self {
-        Self { runner, module, source, report, stated, line: 0, open: Vec::new() }
+        Self { runner, module, source, report, stated, line: 0, records: 0, open: Vec::new() }
     }
 
     fn part(&mut self, atom: Atom) {
@@ -128,6 +137,7 @@ impl<'a> Forms<'a> {
 impl Out for Forms<'_> {
     fn record(&mut self, line: u64) {
         self.line = line;
+        self.records += 1;
         self.open.clear();
     }
 
@@ -167,5 +177,9 @@ impl Out for Forms<'_> {
 
     fn skip(&mut self, reason: &str, is_error: bool) {
         self.report.skip(self.line, reason, is_error);
+    }
+
+    fn is_full(&self) -> bool {
+        self.records >= SLICE_RECORDS
     }
 }

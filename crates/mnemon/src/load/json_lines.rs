@@ -80,6 +80,9 @@ impl Format for JsonLines {
         while let Some(length) = line_length(&bytes[at..], is_end) {
             self.take(&bytes[at..at + length], out);
             at += length;
+            if out.is_full() {
+                break;
+            }
         }
         at
     }

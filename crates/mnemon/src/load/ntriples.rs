@@ -132,6 +132,9 @@ impl Format for NTriples {
         while let Some(length) = super::json_lines::line_length(&bytes[at..], is_end) {
             self.take(&bytes[at..at + length], out);
             at += length;
+            if out.is_full() {
+                break;
+            }
         }
         at
     }

@@ -44,6 +44,8 @@ pub(super) struct Separated {
     newlines_dropped: usize,
     /// Whether the first line was met.
     has_begun: bool,
+    /// Whether the end of the file was read.
+    has_ended: bool,
     /// How many values the first line that could be read has.
     width: Option<usize>,
 }
@@ -73,6 +75,7 @@ impl Separated {
             too_long: None,
             newlines_dropped: 0,
             has_begun: false,
+            has_ended: false,
             width: None,
         }
     }
@@ -141,11 +144,11 @@ impl Separated {
         }
     }
 
-    /// Reads all these bytes; gives how many of them are part of values.
-    fn read_all(&mut self, bytes: &[u8], out: &mut dyn Out) -> usize {
+    /// Reads these bytes until nobody wants more; gives how many that were, and how many of them are part of values.
+    fn read_all(&mut self, bytes: &[u8], out: &mut dyn Out) -> (usize, usize) {
         let (mut at, mut copied) = (0, 0);
         // No bytes say to the reader that the file has ended.
-        while at < bytes.len() {
+        while at < bytes.len() && !out.is_full() {
             let (length, count) = self.filled;
             let (result, read, written, ended) =
                 self.reader.read_record(&bytes[at..], &mut self.values[length..], &mut self.ends[count..]);
@@ -162,13 +165,13 @@ impl Separated {
                 }
             }
         }
-        copied
+        (at, copied)
     }
 
     /// Ends the last line. The reader itself would end it without a word about a quote that is open: only there a line break is part of
     /// a value, and anywhere else one more changes nothing.
     fn end(&mut self, out: &mut dyn Out) {
-        if self.read_all(b"\n", out) > 0 {
+        if self.read_all(b"\n", out).1 > 0 {
             self.begin(None, out);
             out.skip(UNCLOSED, true);
         }
@@ -181,11 +184,11 @@ fn newlines(bytes: &[u8]) -> usize {
 
 impl Format for Separated {
     fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize {
-        self.read_all(bytes, out);
-        if is_end {
+        let (at, _) = self.read_all(bytes, out);
+        if is_end && at == bytes.len() && !out.is_full() && !std::mem::replace(&mut self.has_ended, true) {
             self.end(out);
         }
-        bytes.len()
+        at
     }
 
     fn manner(&self) -> String {

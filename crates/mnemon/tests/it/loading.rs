@@ -389,3 +389,15 @@ fn a_large_load_has_several_commits() {
     assert_eq!(report.added, 250_000);
     assert!(heard > 1 && engine.epoch().unwrap() >= 2, "{heard} pieces, {:?} commits", engine.epoch());
 }
+
+/// What is read for a record of four pieces has many records behind it, which are no one commit.
+#[test]
+fn what_follows_a_huge_record_has_several_commits() {
+    let small: String = (0..350_000).map(|number| format!("(e a{number})\n")).collect();
+    let text = format!("(huge {})\n{small}", "x".repeat(4 << 20));
+    let disk = disk();
+    let mut engine = engine(&disk, world(&[("/f.metta", &text)]));
+    let report = engine.load("/f.metta", &LoadOptions::default(), &mut |_| {}).expect("it is loaded");
+    assert_eq!(report.added, 350_001);
+    assert!(engine.epoch().unwrap() >= 4, "{:?} commits", engine.epoch());
+}

@@ -13,14 +13,13 @@ use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::canonical;
 use crate::grounded::Grounded;
-use crate::pattern_tree::PatternTree;
+use crate::patterns::Patterns;
 use crate::relation::{Found, Path, Relation};
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
 use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
@@ -91,7 +90,7 @@ pub(crate) struct Contents {
     wide: Relation,
     /// What a length has of which no row was ever added.
     none: Relation,
-    patterns: Arc<PatternTree>,
+    patterns: Patterns,
     next_number: u64,
     length: usize,
     /// The sum of the content hashes of all atoms, modulo 2^128, if it is kept.
@@ -111,8 +110,10 @@ impl Contents {
             relations: self.relations.iter_mut().map(Relation::share).collect(),
             wide: self.wide.share(),
             none: Relation::default(),
-            patterns: Arc::clone(&self.patterns),
-            ..*self
+            patterns: self.patterns.share(),
+            next_number: self.next_number,
+            length: self.length,
+            hash: self.hash,
         }
     }
 
@@ -129,8 +130,7 @@ impl Contents {
 
     /// Takes out the atoms that may hold states and spaces, as far as no snapshot holds them too.
     pub(crate) fn drain_open(&mut self) -> impl Iterator<Item = Atom> {
-        let patterns = Arc::into_inner(std::mem::take(&mut self.patterns));
-        patterns.into_iter().flat_map(PatternTree::into_atoms)
+        std::mem::take(&mut self.patterns).into_atoms()
     }
 
     /// How many atoms it holds, copies counted.
@@ -151,7 +151,7 @@ impl Contents {
                 self.relation_of_length_mut(expression.len()).reserve_all(more, expression.len(), terms);
             }
             _ if atom.is_rigid() => self.leaves.reserve_all(more, 1, terms),
-            _ => Arc::make_mut(&mut self.patterns).reserve(more),
+            _ => self.patterns.reserve(more),
         }
     }
 
@@ -199,6 +199,22 @@ impl Contents {
         self.count_added(1, is_new && number.is_none());
     }
 
+    /// Reads what adding rows reads, those as long as the first: the rows of a file mostly are.
+    pub(crate) fn look_ahead<'a>(&self, mut rows: impl Iterator<Item = &'a [Term]> + Clone, terms: &Terms) {
+        let all = rows.clone();
+        let Some(length) = rows.next().map(<[Term]>::len) else { return };
+        self.relation_of_length(length).look_ahead(all.filter(|row| row.len() == length), terms);
+    }
+
+    /// From now on tables grow towards so many more rows, which are spread over the relations as those that are there are.
+    pub(crate) fn expect(&mut self, more: usize) {
+        let all: u64 = self.relations.iter().map(|relation| u64::from(relation.len())).sum();
+        for relation in &mut self.relations {
+            let share = more as u128 * u128::from(relation.len()) / u128::from(all.max(1));
+            relation.expect(usize::try_from(share).unwrap_or(usize::MAX));
+        }
+    }
+
     fn add_leaf(&mut self, leaf: Term, number: Option<u64>, terms: &mut Terms) {
         if let Some(sum) = &mut self.hash {
             *sum = sum.wrapping_add(terms.hash(leaf));
@@ -215,7 +231,7 @@ impl Contents {
             *sum = sum.wrapping_add(hash);
         }
         let next = number.unwrap_or(self.next_number);
-        let is_new = Arc::make_mut(&mut self.patterns).add(stored, copies, next);
+        let is_new = self.patterns.add(stored, copies, next);
         self.count_added(copies, is_new && number.is_none());
     }
 
@@ -225,7 +241,7 @@ impl Contents {
     }
 
     /// The atoms that are no rows.
-    pub(crate) fn patterns(&self) -> &PatternTree {
+    pub(crate) fn patterns(&self) -> &Patterns {
         &self.patterns
     }
 
@@ -233,9 +249,9 @@ impl Contents {
     pub(crate) fn take(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
         let taken = match atom.is_rigid() {
             true => self.take_row(atom, terms)?,
-            // Nothing is copied that a snapshot shares when there is nothing to remove.
+            // No form is made of what is not there.
             false if self.patterns.is_empty() => return None,
-            false => Arc::make_mut(&mut self.patterns).remove(&Stored::new(atom))?,
+            false => self.patterns.remove(&Stored::new(atom))?,
         };
         self.length -= 1;
         if let Some(sum) = &mut self.hash {
@@ -421,9 +437,7 @@ fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> 
         let keys: Option<Vec<Term>> = atoms.iter().map(|atom| terms.find_key(atom)).collect();
         return keys.map(|keys| work(&keys));
     };
-    for (key, atom) in keys.iter_mut().zip(atoms) {
-        *key = terms.find_key(atom)?;
-    }
+    terms.find_keys(atoms, keys)?;
     Some(work(keys))
 }
 

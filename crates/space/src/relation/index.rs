@@ -1,11 +1,11 @@
-//! An index of a path: the rows of a segment by the match key found there.
+//! An index of a path: the rows of a segment by the match key found there, or by that and their heads.
 //!
 //! A key with one row costs that row's number. Of more rows, those that follow each other are a run, which costs nothing
 //! each (all rows, where all have one head); others lie in a list, in the order of the segment. The keys themselves are
 //! read from the rows. So a look-up reads the row that it finds, which whoever asked does next.
 
 use super::copies::Copies;
-use super::{KeyOf, Path};
+use super::{HEAD, KeyOf, Path};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -46,6 +46,15 @@ impl Listed<'_> {
         }
     }
 
+    /// Up to so many of them, as far from each other as may be.
+    pub(super) fn sample(&self, count: usize) -> impl Iterator<Item = u32> {
+        let row = |place: usize| match self {
+            Self::Run(rows) => rows.start + place as u32,
+            Self::Each(rows) => rows[place],
+        };
+        (0..self.len()).step_by((self.len() / count).max(1)).map(row)
+    }
+
     /// Adds those that are wanted, counted from a start.
     #[inline]
     pub(super) fn add_to(self, found: &mut Vec<u32>, start: u32, copies: &Copies) {
@@ -81,16 +90,48 @@ impl List {
     }
 }
 
-/// What reads the key of a row at the path of an index.
+/// What an index lists rows by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// What stands at a path.
+    Path(Path),
+    /// The head and what stands at a path, for heads that share their values with others.
+    HeadAnd(Path),
+}
+
+/// What an index knows a row by: a match key, or two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
+impl From<Term> for Key {
+    fn from(key: Term) -> Self {
+        Self(u64::from(key.number()))
+    }
+}
+
+impl Key {
+    /// A head and what stands behind it.
+    pub(super) fn pair(head: Term, key: Term) -> Self {
+        Self(u64::from(head.number()) << 32 | u64::from(key.number()))
+    }
+}
+
+/// What reads the key of a row at the place of an index.
 pub(super) struct Keys<'a> {
     pub(super) rows: KeyOf<'a>,
-    pub(super) path: Path,
+    pub(super) place: Place,
     pub(super) dictionary: &'a Terms,
 }
 
 impl Keys<'_> {
-    pub(super) fn at(&self, row: u32) -> Option<Term> {
-        key_at(self.path, self.rows.terms(row), self.dictionary)
+    pub(super) fn at(&self, row: u32) -> Option<Key> {
+        let terms = self.rows.terms(row);
+        match self.place {
+            Place::Path(path) => key_at(path, terms, self.dictionary).map(Key::from),
+            Place::HeadAnd(path) => {
+                Some(Key::pair(key_at(HEAD, terms, self.dictionary)?, key_at(path, terms, self.dictionary)?))
+            }
+        }
     }
 }
 
@@ -103,16 +144,16 @@ pub(super) fn key_at((column, child): Path, terms: &[Term], dictionary: &Terms) 
     }
 }
 
-fn hash(key: Term) -> u64 {
+fn hash(key: Key) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write_u32(key.number());
+    hasher.write_u64(key.0);
     hasher.finish()
 }
 
 impl Index {
     /// The rows with this key.
     #[inline]
-    pub(super) fn get(&self, key: Term, keys: &Keys<'_>) -> Listed<'_> {
+    pub(super) fn get(&self, key: Key, keys: &Keys<'_>) -> Listed<'_> {
         match self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)) {
             None => Listed::Each(&[]),
             Some(place) if *place & LIST == 0 => Listed::Each(std::slice::from_ref(place)),
@@ -124,7 +165,7 @@ impl Index {
     }
 
     /// The key that a place is for; every list has a row.
-    fn key_of(&self, place: u32, keys: &Keys<'_>) -> Option<Term> {
+    fn key_of(&self, place: u32, keys: &Keys<'_>) -> Option<Key> {
         keys.at(first_of(place, &self.lists))
     }
 
@@ -151,7 +192,7 @@ impl Index {
     }
 
     /// Keeps only the rows of a key that are wanted.
-    pub(super) fn retain(&mut self, key: Term, keys: &Keys<'_>, is_wanted: impl Fn(u32) -> bool) {
+    pub(super) fn retain(&mut self, key: Key, keys: &Keys<'_>, is_wanted: impl Fn(u32) -> bool) {
         let found = self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)).copied();
         let Some(place) = found else { return };
         let left: Vec<u32> = match self.get(key, keys) {

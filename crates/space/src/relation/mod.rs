@@ -29,7 +29,7 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use index::{Listed, key_at};
+use index::{Key, Listed, Place, key_at};
 pub(crate) use segment::hash_of;
 use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
 use std::ops::Deref;
@@ -38,11 +38,18 @@ use std::sync::Arc;
 /// Where in a row an index looks: a column, and maybe a child of the term there.
 pub(crate) type Path = (u32, Option<u32>);
 
+/// The head of a row.
+const HEAD: Path = (0, None);
+
 /// Rows are found through an index from this many on; a shorter relation is scanned.
 const SCAN_MAX: u32 = 8;
 
 /// A list this short is walked without looking for a shorter one.
 const SHORT_ENOUGH: usize = 8;
+
+/// Of a list longer than this some rows are looked at, whether they have what else is known.
+const LONG: usize = 64;
+const SAMPLE: usize = 32;
 
 /// The ground expressions of one length, or of all lengths beyond the longest that has a relation of its own.
 #[derive(Default)]
@@ -98,44 +105,67 @@ impl<'a> View<'a> {
 
     fn with_index<T>(
         self,
-        path: Path,
+        place: Place,
         dictionary: &Terms,
         read: impl FnOnce(&index::Index, &index::Keys<'_>) -> T,
     ) -> T {
-        self.segment.with_index(path, self.is_head.then_some(self.copies), dictionary, read)
+        self.segment.with_index(place, self.is_head.then_some(self.copies), dictionary, read)
     }
 
     /// How many rows an index lists for a key.
     fn listed(self, path: Path, key: Term, dictionary: &Terms) -> usize {
-        self.with_index(path, dictionary, |index, keys| index.get(key, keys).len())
+        self.with_index(Place::Path(path), dictionary, |index, keys| index.get(key.into(), keys).len())
+    }
+
+    /// Whether few of the rows listed for one of two keys have the other.
+    fn mixes(self, (path, key): (Path, Term), other: (Path, Term), dictionary: &Terms) -> bool {
+        self.with_index(Place::Path(path), dictionary, |index, keys| {
+            self.are_mixed(&index.get(key.into(), keys), other, dictionary)
+        })
+    }
+
+    fn are_mixed(self, rows: &Listed<'_>, (path, key): (Path, Term), dictionary: &Terms) -> bool {
+        let has_other = |row: &u32| key_at(path, self.segment.terms(*row), dictionary) == Some(key);
+        rows.len() > LONG && rows.sample(SAMPLE).filter(has_other).count() * 2 < SAMPLE
     }
 
     /// Adds the rows that an index lists for a key; the head forgets its holes if most are.
-    fn list(self, path: Path, key: Term, dictionary: &Terms, found: &mut Vec<u32>) {
+    fn list(self, place: Place, key: Key, dictionary: &Terms, found: &mut Vec<u32>) {
         let from = found.len();
-        let listed = self.with_index(path, dictionary, |index, keys| {
+        let listed = self.with_index(place, dictionary, |index, keys| {
             let rows = index.get(key, keys);
             let listed = rows.len();
             rows.add_to(found, self.start, self.copies);
             listed
         });
-        if self.is_head && (found.len() - from) * 2 < listed {
-            self.segment.forget_holes(path, key, self.copies, dictionary);
+        self.forget_holes((found.len() - from, listed), place, key, dictionary);
+    }
+
+    fn forget_holes(self, (found, listed): (usize, usize), place: Place, key: Key, dictionary: &Terms) {
+        if self.is_head && found * 2 < listed {
+            self.segment.forget_holes(place, key, self.copies, dictionary);
         }
     }
 
-    /// Adds the live rows of the shortest list among the paths.
+    /// Adds the live rows of the shortest list among the paths, or of what two of them list together.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
         let from = found.len();
+        let mut mixed = None;
         let (listed, path, key) = loop {
-            let read = |rows: Listed<'_>| rows.add_to(found, self.start, self.copies);
+            let read = |rows: Listed<'_>, best: (Path, Term)| {
+                mixed = pair_of(best, known).filter(|pair| self.are_mixed(&rows, pair.other, dictionary));
+                if mixed.is_none() {
+                    rows.add_to(found, self.start, self.copies);
+                }
+            };
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
                 Ok(best) => break best,
-                Err(missing) => self.with_index(missing, dictionary, |_, _| ()),
+                Err(missing) => self.with_index(Place::Path(missing), dictionary, |_, _| ()),
             }
         };
-        if self.is_head && (found.len() - from) * 2 < listed {
-            self.segment.forget_holes(path, key, self.copies, dictionary);
+        match mixed {
+            Some(pair) => self.list(pair.place, pair.key, dictionary, found),
+            None => self.forget_holes((found.len() - from, listed), Place::Path(path), key.into(), dictionary),
         }
     }
 
@@ -154,6 +184,21 @@ impl<'a> View<'a> {
         };
         found.extend(self.segment.with_hash(hash).filter(|&row| has_keys(row)).map(|row| self.start + row));
     }
+}
+
+/// A head and what is known behind it, of which one has a list that was chosen.
+struct Pair {
+    place: Place,
+    key: Key,
+    /// The one that was not chosen.
+    other: (Path, Term),
+}
+
+/// What was chosen and the head, or the head and what is known first. The head is known last.
+fn pair_of(chosen: (Path, Term), known: &[(Path, Term)]) -> Option<Pair> {
+    let [first, .., head @ (HEAD, _)] = *known else { return None };
+    let (value, other) = if chosen.0 == HEAD { (first, first) } else { (chosen, head) };
+    Some(Pair { place: Place::HeadAnd(value.0), key: Key::pair(head.1, value.1), other })
 }
 
 impl Relation {
@@ -202,7 +247,7 @@ impl Relation {
 
     /// How many rows there are, holes counted.
     #[inline]
-    fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.head.start + self.head.segment.len()
     }
 
@@ -228,12 +273,22 @@ impl Relation {
         self.head.segment.reserve(rows, length);
     }
 
+    /// From now on tables grow towards so many more rows.
+    pub(crate) fn expect(&mut self, more: usize) {
+        self.head.segment.expect(more);
+    }
+
     /// Makes room for so many more rows of this length, those of the set included.
     pub(crate) fn reserve_all(&mut self, rows: usize, length: usize, dictionary: &Terms) {
         if self.head.segment.len() > 0 || self.sealed.is_empty() {
             self.head.segment.reserve(rows, length);
             self.head.segment.reserve_set(rows, &self.head.copies, dictionary);
         }
+    }
+
+    /// Reads what adding these rows reads; see [`crate::Batch`].
+    pub(crate) fn look_ahead<'a>(&self, rows: impl Iterator<Item = &'a [Term]> + Clone, dictionary: &Terms) {
+        self.each(|part| part.segment.look_ahead(rows.clone().map(|row| hash_keys(row, dictionary))));
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
@@ -378,8 +433,13 @@ impl Relation {
         } else if let Some(only) = self.only_part() {
             only.narrow(known, dictionary, found);
         } else {
-            let (path, key) = self.shortest(known, dictionary);
-            self.each(|part| part.list(path, key, dictionary, found));
+            let best = self.shortest(known, dictionary);
+            let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));
+            let (place, key) = match pair_of(best, known).filter(is_mixed) {
+                Some(pair) => (pair.place, pair.key),
+                None => (Place::Path(best.0), best.1.into()),
+            };
+            self.each(|part| part.list(place, key, dictionary, found));
         }
         self.order(found);
     }

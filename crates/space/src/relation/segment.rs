@@ -5,7 +5,8 @@
 
 use super::Path;
 use super::copies::Copies;
-use super::index::{Index, Keys, Listed};
+use super::index::{Index, Key, Keys, Listed, Place};
+use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
@@ -22,7 +23,9 @@ pub(super) struct Segment {
     rows: Rows,
     numbers: Numbers,
     set: HashTable<u32>,
-    indexes: RwLock<FxHashMap<Path, Index>>,
+    /// How many more rows are expected.
+    expected: usize,
+    indexes: RwLock<FxHashMap<Place, Index>>,
 }
 
 /// The terms of all rows, one row after the other.
@@ -131,10 +134,26 @@ impl Segment {
         }
     }
 
+    /// From now on the set grows towards so many more rows.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.expected = more;
+    }
+
     /// The row of exactly these terms, if there is one that is no hole.
     #[inline]
     pub(super) fn find(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
+        if self.set.len() >= LARGE_TABLE {
+            // Where a tag and its slot are is known from the hash: both are waited for at once.
+            read_slots(&self.set, std::iter::once(hash));
+        }
         self.set.find(hash, |&row| self.terms(row) == terms && copies.get(row) > 0).copied()
+    }
+
+    /// Reads what looking for rows with these hashes reads, but for the rows themselves; see [`crate::Batch`].
+    pub(super) fn look_ahead(&self, hashes: impl Iterator<Item = u64>) {
+        if self.set.len() >= LARGE_TABLE {
+            read_slots(&self.set, hashes);
+        }
     }
 
     /// The rows that may have this hash.
@@ -154,15 +173,15 @@ impl Segment {
         let Self { rows, set, indexes, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
         let indexes = indexes.get_mut().expect("no panic while indexes are locked");
-        for (&path, index) in indexes.iter_mut() {
-            index.insert(row, &Keys { rows: KeyOf(rows), path, dictionary });
+        for (&place, index) in indexes.iter_mut() {
+            index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary });
         }
     }
 
     /// Makes the set of the first rows anew with room for more, going through them as they lie.
     #[cold]
     fn grow_set(&mut self, rows: u32, more: usize, copies: &Copies, dictionary: &Terms) {
-        let room = room::table(self.set.len(), more);
+        let room = room::table_towards(self.expected, self.set.len(), more);
         self.set = HashTable::new();
         let mut set = HashTable::with_capacity(room);
         let hash = |&row: &u32| hash_keys(self.rows.get(row), dictionary);
@@ -184,20 +203,20 @@ impl Segment {
     /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
     pub(super) fn with_index<T>(
         &self,
-        path: Path,
+        place: Place,
         copies: Option<&Copies>,
         dictionary: &Terms,
         read: impl FnOnce(&Index, &Keys<'_>) -> T,
     ) -> T {
-        let keys = Keys { rows: KeyOf(&self.rows), path, dictionary };
-        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&path) {
+        let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&place) {
             return read(index, &keys);
         }
         let mut index = Index::default();
         let is_listed = |&row: &u32| copies.is_none_or(|copies| copies.get(row) > 0);
         (0..self.len()).filter(is_listed).for_each(|row| index.insert(row, &keys));
         let answer = read(&index, &keys);
-        self.indexes.write().expect("no panic while indexes are locked").insert(path, index);
+        self.indexes.write().expect("no panic while indexes are locked").insert(place, index);
         answer
     }
 
@@ -208,13 +227,14 @@ impl Segment {
         known: &[(Path, Term)],
         short_enough: usize,
         dictionary: &Terms,
-        read: impl FnOnce(Listed<'_>),
+        read: impl FnOnce(Listed<'_>, (Path, Term)),
     ) -> Result<(usize, Path, Term), Path> {
         let indexes = self.indexes.read().expect("no panic while indexes are locked");
         let mut best: Option<(Listed<'_>, Path, Term)> = None;
         for &(path, key) in known {
-            let index = indexes.get(&path).ok_or(path)?;
-            let rows = index.get(key, &Keys { rows: KeyOf(&self.rows), path, dictionary });
+            let place = Place::Path(path);
+            let index = indexes.get(&place).ok_or(path)?;
+            let rows = index.get(key.into(), &Keys { rows: KeyOf(&self.rows), place, dictionary });
             let length = rows.len();
             if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
                 best = Some((rows, path, key));
@@ -225,15 +245,15 @@ impl Segment {
         }
         let (rows, path, key) = best.expect("at least one path is known");
         let length = rows.len();
-        read(rows);
+        read(rows, (path, key));
         Ok((length, path, key))
     }
 
     /// Takes the holes out of what an index lists for a key.
-    pub(super) fn forget_holes(&self, path: Path, key: Term, copies: &Copies, dictionary: &Terms) {
+    pub(super) fn forget_holes(&self, place: Place, key: Key, copies: &Copies, dictionary: &Terms) {
         let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
-        let Some(index) = indexes.get_mut(&path) else { return };
-        index.retain(key, &Keys { rows: KeyOf(&self.rows), path, dictionary }, |row| copies.get(row) > 0);
+        let Some(index) = indexes.get_mut(&place) else { return };
+        index.retain(key, &Keys { rows: KeyOf(&self.rows), place, dictionary }, |row| copies.get(row) > 0);
     }
 }
 

@@ -14,7 +14,8 @@ use crate::atom::{Atom, Expression, Known};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-use part::{Entry, Part, SoughtName};
+pub(crate) use part::SoughtName;
+use part::{Entry, Part};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -226,6 +227,11 @@ impl Terms {
         }
     }
 
+    /// From now on tables grow towards so many more terms.
+    pub(crate) fn expect(&mut self, more: usize) {
+        self.head.expect(more);
+    }
+
     /// The term of a rigid atom, made if need be.
     ///
     /// # Panics
@@ -272,7 +278,17 @@ impl Terms {
     #[inline]
     fn intern_name(&mut self, name: &str, given: Option<&Atom>) -> Term {
         let sought = SoughtName::new(name);
-        let hash = sought.hash();
+        self.intern_sought(sought.hash(), name, sought, given)
+    }
+
+    /// The term of the symbol of this name, which has this hash, made if need be.
+    #[inline]
+    pub(crate) fn intern_hashed(&mut self, hash: u64, name: &str) -> Term {
+        self.intern_sought(hash, name, SoughtName::new(name), None)
+    }
+
+    #[inline]
+    fn intern_sought(&mut self, hash: u64, name: &str, sought: SoughtName<'_>, given: Option<&Atom>) -> Term {
         if let Some(term) = self.in_parts(|part| part.find_symbol(hash, &sought)) {
             return term;
         }
@@ -281,6 +297,13 @@ impl Terms {
             self.head.keep_given(term, given.clone());
         }
         term
+    }
+
+    /// Reads what looking for names with these hashes reads, so that it is at hand; see [`crate::Batch`].
+    pub(crate) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
+        for part in self.sealed.iter().map(|part| &**part).chain([&self.head]) {
+            part.look_ahead(hashes.clone());
+        }
     }
 
     /// The term with which a rigid atom is equal, kind and all; `None` when it was never interned.
@@ -292,15 +315,38 @@ impl Terms {
     }
 
     /// The match key of a rigid atom; `None` when nothing interned matches it.
+    #[inline]
     pub fn find_key(&self, atom: &Atom) -> Option<Term> {
-        if atom.children().is_none() {
-            return self.find_key_of_leaf(atom);
-        }
+        if atom.children().is_none() { self.find_key_of_leaf(atom) } else { self.find_key_of_expression(atom) }
+    }
+
+    fn find_key_of_expression(&self, atom: &Atom) -> Option<Term> {
         fold(atom, self.serial, self.len(), &mut |visit| match visit {
             Visit::Leaf(leaf) => self.find_key_of_leaf(leaf),
             Visit::Known(term) => Some(self.key(term)),
             node => self.find_one(&node),
         })
+    }
+
+    /// The match keys of rigid atoms; `None` when nothing interned matches one of them. In a large dictionary the slots of all names
+    /// are read first, which waits once for all of them.
+    #[inline]
+    pub(crate) fn find_keys(&self, atoms: &[Atom], keys: &mut [Term]) -> Option<()> {
+        if self.head.is_large() || self.sealed.iter().any(|part| part.is_large()) {
+            let names = atoms.iter().filter_map(Atom::as_symbol);
+            names.for_each(|name| self.read_slot(SoughtName::new(name).hash()));
+        }
+        for (key, atom) in keys.iter_mut().zip(atoms) {
+            *key = self.find_key(atom)?;
+        }
+        Some(())
+    }
+
+    /// Reads the slots of this hash in large parts.
+    #[inline]
+    fn read_slot(&self, hash: u64) {
+        let large = self.sealed.iter().map(|part| &**part).chain([&self.head]).filter(|part| part.is_large());
+        large.for_each(|part| part.read_slot(hash));
     }
 
     #[inline]

@@ -14,10 +14,12 @@
 
 use super::{GIVEN_KEPT_MAX, Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, Expression, Known};
+use crate::batch::{LARGE_TABLE, read_slots};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use crate::room::{self, LARGE_BYTES, reserve, reserve_first};
 use hashbrown::HashTable;
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -53,6 +55,8 @@ pub(super) struct Part {
     /// The match keys, once one differs from its term.
     keys: Vec<Term>,
     table: HashTable<u32>,
+    /// How many more terms are expected.
+    expected: usize,
     /// The atoms of the first entries, as far as they were given with one.
     given: Vec<Option<Atom>>,
     kept: Vec<OnceLock<Block>>,
@@ -101,7 +105,7 @@ impl<'a> Entry<'a> {
 
 /// A name that is looked for.
 #[derive(Clone, Copy)]
-pub(super) struct SoughtName<'a> {
+pub(crate) struct SoughtName<'a> {
     name: &'a str,
     /// What its entry is, if it is short.
     word: Option<[u8; 8]>,
@@ -109,12 +113,12 @@ pub(super) struct SoughtName<'a> {
 
 impl<'a> SoughtName<'a> {
     #[inline]
-    pub(super) fn new(name: &'a str) -> Self {
+    pub(crate) fn new(name: &'a str) -> Self {
         Self { name, word: short_word(name) }
     }
 
     #[inline]
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         match self.word {
             Some(word) => hash_word(u64::from_le_bytes(word)),
             None => hash_symbol(self.name),
@@ -125,10 +129,17 @@ impl<'a> SoughtName<'a> {
 /// The entry of a name of up to seven bytes.
 #[inline]
 fn short_word(name: &str) -> Option<[u8; 8]> {
-    let mut word = [0; 8];
-    word.get_mut(1..=name.len())?.copy_from_slice(name.as_bytes());
-    word[0] = (name.len() as u8) << 3 | SHORT as u8;
-    Some(word)
+    let (bytes, length) = (name.as_bytes(), name.len());
+    let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+    let half = |at: usize| Some(u64::from(u32::from_le_bytes(*bytes[at..].first_chunk()?)) << (8 * at));
+    // Where both halves have a byte it is the same one.
+    let name = match length {
+        0 => 0,
+        1..=3 => byte(0) | byte(length / 2) | byte(length - 1),
+        4..=7 => half(0)? | half(length - 4)?,
+        _ => return None,
+    };
+    Some((name << 8 | (length as u64) << 3 | SHORT).to_le_bytes())
 }
 
 impl Part {
@@ -206,6 +217,31 @@ impl Part {
             None => self.table.find(hash, |&place| self.has_name(place, sought.name)),
         };
         found.map(|&place| Term(self.base + place))
+    }
+
+    /// Reads the slots of these hashes, then the entries behind them, then the names of those that are long.
+    pub(super) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
+        if !self.is_large() {
+            return;
+        }
+        read_slots(&self.table, hashes.clone());
+        let entry = |hash: u64| self.table.find(hash, |_| true).map_or(0, |&place| self.word(place));
+        black_box(hashes.clone().fold(0, |sum, hash| sum ^ entry(hash)));
+        let names = self.names.as_bytes();
+        let name = |word: u64| if word & 3 == SYMBOL { names.get(range_of_name(word).start).copied() } else { None };
+        black_box(hashes.fold(0, |sum, hash| sum ^ name(entry(hash)).unwrap_or_default()));
+    }
+
+    /// Whether its table is too large for the caches.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.table.len() >= LARGE_TABLE
+    }
+
+    /// Reads the slots of this hash.
+    #[inline]
+    pub(super) fn read_slot(&self, hash: u64) {
+        read_slots(&self.table, std::iter::once(hash));
     }
 
     /// Whether an entry is the symbol of this name, which is not short.
@@ -302,6 +338,11 @@ impl Part {
         }
     }
 
+    /// From now on its table grows towards so many more terms.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.expected = more;
+    }
+
     /// Puts the last entry into the table.
     fn list(&mut self, hash: u64, place: u32) {
         if self.table.len() == self.table.capacity() {
@@ -314,7 +355,7 @@ impl Part {
     #[cold]
     fn grow_table(&mut self, more: usize) {
         let listed = self.table.len() as u32;
-        let room = room::table(self.table.len(), more).max(room::FIRST_TERMS);
+        let room = room::table_towards(self.expected, self.table.len(), more).max(room::FIRST_TERMS);
         self.table = HashTable::new();
         let mut table = HashTable::with_capacity(room);
         let hash_of = |&place: &u32| self.hash_at(place);

@@ -3,6 +3,8 @@
 use crate::atoms::atom;
 use crate::measure::{allocations, assert_ratio, time};
 use space::{Atom, ChangeKind, ChangeLog, Keeps, SharedTerms, Space, SpaceRef, Terms, VariableSource};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Atoms of every kind that a space tells apart, some of them twice.
 fn mixed() -> Vec<Atom> {
@@ -158,7 +160,57 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
         done.send(()).expect("the test waits");
     });
     for _ in 0..2 {
-        ended.recv_timeout(std::time::Duration::from_secs(20)).expect("neither thread waits for the other");
+        ended.recv_timeout(Duration::from_secs(20)).expect("neither thread waits for the other");
     }
     assert_eq!(log.take().changes.len(), 2 * ROUNDS);
+}
+
+/// Who wants a snapshot while many atoms are added waits for a slice of them and not for all.
+#[test]
+fn a_snapshot_waits_for_a_slice_of_what_is_added() {
+    const COUNT: usize = 10_000;
+    let space = SpaceRef::new(1, "s", Terms::shared());
+    let atoms = facts(COUNT);
+    let is_taken = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (space, is_taken) = (&space, &is_taken);
+        let reader = scope.spawn(move || {
+            begins.recv().expect("the writer begins");
+            let seen = space.snapshot().len();
+            is_taken.store(true, Ordering::Relaxed);
+            seen
+        });
+        // The space is locked whenever an atom is asked for; ten seconds are enough to wake a thread.
+        let slow = atoms.iter().enumerate().map(|(place, atom)| {
+            if place == COUNT / 10 {
+                begun.send(()).expect("the reader waits");
+            } else if place > COUNT / 10 && !is_taken.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            atom
+        });
+        assert_eq!(space.add_many(slow), COUNT);
+        reader.join().expect("the reader does not panic")
+    });
+    assert!((COUNT / 10..COUNT).contains(&seen), "{seen} atoms in the snapshot");
+    assert_eq!(space.len(), COUNT);
+}
+
+/// What a change after a snapshot asks of the allocator does not grow with the rules that the snapshot shares.
+#[test]
+fn a_rule_added_after_a_snapshot_copies_no_other() {
+    let changes = |count: usize| {
+        let space = SpaceRef::new(1, "s", Terms::shared());
+        space.add_many(&rules(count));
+        let (snapshot, added) = (space.snapshot(), atom("(= (another $x) $x)"));
+        let (info, ()) = allocations(|| {
+            space.add(&added);
+            assert!(space.remove(&rules(1)[0]) && space.remove(&added));
+        });
+        assert_eq!((snapshot.len(), space.len()), (count, count - 1));
+        info.bytes_total
+    };
+    let (few, many) = (changes(10), changes(10_000));
+    assert!(many < few * 2, "{few} bytes with 10 rules, {many} with 10,000");
 }

@@ -4,18 +4,20 @@
 //! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
 //! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
 //!    [`regressions`] one for each of our own.
-//! 4. [`rows`] compares the answers of rows with those of atoms, [`bulk`] many at once with one by one.
-//!    [`prefix`] walks what stands behind a prefix, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
+//! 4. [`rows`] compares the answers of rows with those of atoms, [`bulk`] and [`batch`] many at once with one by one.
+//!    [`prefix`] walks what stands behind a prefix, [`heads`] asks for one head among others, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
 mod atoms;
+mod batch;
 mod bulk;
 mod canonical;
 mod changes;
 mod defects;
 mod depth;
 mod generated;
+mod heads;
 mod laws;
 mod measure;
 mod memory;
