@@ -13,6 +13,7 @@ use crate::limit::{Full, LENGTH_MAX};
 use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Place, Region};
+use crate::words::{Words, word_of};
 
 /// The children and the cells of a pair.
 const PAIR: usize = 2;
@@ -55,6 +56,22 @@ struct Before {
     given: u64,
 }
 
+/// Reading lists, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
+    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
+    pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
+        let mut rest = list;
+        std::iter::from_fn(move || {
+            if !rest.is_expression() {
+                return None;
+            }
+            let &[element, behind] = self.children(rest) else { return None };
+            rest = behind;
+            Some(element)
+        })
+    }
+}
+
 /// Lists.
 impl Heap {
     /// Makes a list: for each element a pair of it and the rest, which ends in `tail`. Without elements it is the tail.
@@ -73,19 +90,6 @@ impl Heap {
             Elements::Words(elements.payload() as usize * 2 + 1, self.length(elements))
         };
         self.make_list(region, elements, tail)
-    }
-
-    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
-    pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
-        let mut rest = list;
-        std::iter::from_fn(move || {
-            if !rest.is_expression() {
-                return None;
-            }
-            let &[element, behind] = self.children(rest) else { return None };
-            rest = behind;
-            Some(element)
-        })
     }
 
     fn make_list(&mut self, region: &mut Region, elements: Elements<'_>, tail: Ref) -> Result<Ref, Full> {
@@ -130,7 +134,7 @@ impl Heap {
     /// Writes pairs from a cell on, the last one with this rest.
     fn write_pairs(&mut self, at: u32, elements: Elements<'_>, tail: Ref) {
         let (first, mut length) = match elements {
-            Elements::Slice(elements) => return write_pairs(&mut self.chunks.words, at, elements, tail),
+            Elements::Slice(elements) => return write_pairs(&mut self.chunks.words[..], at, elements, tail),
             Elements::Words(first, length) => (first, length),
         };
         let (mut block, blocks) = ([ZERO; BLOCK], length.div_ceil(BLOCK));
@@ -141,14 +145,14 @@ impl Heap {
             let at = at + (number * BLOCK * PAIR_CELLS) as u32;
             length -= block.len();
             let next = Ref::new(tag::EXPRESSION, if length == 0 { 0 } else { at + (BLOCK * PAIR_CELLS) as u32 });
-            write_pairs(&mut self.chunks.words, at, block, if length == 0 { tail } else { next });
+            write_pairs(&mut self.chunks.words[..], at, block, if length == 0 { tail } else { next });
         }
     }
 }
 
 #[inline]
 fn write_pairs(words: &mut [Ref], at: u32, elements: &[Ref], tail: Ref) {
-    let (first, count) = (at as usize * 2, elements.len() * PAIR_CELLS * 2);
+    let (first, count) = (word_of(at), elements.len() * PAIR_CELLS * 2);
     let (pairs, _) = words[first..first + count].as_chunks_mut::<{ PAIR_CELLS * 2 }>();
     let (header, mut next) = (Ref::new(tag::IMMEDIATE_0, (PAIR as u32) << NOTE_BITS), at);
     for (pair, element) in pairs.iter_mut().zip(elements) {
@@ -197,7 +201,7 @@ impl Heap {
         branching: usize,
         mut leaf: impl FnMut(usize) -> Ref,
     ) -> Ref {
-        let (stride, first) = (cells_with_prefix(branching), at as usize * 2);
+        let (stride, first) = (cells_with_prefix(branching), word_of(at));
         let prefix = stride - cells_of(branching);
         let header = Ref::new(tag::IMMEDIATE_0, (branching.min(LONG) as u32) << NOTE_BITS);
         let (mut child, mut leaves) = (at + (stride + prefix) as u32, 0..);

@@ -13,12 +13,13 @@
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
 use crate::copy::Scratch;
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 use crate::statistics::{Counts, Statistics};
+use crate::words::{Addressed, Reserved, Words, word_of};
 
 pub(crate) const ZERO: Ref = Ref::from_bits(0);
 pub(crate) const NOTE_BITS: u32 = 16;
@@ -32,8 +33,8 @@ const NO_CELL: u32 = u32::MAX;
 
 /// Memory in chunks of 64 cells, which regions take and give back.
 #[derive(Debug)]
-pub struct Heap {
-    pub(crate) chunks: Chunks,
+pub struct Heap<W = Reserved> {
+    pub(crate) chunks: Chunks<W>,
     pub(crate) scratch: Scratch,
     /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
     pub(crate) handed_out: u64,
@@ -41,6 +42,9 @@ pub struct Heap {
     /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
     pub(crate) maps_made: bool,
 }
+
+/// What is frozen: it is read as any heap is, and lies in no more memory than it takes.
+pub type FrozenHeap = Heap<Box<[Ref]>>;
 
 impl Default for Heap {
     fn default() -> Heap {
@@ -50,19 +54,35 @@ impl Default for Heap {
 
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
+    ///
+    /// # Panics
+    ///
+    /// If the system does not let the process reserve so much address space: see [`Heap::try_new`].
     pub fn new() -> Heap {
-        let (chunks, scratch, counts) = (Chunks::new(), Scratch::new(), Counts::default());
-        Heap { chunks, scratch, handed_out: 0, counts, maps_made: false }
+        Heap::try_new().unwrap_or_else(|full| panic!("no heap was made: {full}"))
+    }
+
+    /// The same; [`Limit::Reservation`] if the system does not let the process reserve address space for all cells.
+    ///
+    /// That is not memory, but a limit of address space (`ulimit -v`) counts it, and so does a system that gives out no more than
+    /// it has (`vm.overcommit_memory=2`). A process may have about 30,000 heaps at a time.
+    pub fn try_new() -> Result<Heap, Full> {
+        let chunks = Chunks::new().ok_or(Full::new(Limit::Reservation, CHUNKS_MAX))?;
+        Ok(Heap::of(chunks))
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Heap::new`]: what is reserved is the same.
     pub fn with_limit(bytes: usize) -> Heap {
         let mut heap = Heap::new();
         heap.set_limit(Some(bytes));
         heap
     }
 
-    /// Sets how many bytes of cells there may be, counted in whole chunks of 512 bytes, storage kept ahead included.
+    /// Sets how many bytes of cells there may be, counted in whole chunks of 512 bytes.
     ///
     /// A limit below what there is refuses growth and, as soon as regions hold that much, everything else. Tables beside the
     /// cells are not counted, see [`Statistics::bytes_beside`].
@@ -88,7 +108,7 @@ impl Heap {
     #[inline]
     fn close_lane(&mut self, place: Place, first: u32) {
         if place != Place::START {
-            self.handed_out += u64::from(CHUNK_CELLS - (place.end() - place.cursor()));
+            self.handed_out += place.pending();
             self.chunks.release_all(place, first);
         }
     }
@@ -113,11 +133,9 @@ impl Heap {
 
     #[inline]
     fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
-        if lane.place.end() != place.end() {
-            return self.rewind_chunks(lane, place);
-        }
-        debug_assert!(place.cursor() <= lane.place.cursor(), "a mark is no older than the last rewind of its region");
-        self.handed_out += u64::from(lane.place.cursor() - place.cursor());
+        let Some(cells) = lane.place.since(place) else { return self.rewind_chunks(lane, place) };
+        debug_assert!(cells <= CHUNK_CELLS, "a mark is no older than the last rewind of its region");
+        self.handed_out += u64::from(cells);
         lane.place = place;
     }
 
@@ -160,11 +178,6 @@ impl Heap {
             return Err(self.chunks.refuse(Limit::Region, quota));
         }
         Ok(())
-    }
-
-    /// How many chunks a region holds.
-    pub(crate) fn chunks_of(&self, region: &Region) -> u32 {
-        region.lanes().iter().map(|lane| self.chunks.length(lane)).sum()
     }
 
     /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
@@ -234,7 +247,7 @@ impl Heap {
             Some(at) => at,
             None => self.allot_chunks(region, children.len())?,
         };
-        let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
+        let (first, count) = (word_of(at), cells_of(children.len()) * 2);
         write_expression(&mut self.chunks.words[first..first + count], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
@@ -316,7 +329,7 @@ impl Heap {
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
     pub(crate) fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
-        let (first, count) = (at as usize * 2, cells_of(length) * 2);
+        let (first, count) = (word_of(at), cells_of(length) * 2);
         let words = &mut self.chunks.words[first..first + count];
         words[count - 1] = ZERO;
         words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
@@ -325,10 +338,59 @@ impl Heap {
 
     #[inline]
     pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
-        let first = at as usize * 2;
+        let first = word_of(at);
         self.chunks.words[first..first + 2].copy_from_slice(&words);
     }
 
+    /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
+    #[inline]
+    pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {
+        debug_assert!(index < self.length(expression), "an expression has no child {index}");
+        self.chunks.words[expression.payload() as usize * 2 + 1 + index] = child;
+    }
+
+    /// Writes the owner's note on an expression.
+    #[inline]
+    pub fn set_note(&mut self, expression: Ref, note: u16) {
+        debug_assert!(expression.is_expression());
+        let header = &mut self.chunks.words[expression.payload() as usize * 2];
+        *header = Ref::from_bits(header.bits() & !NOTE_MASK | Ref::new(0, u32::from(note)).bits());
+    }
+
+    /// Takes the notes off all expressions: for an owner whose numbers have run out.
+    ///
+    /// Walks over all expressions, those in free memory included: what lies there is written over anyway.
+    pub fn clear_notes(&mut self) {
+        for chunk in 0..self.chunks.count() {
+            if self.chunks.starts(chunk, Kind::Expressions) {
+                self.clear_notes_from(chunk * CHUNK_CELLS);
+            }
+        }
+    }
+
+    /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
+    fn clear_notes_from(&mut self, start: u32) {
+        let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
+        loop {
+            while at < end {
+                let header = &mut self.chunks.words[word_of(at)];
+                if header.tag() == tag::IMMEDIATE_1 {
+                    at += LONG_PREFIX_CELLS as u32;
+                    continue;
+                }
+                *header = Ref::from_bits(header.bits() & !NOTE_MASK);
+                at = at.saturating_add(cells_of(self.length_at(at)) as u32);
+            }
+            match self.chunks.follow(at, end) {
+                Some(next) => (at, end) = next,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Reading expressions, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
     /// How many children an expression has.
     #[inline]
     pub fn length(&self, expression: Ref) -> usize {
@@ -338,12 +400,12 @@ impl Heap {
 
     #[inline]
     pub(crate) fn length_at(&self, at: u32) -> usize {
-        length_in(&self.chunks.words, at)
+        length_in(&*self.chunks.words, at)
     }
 
     #[cold]
     fn prefix(&self, at: u32) -> usize {
-        prefix_in(&self.chunks.words, at)
+        prefix_in(&*self.chunks.words, at)
     }
 
     /// A child of an expression. The index must be below its length; no check is made in a release build.
@@ -389,13 +451,6 @@ impl Heap {
         one == other && (one.0.payload() >> NOTE_BITS) as usize != LONG
     }
 
-    /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
-    #[inline]
-    pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {
-        debug_assert!(index < self.length(expression), "an expression has no child {index}");
-        self.chunks.words[expression.payload() as usize * 2 + 1 + index] = child;
-    }
-
     /// The owner's note on an expression; 0 if there is none.
     #[inline]
     pub fn note(&self, expression: Ref) -> u16 {
@@ -403,47 +458,21 @@ impl Heap {
         self.chunks.words[expression.payload() as usize * 2].payload() as u16
     }
 
-    /// Writes the owner's note on an expression.
+    /// The words of the chunks there are, two a cell, those of free memory included.
     #[inline]
-    pub fn set_note(&mut self, expression: Ref, note: u16) {
-        debug_assert!(expression.is_expression());
-        let header = &mut self.chunks.words[expression.payload() as usize * 2];
-        *header = Ref::from_bits(header.bits() & !NOTE_MASK | Ref::new(0, u32::from(note)).bits());
-    }
-
-    /// Takes the notes off all expressions: for an owner whose numbers have run out.
-    ///
-    /// Walks over all expressions, those in free memory included: what lies there is written over anyway.
-    pub fn clear_notes(&mut self) {
-        for chunk in 0..self.chunks.count() {
-            if self.chunks.starts(chunk, Kind::Expressions) {
-                self.clear_notes_from(chunk * CHUNK_CELLS);
-            }
-        }
-    }
-
-    /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
-    fn clear_notes_from(&mut self, start: u32) {
-        let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
-        loop {
-            while at < end {
-                let header = &mut self.chunks.words[at as usize * 2];
-                if header.tag() == tag::IMMEDIATE_1 {
-                    at += LONG_PREFIX_CELLS as u32;
-                    continue;
-                }
-                *header = Ref::from_bits(header.bits() & !NOTE_MASK);
-                at = at.saturating_add(cells_of(self.length_at(at)) as u32);
-            }
-            match self.chunks.follow(at, end) {
-                Some(next) => (at, end) = next,
-                None => return,
-            }
-        }
+    pub fn words(&self) -> &[Ref] {
+        &self.chunks.words.slice()[..self.chunks.count() as usize * CHUNK_WORDS]
     }
 }
 
-impl Heap {
+impl<W> Heap<W> {
+    /// A heap of chunks.
+    pub(crate) fn of(chunks: Chunks<W>) -> Heap<W> {
+        Heap { chunks, scratch: Scratch::new(), handed_out: 0, counts: Counts::default(), maps_made: false }
+    }
+}
+
+impl<W: Words> Heap<W> {
     /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
     #[inline]
     pub fn bytes_live(&self) -> usize {
@@ -455,17 +484,14 @@ impl Heap {
         self.chunks_of(region) as usize * CHUNK_BYTES
     }
 
-    /// Bytes that were got from the system, for cells and for the tables beside them.
-    pub fn bytes_held(&self) -> usize {
-        self.chunks.words.capacity() * size_of::<Ref>() + self.chunks.link_bytes() + self.scratch.bytes()
+    /// How many chunks a region holds.
+    pub(crate) fn chunks_of(&self, region: &Region) -> u32 {
+        region.lanes().iter().map(|lane| self.chunks.length(lane)).sum()
     }
 
-    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
-    /// chunks are kept. Linear in the chunks, unless all are free.
-    pub fn reset(&mut self) {
-        self.chunks.reset();
-        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
-        (self.handed_out, self.counts, self.maps_made) = (0, Counts::default(), false);
+    /// Bytes that were got from the system, for cells and for the tables beside them.
+    pub fn bytes_held(&self) -> usize {
+        self.chunks.held() + self.chunks.link_bytes() + self.scratch.bytes()
     }
 
     /// What the heap has done and holds.
@@ -478,7 +504,7 @@ impl Heap {
             chunks_free: chunks.free_count() as usize,
             bytes_live: chunks.live_count() as usize * CHUNK_BYTES,
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
-            bytes_held: chunks.words.capacity() * size_of::<Ref>(),
+            bytes_held: chunks.held(),
             bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
             cells_left: chunks.cells_left,
             splices: self.counts.splices,
@@ -490,16 +516,26 @@ impl Heap {
     }
 }
 
+impl Heap {
+    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
+    /// chunks are kept. Linear in the chunks, unless all are free.
+    pub fn reset(&mut self) {
+        self.chunks.reset();
+        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
+        (self.handed_out, self.counts, self.maps_made) = (0, Counts::default(), false);
+    }
+}
+
 /// The length of the expression that lies here in a heap of these words.
 #[inline]
-pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
-    let length = (words[at as usize * 2].payload() >> NOTE_BITS) as usize;
+pub(crate) fn length_in(words: &(impl Addressed + ?Sized), at: u32) -> usize {
+    let length = (words[word_of(at)].payload() >> NOTE_BITS) as usize;
     if length == LONG { prefix_in(words, at) } else { length }
 }
 
 #[cold]
-fn prefix_in(words: &[Ref], at: u32) -> usize {
-    words[at as usize * 2 - 2].payload() as usize
+fn prefix_in(words: &(impl Addressed + ?Sized), at: u32) -> usize {
+    words[word_of(at) - 2].payload() as usize
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.

@@ -1,8 +1,7 @@
 //! Many things made in a row in one region, with what says where it stands at hand.
 //!
-//! A maker holds the words of the heap and the ends of the region's lanes by itself, so that a compiler keeps them in
-//! registers: to make an expression is to compare, to write and to add. What a heap counts is brought up to date where a chunk
-//! is full and in the end.
+//! A maker holds the ends of the region's lanes by itself, so that a compiler keeps them in registers: to make an expression is
+//! to add, to compare and to write. What a heap counts is brought up to date where a chunk is full and in the end.
 //!
 //! 1. A *window* is the cells that a lane may take next: what is left of its last chunk and, for the lane that was short of
 //!    cells last, free chunks behind that, as long as the free list goes on where the last one ends and limits allow. Nobody
@@ -18,23 +17,15 @@ use std::mem;
 use crate::chunks::{CHUNK_CELLS, Kind};
 use crate::heap::{Heap, ZERO, cells_of, write_expression};
 use crate::limit::Full;
-use crate::reference::{Ref, tag};
+use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Place, Region};
 
 /// Makes expressions, variables and numbers in a region. See [`Heap::make`].
 pub struct Maker<'m> {
-    hand: Hand,
+    /// By itself, so that it can be in a register: it is passed on by value, and its address is known to nobody.
+    expressions: Window,
     /// Not in the maker itself, since its address is passed on.
     rest: &'m mut Rest<'m>,
-}
-
-/// What is at hand: all words of the heap, which has none meanwhile, and the window of the expressions.
-///
-/// It is passed on by value, so that its address is known to nobody and it can be in registers.
-#[derive(Default)]
-struct Hand {
-    words: Vec<Ref>,
-    expressions: Window,
 }
 
 /// What is asked for less often.
@@ -46,11 +37,12 @@ struct Rest<'h> {
     refused: &'h mut Option<Full>,
 }
 
-/// The words that a lane may take next.
-#[derive(Clone, Copy, Default)]
+/// The cells that a lane may take next, from the next one to the end, both as expressions would be referred to that begin there:
+/// that is what is made in most cases, and a reference cannot lead out of the words.
+#[derive(Clone, Copy)]
 struct Window {
-    next: usize,
-    end: usize,
+    next: u64,
+    end: u64,
 }
 
 impl Heap {
@@ -74,10 +66,9 @@ impl Heap {
     pub fn make<R>(&mut self, region: &mut Region, work: impl FnOnce(&mut Maker<'_>) -> R) -> Result<R, Full> {
         let before = self.mark(region);
         let [expressions, variables, numbers] = region.lanes().map(|lane| Window::of(&lane));
-        let hand = Hand { words: mem::take(&mut self.chunks.words), expressions };
         let mut refused = None;
         let mut rest = Rest { heap: self, region, variables, numbers, refused: &mut refused };
-        let made = work(&mut Maker { hand, rest: &mut rest });
+        let made = work(&mut Maker { expressions, rest: &mut rest });
         match refused {
             None => Ok(made),
             Some(full) => {
@@ -91,7 +82,7 @@ impl Heap {
 impl Drop for Maker<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.rest.settle(mem::take(&mut self.hand));
+        self.rest.settle(self.expressions);
     }
 }
 
@@ -99,45 +90,37 @@ impl Maker<'_> {
     /// Makes an expression of these children, as [`Heap::expression`].
     #[inline(always)]
     pub fn expression<const N: usize>(&mut self, children: [Ref; N]) -> Ref {
-        let Window { next: first, end } = self.hand.expressions;
-        let next = first + cells_of(N) * 2;
-        if next > end || is_long(N) {
-            let (hand, made) = self.rest.expression(mem::take(&mut self.hand), children);
-            self.take_in_hand(hand);
+        let made = self.expressions.take(cells_of(N)).filter(|_| !is_long(N));
+        let Some(made) = made else {
+            let (expressions, made) = self.rest.expression(self.expressions, children);
+            self.expressions = expressions;
             return made;
-        }
-        self.hand.expressions.next = next;
-        write_expression(&mut self.hand.words[first..next], &children);
-        Ref::new(tag::EXPRESSION, (first / 2) as u32)
+        };
+        self.rest.write(made, &children)
     }
 
     /// Makes an expression of children whose number is known only when the program runs, as [`Heap::expression`].
     #[inline]
     pub fn expression_of(&mut self, children: &[Ref]) -> Ref {
-        let Window { next: first, end } = self.hand.expressions;
-        let next = first + cells_of(children.len()) * 2;
-        if next > end || is_long(children.len()) {
-            let (hand, made) = self.rest.expression_of(mem::take(&mut self.hand), children);
-            self.take_in_hand(hand);
+        let made = if is_long(children.len()) { None } else { self.expressions.take(cells_of(children.len())) };
+        let Some(made) = made else {
+            let (expressions, made) = self.rest.expression_of(self.expressions, children);
+            self.expressions = expressions;
             return made;
-        }
-        self.hand.expressions.next = next;
-        write_expression(&mut self.hand.words[first..next], children);
-        Ref::new(tag::EXPRESSION, (first / 2) as u32)
+        };
+        self.rest.write(made, children)
     }
 
     /// Makes an unbound variable with the owner's label, as [`Heap::variable`].
     #[inline(always)]
     pub fn variable(&mut self, label: u32) -> Ref {
-        let Window { next: first, end } = self.rest.variables;
-        if first == end {
-            let (hand, made) = self.rest.variable(mem::take(&mut self.hand), label);
-            self.take_in_hand(hand);
+        let Some(cell) = self.rest.variables.take(1) else {
+            let (expressions, made) = self.rest.variable(self.expressions, label);
+            self.expressions = expressions;
             return made;
-        }
-        self.rest.variables.next = first + 2;
-        let variable = Ref::new(tag::VARIABLE, (first / 2) as u32);
-        self.hand.words[first..first + 2].copy_from_slice(&[variable, Ref::from_bits(label)]);
+        };
+        let variable = Ref::new(tag::VARIABLE, cell.payload());
+        self.rest.heap.write_cell(cell.payload(), [variable, Ref::from_bits(label)]);
         variable
     }
 
@@ -145,23 +128,13 @@ impl Maker<'_> {
     #[inline(always)]
     pub fn number(&mut self, kind: u32, bits: u64) -> Ref {
         debug_assert!(kind <= 1);
-        let Window { next: first, end } = self.rest.numbers;
-        if first == end {
-            let (hand, made) = self.rest.number(mem::take(&mut self.hand), kind, bits);
-            self.take_in_hand(hand);
+        let Some(cell) = self.rest.numbers.take(1) else {
+            let (expressions, made) = self.rest.number(self.expressions, kind, bits);
+            self.expressions = expressions;
             return made;
-        }
-        self.rest.numbers.next = first + 2;
-        let halves = [bits as u32, (bits >> 32) as u32].map(Ref::from_bits);
-        self.hand.words[first..first + 2].copy_from_slice(&halves);
-        Ref::new(tag::NUMBER, first as u32 | kind)
-    }
-
-    /// Has something at hand again, for what went away and left nothing that was to be dropped.
-    #[inline(always)]
-    fn take_in_hand(&mut self, hand: Hand) {
-        mem::forget(mem::replace(&mut self.hand.words, hand.words));
-        self.hand.expressions = hand.expressions;
+        };
+        self.rest.heap.write_cell(cell.payload(), [bits as u32, (bits >> 32) as u32].map(Ref::from_bits));
+        Ref::new(tag::NUMBER, cell.payload() << 1 | kind)
     }
 }
 
@@ -175,51 +148,80 @@ impl Window {
     /// The window of a lane: what is left of its last chunk.
     #[inline]
     fn of(lane: &Lane) -> Window {
-        Window { next: lane.place.cursor() as usize * 2, end: lane.place.end() as usize * 2 }
+        Window { next: reference_to(lane.place.cursor()), end: reference_to(lane.place.end()) }
+    }
+
+    /// Takes so many cells. Gives the first one, as an expression.
+    #[inline(always)]
+    fn take(&mut self, cells: usize) -> Option<Ref> {
+        let behind = self.next + ((cells as u64) << TAG_BITS);
+        if behind > self.end {
+            return None;
+        }
+        Some(Ref::from_bits(mem::replace(&mut self.next, behind) as u32))
+    }
+
+    /// The next cell.
+    fn cursor(self) -> u32 {
+        (self.next >> TAG_BITS) as u32
     }
 }
 
+/// The bits of a reference to an expression that begins with a cell, or with the one behind the last that there can be.
+#[inline]
+fn reference_to(cell: u32) -> u64 {
+    u64::from(cell) << TAG_BITS | u64::from(tag::EXPRESSION)
+}
+
 impl Rest<'_> {
-    #[cold]
-    #[inline(never)]
-    fn expression<const N: usize>(&mut self, hand: Hand, children: [Ref; N]) -> (Hand, Ref) {
-        self.expression_of(hand, &children)
+    /// Writes an expression.
+    #[inline(always)]
+    fn write(&mut self, made: Ref, children: &[Ref]) -> Ref {
+        let first = made.payload() as usize * 2;
+        write_expression(&mut self.heap.chunks.words[first..first + cells_of(children.len()) * 2], children);
+        made
     }
 
     #[cold]
     #[inline(never)]
-    fn expression_of(&mut self, hand: Hand, children: &[Ref]) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Expressions, |heap, region| heap.expression(region, children))
+    fn expression<const N: usize>(&mut self, expressions: Window, children: [Ref; N]) -> (Window, Ref) {
+        self.expression_of(expressions, &children)
     }
 
     #[cold]
     #[inline(never)]
-    fn variable(&mut self, hand: Hand, label: u32) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Variables, |heap, region| heap.variable(region, label))
+    fn expression_of(&mut self, expressions: Window, children: &[Ref]) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Expressions, |heap, region| heap.expression(region, children))
     }
 
     #[cold]
     #[inline(never)]
-    fn number(&mut self, hand: Hand, kind: u32, bits: u64) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Numbers, |heap, region| heap.number(region, kind, bits))
+    fn variable(&mut self, expressions: Window, label: u32) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Variables, |heap, region| heap.variable(region, label))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn number(&mut self, expressions: Window, kind: u32, bits: u64) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Numbers, |heap, region| heap.number(region, kind, bits))
     }
 
     /// Lets the heap itself do something, for a lane whose window is too small.
     fn elsewhere(
         &mut self,
-        hand: Hand,
+        expressions: Window,
         kind: Kind,
         work: impl FnOnce(&mut Heap, &mut Region) -> Result<Ref, Full>,
-    ) -> (Hand, Ref) {
+    ) -> (Window, Ref) {
         if self.refused.is_some() {
-            return (hand, ZERO);
+            return (expressions, ZERO);
         }
-        self.settle(hand);
+        self.settle(expressions);
         let made = work(self.heap, self.region);
         let [mut expressions, mut variables, mut numbers] = self.region.lanes().map(|lane| Window::of(&lane));
         let made = match made {
             Ok(made) => {
-                let end = self.heap.window_end(self.region, kind) as usize * 2;
+                let end = reference_to(self.heap.window_end(self.region, kind));
                 match kind {
                     Kind::Expressions => expressions.end = end,
                     Kind::Variables => variables.end = end,
@@ -237,14 +239,13 @@ impl Rest<'_> {
             }
         };
         (self.variables, self.numbers) = (variables, numbers);
-        (Hand { words: mem::take(&mut self.heap.chunks.words), expressions }, made)
+        (expressions, made)
     }
 
-    /// Gives the heap its words back, and lets the region stand where the windows begin now.
+    /// Lets the region stand where the windows begin now.
     #[inline(never)]
-    fn settle(&mut self, hand: Hand) {
-        self.heap.chunks.words = hand.words;
-        self.heap.take_window(self.region, Kind::Expressions, hand.expressions);
+    fn settle(&mut self, expressions: Window) {
+        self.heap.take_window(self.region, Kind::Expressions, expressions);
         self.heap.take_window(self.region, Kind::Variables, self.variables);
         self.heap.take_window(self.region, Kind::Numbers, self.numbers);
     }
@@ -261,7 +262,7 @@ impl Heap {
     /// Lets a lane stand where its window begins now.
     #[inline]
     fn take_window(&mut self, region: &mut Region, kind: Kind, window: Window) {
-        let (lane, cursor) = (region.lane_mut(kind), (window.next / 2) as u32);
+        let (lane, cursor) = (region.lane_mut(kind), window.cursor());
         let before = lane.place;
         if cursor <= before.end() {
             lane.place = Place::new(cursor, before.end());

@@ -21,6 +21,7 @@ use crate::limit::{ENTRIES_MAX, Full, Limit};
 use crate::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::Words;
 
 /// Words of a map.
 const COUNT: usize = 1;
@@ -70,63 +71,8 @@ impl Layout {
 }
 
 /// Maps.
-impl Heap {
-    /// Makes an empty map.
-    pub fn map(&mut self, region: &mut Region) -> Result<Ref, Full> {
-        self.reserve_map(region, 0)
-    }
-
-    /// Makes an empty map that has room for so many entries.
-    ///
-    /// Takes five cells and two for each entry, rounded up to a power of two and at least four, in one allocation of each
-    /// lane. Maps of more than [`ENTRIES_MAX`](crate::ENTRIES_MAX) entries are refused.
-    pub fn reserve_map(&mut self, region: &mut Region, room: usize) -> Result<Ref, Full> {
-        let bits = self.bits_for(room)?;
-        let (own, length) = (cells_of(USED), table_length(bits));
-        let (index, at) = self.take_both(region, index_cells(bits), own + cells_with_prefix(length))?;
-        let map = Ref::new(tag::EXPRESSION, at);
-        let table = self.write_table(at + own as u32, bits, index, map);
-        let words = [Ref::new(MAP, 0), table, Ref::new(tag::NUMBER, index << 1), Ref::new(0, bits), Ref::new(0, 0)];
-        Ok(self.write_object(at, words))
-    }
-
-    /// Makes a map of these keys and values. Of equal keys the first one is kept, with the last value.
-    ///
-    /// There is room for all of them from the beginning, so limits are looked at once.
-    pub fn map_of(&mut self, region: &mut Region, entries: &[(Ref, Ref)]) -> Result<Ref, Full> {
-        let map = self.reserve_map(region, entries.len())?;
-        for &(key, value) in entries {
-            self.map_insert(region, map, key, value)?;
-        }
-        Ok(map)
-    }
-
-    /// The slots for so many entries, as a power of two.
-    fn bits_for(&mut self, room: usize) -> Result<u32, Full> {
-        if room > ENTRIES_MAX {
-            let chunks = (cells_with_prefix(ENTRIES_MAX * 2) * 8).div_ceil(CHUNK_BYTES);
-            return Err(self.chunks.refuse(Limit::Entries, chunks as u32));
-        }
-        Ok((room.next_power_of_two().trailing_zeros() + 1).max(BITS_MIN))
-    }
-
-    /// Writes an empty table from a cell on, and empties the index.
-    fn write_table(&mut self, at: u32, bits: u32, index: u32, map: Ref) -> Ref {
-        let length = table_length(bits);
-        self.maps_made = true;
-        let table = self.write_prefix(at, length);
-        let first = table.payload() as usize * 2;
-        let header = self.chunks.words[first];
-        let words = &mut self.chunks.words[first..first + 1 + length];
-        words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
-        words[KIND] = Ref::new(MAP, IS_TABLE);
-        words[OWNER] = map;
-        words[ENTRIES..].fill(ZERO);
-        let index = index as usize * 2;
-        self.chunks.words[index..index + (1 << bits)].fill(ZERO);
-        table
-    }
-
+/// Reading maps, of a heap that is frozen as well, and what a copy of any kind asks for.
+impl<W: Words> Heap<W> {
     /// How many entries a map has.
     #[inline]
     pub fn map_length(&self, map: Ref) -> usize {
@@ -166,89 +112,6 @@ impl Heap {
         let first = self.layout(map).entries;
         let words = &self.chunks.words[first..first + self.used(map) * 2];
         Entries { words, removed: self.word(map, TABLE), left: self.map_length(map) }
-    }
-
-    /// Gives a key a value, and gives the value it had. If there is no room, takes more in the region that the map lies in;
-    /// after an error the map is as it was.
-    ///
-    /// Entries that have moved since a mark are lost with what is rewound: an owner of marks reserves the room before.
-    #[inline]
-    pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
-        let layout = self.layout(map);
-        let (slot, print) = match self.find(layout, key) {
-            Found::Entry { position, .. } => {
-                let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
-                return Ok(Some(std::mem::replace(word, value)));
-            }
-            Found::Slot { slot, print } => (slot, print),
-        };
-        let used = self.used(map);
-        if used == layout.room() {
-            return self.insert_with_more_room(region, map, key, value);
-        }
-        self.write_entry(map, layout, [key, value]);
-        self.chunks.words[layout.index + slot] = slot_of(used, print);
-        Ok(None)
-    }
-
-    #[inline]
-    fn write_entry(&mut self, map: Ref, layout: Layout, entry: [Ref; 2]) {
-        let used = self.used(map);
-        let at = layout.entries + used * 2;
-        self.chunks.words[at..at + 2].copy_from_slice(&entry);
-        let count = self.map_length(map) as u32;
-        self.set_word(map, COUNT, Ref::new(MAP, count + 1));
-        self.set_used(map, used + 1);
-    }
-
-    #[cold]
-    fn insert_with_more_room(
-        &mut self,
-        region: &mut Region,
-        map: Ref,
-        key: Ref,
-        value: Ref,
-    ) -> Result<Option<Ref>, Full> {
-        self.make_room(region, map)?;
-        self.map_insert(region, map, key, value)
-    }
-
-    /// Removes a key, and gives the value it had. The order of the others stays.
-    pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
-        let layout = self.layout(map);
-        let Found::Entry { position, slot } = self.find(layout, key) else { return None };
-        self.empty_slot(layout, slot);
-        self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
-        Some(self.erase(map, layout, position))
-    }
-
-    /// Overwrites an entry by the sign of what is removed, and gives its value.
-    fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
-        let table = self.word(map, TABLE);
-        let entry = &mut self.chunks.words[layout.entries + position * 2..][..2];
-        entry[0] = table;
-        std::mem::replace(&mut entry[1], ZERO)
-    }
-
-    /// Empties a slot, and moves back what would no longer be found over the gap.
-    fn empty_slot(&mut self, layout: Layout, mut gap: usize) {
-        let mask = layout.slots() - 1;
-        let mut slot = gap;
-        loop {
-            slot = (slot + 1) & mask;
-            let word = self.chunks.words[layout.index + slot];
-            if word == ZERO {
-                break;
-            }
-            let position = (word.bits() & POSITION) as usize - 1;
-            let home = home(self.hash(self.chunks.words[layout.entries + position * 2]), layout);
-            // It may move if its search begins no later than at the gap.
-            if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
-                self.chunks.words[layout.index + gap] = word;
-                gap = slot;
-            }
-        }
-        self.chunks.words[layout.index + gap] = ZERO;
     }
 
     #[inline(always)]
@@ -326,6 +189,179 @@ impl Heap {
         one.unmarked() == other.unmarked() || by_content && self.bytes(one) == self.bytes(other)
     }
 
+    /// Overwrites an entry by the sign of what is removed, and gives its value.
+    fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
+        let table = self.word(map, TABLE);
+        let at = layout.entries + position * 2;
+        let entry = &mut self.chunks.words[at..at + 2];
+        entry[0] = table;
+        std::mem::replace(&mut entry[1], ZERO)
+    }
+
+    /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
+    pub(crate) fn reindex(&mut self, map: Ref) {
+        let (layout, table) = (self.layout(map), self.word(map, TABLE));
+        self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
+        for position in 0..self.used(map) {
+            let key = self.chunks.words[layout.entries + position * 2];
+            if key == table {
+                continue;
+            }
+            match self.find(layout, key) {
+                Found::Slot { slot, print } => self.chunks.words[layout.index + slot] = slot_of(position, print),
+                Found::Entry { .. } => {
+                    self.erase(map, layout, position);
+                    self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
+                }
+            }
+        }
+    }
+
+    /// The map that a table was made for; none if this is no table.
+    #[inline]
+    pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
+        let kind = self.word(object, KIND);
+        (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+    }
+
+    /// Whether a map has this table, and not one that it has moved to since.
+    pub(crate) fn is_table_of(&self, table: Ref, map: Ref) -> bool {
+        self.word(map, TABLE) == table
+    }
+}
+
+impl Heap {
+    /// Makes an empty map.
+    pub fn map(&mut self, region: &mut Region) -> Result<Ref, Full> {
+        self.reserve_map(region, 0)
+    }
+
+    /// Makes an empty map that has room for so many entries.
+    ///
+    /// Takes five cells and two for each entry, rounded up to a power of two and at least four, in one allocation of each
+    /// lane. Maps of more than [`ENTRIES_MAX`](crate::ENTRIES_MAX) entries are refused.
+    pub fn reserve_map(&mut self, region: &mut Region, room: usize) -> Result<Ref, Full> {
+        let bits = self.bits_for(room)?;
+        let (own, length) = (cells_of(USED), table_length(bits));
+        let (index, at) = self.take_both(region, index_cells(bits), own + cells_with_prefix(length))?;
+        let map = Ref::new(tag::EXPRESSION, at);
+        let table = self.write_table(at + own as u32, bits, index, map);
+        let words = [Ref::new(MAP, 0), table, Ref::new(tag::NUMBER, index << 1), Ref::new(0, bits), Ref::new(0, 0)];
+        Ok(self.write_object(at, words))
+    }
+
+    /// Makes a map of these keys and values. Of equal keys the first one is kept, with the last value.
+    ///
+    /// There is room for all of them from the beginning, so limits are looked at once.
+    pub fn map_of(&mut self, region: &mut Region, entries: &[(Ref, Ref)]) -> Result<Ref, Full> {
+        let map = self.reserve_map(region, entries.len())?;
+        for &(key, value) in entries {
+            self.map_insert(region, map, key, value)?;
+        }
+        Ok(map)
+    }
+
+    /// The slots for so many entries, as a power of two.
+    fn bits_for(&mut self, room: usize) -> Result<u32, Full> {
+        if room > ENTRIES_MAX {
+            let chunks = (cells_with_prefix(ENTRIES_MAX * 2) * 8).div_ceil(CHUNK_BYTES);
+            return Err(self.chunks.refuse(Limit::Entries, chunks as u32));
+        }
+        Ok((room.next_power_of_two().trailing_zeros() + 1).max(BITS_MIN))
+    }
+
+    /// Writes an empty table from a cell on, and empties the index.
+    fn write_table(&mut self, at: u32, bits: u32, index: u32, map: Ref) -> Ref {
+        let length = table_length(bits);
+        self.maps_made = true;
+        let table = self.write_prefix(at, length);
+        let first = table.payload() as usize * 2;
+        let header = self.chunks.words[first];
+        let words = &mut self.chunks.words[first..first + 1 + length];
+        words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
+        words[KIND] = Ref::new(MAP, IS_TABLE);
+        words[OWNER] = map;
+        words[ENTRIES..].fill(ZERO);
+        let index = index as usize * 2;
+        self.chunks.words[index..index + (1 << bits)].fill(ZERO);
+        table
+    }
+
+    /// Gives a key a value, and gives the value it had. If there is no room, takes more in the region that the map lies in;
+    /// after an error the map is as it was.
+    ///
+    /// Entries that have moved since a mark are lost with what is rewound: an owner of marks reserves the room before.
+    #[inline]
+    pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
+        let layout = self.layout(map);
+        let (slot, print) = match self.find(layout, key) {
+            Found::Entry { position, .. } => {
+                let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
+                return Ok(Some(std::mem::replace(word, value)));
+            }
+            Found::Slot { slot, print } => (slot, print),
+        };
+        let used = self.used(map);
+        if used == layout.room() {
+            return self.insert_with_more_room(region, map, key, value);
+        }
+        self.write_entry(map, layout, [key, value]);
+        self.chunks.words[layout.index + slot] = slot_of(used, print);
+        Ok(None)
+    }
+
+    #[inline]
+    fn write_entry(&mut self, map: Ref, layout: Layout, entry: [Ref; 2]) {
+        let used = self.used(map);
+        let at = layout.entries + used * 2;
+        self.chunks.words[at..at + 2].copy_from_slice(&entry);
+        let count = self.map_length(map) as u32;
+        self.set_word(map, COUNT, Ref::new(MAP, count + 1));
+        self.set_used(map, used + 1);
+    }
+
+    #[cold]
+    fn insert_with_more_room(
+        &mut self,
+        region: &mut Region,
+        map: Ref,
+        key: Ref,
+        value: Ref,
+    ) -> Result<Option<Ref>, Full> {
+        self.make_room(region, map)?;
+        self.map_insert(region, map, key, value)
+    }
+
+    /// Removes a key, and gives the value it had. The order of the others stays.
+    pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
+        let layout = self.layout(map);
+        let Found::Entry { position, slot } = self.find(layout, key) else { return None };
+        self.empty_slot(layout, slot);
+        self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
+        Some(self.erase(map, layout, position))
+    }
+
+    /// Empties a slot, and moves back what would no longer be found over the gap.
+    fn empty_slot(&mut self, layout: Layout, mut gap: usize) {
+        let mask = layout.slots() - 1;
+        let mut slot = gap;
+        loop {
+            slot = (slot + 1) & mask;
+            let word = self.chunks.words[layout.index + slot];
+            if word == ZERO {
+                break;
+            }
+            let position = (word.bits() & POSITION) as usize - 1;
+            let home = home(self.hash(self.chunks.words[layout.entries + position * 2]), layout);
+            // It may move if its search begins no later than at the gap.
+            if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
+                self.chunks.words[layout.index + gap] = word;
+                gap = slot;
+            }
+        }
+        self.chunks.words[layout.index + gap] = ZERO;
+    }
+
     /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
     fn make_room(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
         let (layout, count) = (self.layout(map), self.map_length(map));
@@ -370,41 +406,10 @@ impl Heap {
         entries[kept..].fill(ZERO);
         self.set_used(map, kept / 2);
     }
-
-    /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
-    pub(crate) fn reindex(&mut self, map: Ref) {
-        let (layout, table) = (self.layout(map), self.word(map, TABLE));
-        self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
-        for position in 0..self.used(map) {
-            let key = self.chunks.words[layout.entries + position * 2];
-            if key == table {
-                continue;
-            }
-            match self.find(layout, key) {
-                Found::Slot { slot, print } => self.chunks.words[layout.index + slot] = slot_of(position, print),
-                Found::Entry { .. } => {
-                    self.erase(map, layout, position);
-                    self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
-                }
-            }
-        }
-    }
 }
 
 /// What copies ask for.
 impl Heap {
-    /// The map that a table was made for; none if this is no table.
-    #[inline]
-    pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
-        let kind = self.word(object, KIND);
-        (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
-    }
-
-    /// Whether a map has this table, and not one that it has moved to since.
-    pub(crate) fn is_table_of(&self, table: Ref, map: Ref) -> bool {
-        self.word(map, TABLE) == table
-    }
-
     /// Gives the copy of a map an index of its own, which is yet to be filled.
     pub(crate) fn take_index(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
         let index = self.take_run(region, index_cells(self.layout(map).bits))?;

@@ -8,6 +8,7 @@ use crate::heap::Heap;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::{Addressed, Words, word_of};
 
 impl Heap {
     /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
@@ -48,19 +49,21 @@ impl Heap {
         self.untake(&mut region.numbers, before, cells);
         Ok(None)
     }
+}
 
+impl<W: Words> Heap<W> {
     /// The bits of a number.
     #[inline]
     pub fn number_bits(&self, number: Ref) -> u64 {
         debug_assert!(number.is_number());
-        bits_in(&self.chunks.words, number.cell())
+        bits_in(&*self.chunks.words, number.cell())
     }
 }
 
 /// The number that lies here in a heap of these words.
 #[inline]
-pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
-    let halves = &words[at as usize * 2..at as usize * 2 + 2];
+pub(crate) fn bits_in(words: &(impl Addressed + ?Sized), at: u32) -> u64 {
+    let halves = &words[word_of(at)..word_of(at) + 2];
     u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 

@@ -23,6 +23,7 @@ use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::Words;
 
 /// What a reference to an expression refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ pub(crate) const ARRAY: u32 = tag::IMMEDIATE_1;
 /// Of maps, and of their tables.
 pub(crate) const MAP: u32 = tag::IMMEDIATE_2;
 
-impl Heap {
+impl<W: Words> Heap<W> {
     /// Whether a reference to an expression refers to an object, and to which kind.
     ///
     /// What is said of expressions holds for objects only as far as marks, notes and copies go. Their children are their
@@ -74,6 +75,19 @@ impl Heap {
             && self.chunks.words[first + 1].tag() == kind
     }
 
+    /// A word of an expression, its header being the first.
+    #[inline]
+    pub(crate) fn word(&self, expression: Ref, index: usize) -> Ref {
+        self.chunks.words[expression.payload() as usize * 2 + index]
+    }
+
+    #[inline]
+    pub(crate) fn set_word(&mut self, expression: Ref, index: usize, word: Ref) {
+        self.chunks.words[expression.payload() as usize * 2 + index] = word;
+    }
+}
+
+impl Heap {
     /// Takes cells of the lane of expressions that lie one behind the other.
     #[inline]
     pub(crate) fn take(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
@@ -129,17 +143,6 @@ impl Heap {
         };
         self.write_header(at, length);
         Ref::new(tag::EXPRESSION, at)
-    }
-
-    /// A word of an expression, its header being the first.
-    #[inline]
-    pub(crate) fn word(&self, expression: Ref, index: usize) -> Ref {
-        self.chunks.words[expression.payload() as usize * 2 + index]
-    }
-
-    #[inline]
-    pub(crate) fn set_word(&mut self, expression: Ref, index: usize, word: Ref) {
-        self.chunks.words[expression.payload() as usize * 2 + index] = word;
     }
 }
 

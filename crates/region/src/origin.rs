@@ -18,11 +18,12 @@ use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::{Place, Region};
+use crate::words::All;
 
 /// What a copy asks of where it reads. `heap` is where it writes.
 pub trait Origin {
     /// All words of the heap that is read.
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref];
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All;
 
     /// Whether a cell is to be copied, given the part of its lane that is. What lies in another heap cannot be shared.
     fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool;
@@ -72,7 +73,7 @@ pub struct Here;
 
 impl Origin for Here {
     #[inline(always)]
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
         &heap.chunks.words
     }
 
@@ -181,7 +182,7 @@ pub(crate) struct There<'s> {
 
 impl Origin for There<'_> {
     #[inline(always)]
-    fn words<'a>(&'a self, _: &'a Heap) -> &'a [Ref] {
+    fn words<'a>(&'a self, _: &'a Heap) -> &'a All {
         &self.chunks.words
     }
 
@@ -217,7 +218,7 @@ impl Origin for There<'_> {
 
     #[inline(always)]
     fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
-        walk(self.chunks.words.as_chunks().0, &mut heap.chunks.words, self.scratch, to, at, end)
+        walk(self.chunks.words.as_chunks().0, &mut heap.chunks.words[..], self.scratch, to, at, end)
     }
 }
 
@@ -230,7 +231,7 @@ pub(crate) struct Mapped<'s> {
 }
 
 impl Origin for Mapped<'_> {
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
         &self.elsewhere.unwrap_or(&heap.chunks).words
     }
 

@@ -5,6 +5,7 @@ use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::{Addressed, Words};
 
 impl Heap {
     /// Makes an unbound variable with the owner's label.
@@ -23,13 +24,6 @@ impl Heap {
     #[inline(never)]
     fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
         self.extend_by_one(region, Kind::Variables, 1)
-    }
-
-    /// The owner's label of a variable.
-    #[inline]
-    pub fn label(&self, variable: Ref) -> u32 {
-        debug_assert!(variable.is_variable());
-        self.chunks.words[variable.payload() as usize * 2 + 1].bits()
     }
 
     /// Gives a variable another label.
@@ -59,6 +53,16 @@ impl Heap {
         debug_assert!(variable.is_variable());
         self.chunks.words[variable.payload() as usize * 2] = variable;
     }
+}
+
+/// Reading variables, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
+    /// The owner's label of a variable.
+    #[inline]
+    pub fn label(&self, variable: Ref) -> u32 {
+        debug_assert!(variable.is_variable());
+        self.chunks.words[variable.payload() as usize * 2 + 1].bits()
+    }
 
     /// What a variable is bound to, if it is bound.
     #[inline]
@@ -71,13 +75,13 @@ impl Heap {
     /// Follows bindings to an unbound variable or to what is no variable.
     #[inline]
     pub fn walk(&self, reference: Ref) -> Ref {
-        walk_in(&self.chunks.words, reference)
+        walk_in(&*self.chunks.words, reference)
     }
 }
 
 /// What bindings lead to in a heap of these words.
 #[inline]
-pub(crate) fn walk_in(words: &[Ref], mut reference: Ref) -> Ref {
+pub(crate) fn walk_in(words: &(impl Addressed + ?Sized), mut reference: Ref) -> Ref {
     while reference.is_variable() {
         let value = words[reference.payload() as usize * 2];
         if value == reference {

@@ -5,9 +5,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind, LOOSE_HOME, Link, NONE, STEPS_EARNED, last_chunk};
+use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
 use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::{Lane, Place};
+use crate::words::word_of;
 
 impl Chunks {
     /// The first chunk of a lane that has none, and the first `cells` of it, at most all.
@@ -45,20 +46,6 @@ impl Chunks {
         Some(at)
     }
 
-    /// Gives an empty free list a new chunk whose cells are ready, within the limit.
-    pub(crate) fn supply(&mut self) -> bool {
-        let chunk = self.count();
-        let is_ready = self.links.len() < self.links.capacity() && self.words.len() / CHUNK_WORDS > self.links.len();
-        if self.free != NONE || chunk >= self.limit || !is_ready {
-            return false;
-        }
-        self.settle_peak();
-        self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
-        (self.free, self.free_count) = (chunk, 1);
-        self.level();
-        true
-    }
-
     /// The chunk that a lane may have, or what is no chunk.
     #[inline(always)]
     fn first_free(&self) -> Option<u32> {
@@ -79,19 +66,19 @@ impl Chunks {
     /// a whole than one by one, and their header is among them.
     #[inline(always)]
     pub(crate) fn move_few(&mut self, to: &mut Lane, from: u32) -> Option<u32> {
-        let first = from as usize * 2;
+        let first = word_of(from);
         // Two cells can be read wherever an expression lies, but at the very end.
         let &[header, one, two, three] = self.words.get(first..first + 4)?.first_chunk()?;
         match cells_of((header.payload() >> NOTE_BITS) as usize) {
             2 => {
                 let at = to.bump_few(2)?;
-                let first = at as usize * 2;
+                let first = word_of(at);
                 self.words[first..first + 4].copy_from_slice(&[header, one, two, three]);
                 Some(at)
             }
             1 => {
                 let at = to.bump_few(1)?;
-                let first = at as usize * 2;
+                let first = word_of(at);
                 self.words[first..first + 2].copy_from_slice(&[header, one]);
                 Some(at)
             }

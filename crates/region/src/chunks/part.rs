@@ -63,7 +63,7 @@ impl Chunks {
         let first = order + u32::from(part.cursor != 0);
         let low = u64::from(lane) << 32 | u64::from(first);
         let holder = Holder { links: &self.links, part, low, span: u64::from(u32::MAX - first) };
-        (&mut self.words, holder)
+        (&mut self.words[..], holder)
     }
 }
 
