@@ -133,6 +133,9 @@ impl Heap {
 
     #[inline]
     fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
+        if lane.place == place {
+            return;
+        }
         let Some(cells) = lane.place.since(place) else { return self.rewind_chunks(lane, place) };
         debug_assert!(cells <= CHUNK_CELLS, "a mark is no older than the last rewind of its region");
         self.handed_out += u64::from(cells);

@@ -38,9 +38,9 @@ pub(crate) const SMALL: usize = 4 << 20;
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
 /// A reservation is left to the next heap of the thread if no more of it was written than this,
-const LEFT_BYTES_MAX: usize = 64 << 10;
+const LEFT_BYTES_MAX: usize = 1 << 20;
 /// and if fewer than these are left already.
-const LEFT_MAX: usize = 8;
+const LEFT_MAX: usize = 4;
 
 /// All words of a heap.
 pub(crate) type All = [Ref; WORDS];

@@ -33,15 +33,16 @@ impl Chunks {
         let (chunk, place) = (self.first_free()?, lane.place);
         let start = chunk.wrapping_mul(CHUNK_CELLS);
         let at = if start == place.end() { place.cursor() } else { start };
-        if at == start && place.cursor() != place.end() {
+        if at == start && place.room() != 0 {
             return None;
         }
-        let behind = self.links.get(chunk as usize)?.next;
-        let last = &mut self.links[last_chunk(place) as usize];
+        let last = self.links.get_mut(last_chunk(place) as usize)?;
         last.next = chunk;
         let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
-        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home };
-        self.take_one(behind);
+        // More chunks are free than none, so there is one.
+        let link = &mut self.links[chunk as usize];
+        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home });
+        self.take_one(free.next);
         lane.place = Place::new(at + cells, start + CHUNK_CELLS);
         Some(at)
     }
