@@ -134,18 +134,18 @@ impl Heap {
     /// Writes pairs from a cell on, the last one with this rest.
     fn write_pairs(&mut self, at: u32, elements: Elements<'_>, tail: Ref) {
         let (first, mut length) = match elements {
-            Elements::Slice(elements) => return write_pairs(&mut self.chunks.words[..], at, elements, tail),
+            Elements::Slice(elements) => return write_pairs(&mut self.words[..], at, elements, tail),
             Elements::Words(first, length) => (first, length),
         };
         let (mut block, blocks) = ([ZERO; BLOCK], length.div_ceil(BLOCK));
         for number in 0..blocks {
             let from = first + number * BLOCK;
             let block = &mut block[..length.min(BLOCK)];
-            block.copy_from_slice(&self.chunks.words[from..from + block.len()]);
+            block.copy_from_slice(&self.words[from..from + block.len()]);
             let at = at + (number * BLOCK * PAIR_CELLS) as u32;
             length -= block.len();
             let next = Ref::new(tag::EXPRESSION, if length == 0 { 0 } else { at + (BLOCK * PAIR_CELLS) as u32 });
-            write_pairs(&mut self.chunks.words[..], at, block, if length == 0 { tail } else { next });
+            write_pairs(&mut self.words[..], at, block, if length == 0 { tail } else { next });
         }
     }
 }
@@ -205,7 +205,7 @@ impl Heap {
         let prefix = stride - cells_of(branching);
         let header = Ref::new(tag::IMMEDIATE_0, (branching.min(LONG) as u32) << NOTE_BITS);
         let (mut child, mut leaves) = (at + (stride + prefix) as u32, 0..);
-        let words = &mut self.chunks.words[first..first + nodes * stride * 2];
+        let words = &mut self.words[first..first + nodes * stride * 2];
         for (number, node) in words.chunks_exact_mut(stride * 2).enumerate() {
             if prefix > 0 {
                 node[..2].copy_from_slice(&[Ref::new(tag::IMMEDIATE_1, branching as u32), ZERO]);
@@ -295,14 +295,14 @@ impl Heap {
     }
 
     fn before(&self, region: &Region) -> Before {
-        Before { place: region.expressions.place, given: self.given(region) }
+        Before { place: region.expressions.place, given: self.chunks.given(region) }
     }
 
     /// Gives back the cells of expressions that a region was given since.
     #[cold]
     fn undo(&mut self, region: &mut Region, before: &Before, full: Full) -> Full {
-        let cells = self.given(region) - before.given;
-        self.untake(&mut region.expressions, before.place, cells as usize);
+        let cells = self.chunks.given(region) - before.given;
+        self.chunks.untake(&mut region.expressions, before.place, cells as usize);
         full
     }
 

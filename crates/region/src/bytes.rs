@@ -43,7 +43,7 @@ impl<W: Words> Heap<W> {
         debug_assert!(self.is_bytes(bytes), "neither a string nor a buffer");
         let length = self.word(bytes, LENGTH).payload() as usize;
         let first = self.word(bytes, RUN).cell() as usize * 2;
-        Bytes { words: &self.chunks.words[first..first + length.div_ceil(WORD_BYTES)], length }
+        Bytes { words: &self.words[first..first + length.div_ceil(WORD_BYTES)], length }
     }
 }
 
@@ -63,15 +63,15 @@ impl Heap {
     /// Makes a buffer of so many zeros, to be [written](Heap::write_bytes).
     pub fn reserve_buffer(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, length, BUFFER)?;
-        self.chunks.words[run..run + run_cells(length) * 2].fill(ZERO);
+        self.words[run..run + run_cells(length) * 2].fill(ZERO);
         Ok(made)
     }
 
     fn make_bytes(&mut self, region: &mut Region, content: &[u8], kind: u32) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, content.len(), kind)?;
         let end = run + run_cells(content.len()) * 2;
-        self.chunks.words[end - 2..end].fill(ZERO);
-        write_words(&mut self.chunks.words[run..end], content);
+        self.words[end - 2..end].fill(ZERO);
+        write_words(&mut self.words[run..end], content);
         Ok(made)
     }
 
@@ -97,7 +97,7 @@ impl Heap {
             content.len()
         );
         let first = self.word(buffer, RUN).cell() as usize * 2 + position / WORD_BYTES;
-        let words = &mut self.chunks.words[first..first + (position % WORD_BYTES + content.len()).div_ceil(WORD_BYTES)];
+        let words = &mut self.words[first..first + (position % WORD_BYTES + content.len()).div_ceil(WORD_BYTES)];
         write_at(words, position % WORD_BYTES, content);
     }
 }

@@ -26,6 +26,7 @@ mod growth;
 mod homes;
 mod one;
 mod part;
+mod taking;
 mod walk;
 mod window;
 
@@ -34,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Place};
-use crate::words::{CELLS, LARGE_PAGE, Reserved, SMALL, word_of};
+use crate::words::{All, CELLS, word_of};
 
 use homes::find_in;
 pub(crate) use part::{Holder, Part};
@@ -47,12 +48,8 @@ pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
 pub(crate) const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
 pub(crate) const CHUNKS_MAX: u32 = CELLS / CHUNK_CELLS;
-/// Chunks of a large page.
-const LARGE_CHUNKS: u32 = (LARGE_PAGE / CHUNK_BYTES) as u32;
 /// The chunks that a number's 28 bits can address.
 const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
-/// Chunks in pages that are small in any case.
-const SMALL_CHUNKS: u32 = (SMALL / CHUNK_BYTES) as u32;
 /// The least number of links that is asked for.
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
@@ -151,12 +148,8 @@ struct Run {
 }
 
 #[derive(Debug)]
-pub(crate) struct Chunks<W = Reserved> {
-    /// All cells, two words each, and perhaps those of chunks to come.
-    pub(crate) words: W,
+pub(crate) struct Chunks {
     links: Vec<Link>,
-    /// The system gives large pages up to this chunk, from the first ones that are not [small](SMALL) on.
-    large: u32,
     free: u32,
     free_count: u32,
     /// While more chunks than these are free, the limit lets one be taken.
@@ -171,15 +164,29 @@ pub(crate) struct Chunks<W = Reserved> {
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
+    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
+    pub(crate) handed_out: u64,
     pub(crate) failures: u64,
     /// Cells that lanes have left unused at the ends of chunks.
     pub(crate) cells_left: u64,
 }
 
 impl Chunks {
-    /// No chunk, and the words of all that there may be; unless the system does not let them be reserved.
-    pub(crate) fn new() -> Option<Chunks> {
-        Some(Chunks::with(Reserved::new()?))
+    pub(crate) fn new() -> Chunks {
+        Chunks {
+            links: Vec::new(),
+            free: NONE,
+            free_count: 0,
+            floor: 0,
+            low: u32::MAX,
+            limit: CHUNKS_MAX,
+            number_limit: NUMBER_CHUNKS_MAX,
+            live_peak: 0,
+            credit: 0,
+            handed_out: 0,
+            failures: 0,
+            cells_left: 0,
+        }
     }
 
     pub(crate) fn set_limit(&mut self, bytes: Option<usize>) {
@@ -216,7 +223,7 @@ impl Chunks {
         }
         self.limit = CHUNKS_MAX;
         (self.live_peak, self.low) = (0, u32::MAX);
-        (self.credit, self.failures, self.cells_left) = (0, 0, 0);
+        (self.handed_out, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
         self.level();
     }
 
@@ -239,7 +246,7 @@ impl Chunks {
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
-    pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+    pub(crate) fn extend(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
         let run = match self.free {
             first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
                 self.unlink(NONE, first, 1);
@@ -247,12 +254,12 @@ impl Chunks {
             }
             _ => self.run(lane, cells)?,
         };
-        Ok(self.append(lane, kind, &run, cells))
+        Ok(self.append(words, lane, kind, &run, cells))
     }
 
     /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
     #[inline(always)]
-    fn append(&mut self, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
+    fn append(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
         let start = run.start * CHUNK_CELLS;
         let end = start + run.count * CHUNK_CELLS;
         if lane.is_empty() {
@@ -264,12 +271,12 @@ impl Chunks {
         let last = &mut self.links[last_chunk(lane.place) as usize];
         last.next = run.start;
         let home = last.segment(last_chunk(lane.place));
-        self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
         let mut at = lane.place.cursor();
         if start != lane.place.end() {
-            self.leave(lane);
+            self.leave(words, lane);
             at = start;
         }
+        self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
         lane.place = Place::new(at + cells, end);
         at
     }
@@ -292,14 +299,11 @@ impl Chunks {
         self.cells_left += u64::from(left);
     }
 
-    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
-    fn leave(&mut self, lane: &Lane) {
-        if lane.room() == 0 {
-            return;
-        }
+    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them, or has begun to.
+    fn leave(&mut self, words: &mut All, lane: &Lane) {
+        let first = word_of(lane.place.cursor());
         self.cells_left += u64::from(lane.room());
-        self.words[word_of(lane.place.cursor())..word_of(lane.place.cursor()) + lane.room() as usize * 2]
-            .fill(Ref::from_bits(0));
+        words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
     }
 
     /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
@@ -429,26 +433,7 @@ impl Chunks {
     }
 }
 
-/// What looks at no cells.
-impl<W> Chunks<W> {
-    fn with(words: W) -> Chunks<W> {
-        Chunks {
-            words,
-            links: Vec::new(),
-            large: SMALL_CHUNKS,
-            free: NONE,
-            free_count: 0,
-            floor: 0,
-            low: u32::MAX,
-            limit: CHUNKS_MAX,
-            number_limit: NUMBER_CHUNKS_MAX,
-            live_peak: 0,
-            credit: 0,
-            failures: 0,
-            cells_left: 0,
-        }
-    }
-
+impl Chunks {
     /// All chunks, free ones included.
     pub(crate) fn count(&self) -> u32 {
         self.links.len() as u32
@@ -501,12 +486,15 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::Reserved;
 
     #[test]
     fn what_cannot_be_addressed_is_refused() {
-        let mut chunks = Chunks::new().expect("there is address space");
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lane = Lane::EMPTY;
-        let full = chunks.extend(&mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1).expect_err("too much");
+        let full = chunks
+            .extend(&mut words, &mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
+            .expect_err("too much");
         assert_eq!((full.limit(), full.bytes()), (Limit::Addresses, 1 << 32));
         assert_eq!((chunks.count(), lane), (0, Lane::EMPTY));
     }
@@ -514,10 +502,10 @@ mod tests {
     /// What searching and sorting may cost is earned by taking chunks.
     #[test]
     fn a_search_spends_credit() {
-        let mut chunks = Chunks::new().expect("there is address space");
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 100];
         for lane in &mut lanes {
-            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
         }
         for lane in lanes.iter_mut().step_by(2) {
             chunks.release(lane, Place::START);
@@ -525,7 +513,7 @@ mod tests {
         assert_eq!(chunks.credit, 100 * STEPS_EARNED);
         chunks.credit = 20;
         let mut long = Lane::EMPTY;
-        chunks.extend(&mut long, Kind::Expressions, 65).expect("there is no limit");
+        chunks.extend(&mut words, &mut long, Kind::Expressions, 65).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.credit), (102, 2 * STEPS_EARNED));
         for lane in lanes.iter_mut().skip(1).step_by(2) {
             chunks.release(lane, Place::START);
@@ -533,17 +521,17 @@ mod tests {
         // A search past all of them, and a sort.
         chunks.credit = 100 + 102;
         let mut longest = Lane::EMPTY;
-        chunks.extend(&mut longest, Kind::Expressions, 6_400).expect("there is no limit");
+        chunks.extend(&mut words, &mut longest, Kind::Expressions, 6_400).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.free_count(), chunks.credit), (102, 0, 100 * STEPS_EARNED));
     }
 
     /// Without credit, free chunks are not sorted to save memory, but they are before a run is refused.
     #[test]
     fn the_last_resort_needs_no_credit() {
-        let mut chunks = Chunks::new().expect("there is address space");
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 4];
         for lane in &mut lanes {
-            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
         }
         for at in [0, 2, 1, 3] {
             chunks.release(&mut lanes[at], Place::START);
@@ -551,6 +539,6 @@ mod tests {
         chunks.credit = 0;
         chunks.set_limit(Some(4 * CHUNK_BYTES));
         let mut long = Lane::EMPTY;
-        assert_eq!(chunks.extend(&mut long, Kind::Expressions, 4 * 64), Ok(0));
+        assert_eq!(chunks.extend(&mut words, &mut long, Kind::Expressions, 4 * 64), Ok(0));
     }
 }

@@ -201,7 +201,7 @@ impl<'h, F, O> Copying<'h, F, O> {
     ) -> Copying<'h, F, O> {
         let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
-        let counted = heap.given(to);
+        let counted = heap.chunks.given(to);
         let (indexed, met_map, began) = (expressions, false, counted);
         Copying {
             heap,
@@ -228,7 +228,7 @@ impl Heap {
         let mut scan = Scan::from(Place::START);
         while let Some(at) = scan.next(&region.variables, self) {
             scan.at += 1;
-            let label = &mut self.chunks.words[word_of(at) + 1];
+            let label = &mut self.words[word_of(at) + 1];
             *label = Ref::from_bits(relabelled(label.bits()));
         }
     }
@@ -304,7 +304,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     /// How many cells were copied so far.
     pub(crate) fn cells(&self) -> u64 {
-        self.heap.given(self.to) - self.began
+        self.heap.chunks.given(self.to) - self.began
     }
 
     /// Where the copy stands: what the roots so far lead to was made before this, once it is scanned.
@@ -403,7 +403,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
         let first = word_of(at);
-        let words = self.heap.chunks.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
+        let words = self.heap.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
         let Some(&[header, one, two, three]) = words else { return self.scan_long(at) };
         let length = (header.payload() >> NOTE_BITS) as usize;
         if header.tag() != tag::IMMEDIATE_0 || length > 3 {
@@ -429,7 +429,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         }
         if child.is_expression() {
             match self.origin.forward(self.heap, self.to, &self.source.expressions, child.payload()) {
-                Forwarded::To(to) => self.heap.chunks.words[word] = Ref::new(child.tag(), to),
+                Forwarded::To(to) => self.heap.words[word] = Ref::new(child.tag(), to),
                 Forwarded::Shared => {}
                 Forwarded::Not => return self.scan_by_steps(word, child),
             }
@@ -459,13 +459,13 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     #[inline(never)]
     fn scan_by_steps(&mut self, word: usize, child: Ref) -> Result<(), Full> {
         let copy = if child.is_expression() { self.forward_by_steps(child) } else { self.forward_other(child) }?;
-        self.heap.chunks.words[word] = copy;
+        self.heap.words[word] = copy;
         Ok(())
     }
 
     #[inline(never)]
     fn scan_long(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.chunks.words[word_of(at)].tag() != tag::IMMEDIATE_0 {
+        if self.heap.words[word_of(at)].tag() != tag::IMMEDIATE_0 {
             return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
@@ -479,16 +479,16 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     #[inline(always)]
     fn scan_word(&mut self, word: usize) -> Result<(), Full> {
-        let reference = self.heap.chunks.words[word];
+        let reference = self.heap.words[word];
         if reference.tag() >= tag::IMMEDIATE_3 {
-            self.heap.chunks.words[word] = self.forward(reference)?;
+            self.heap.words[word] = self.forward(reference)?;
         }
         Ok(())
     }
 
     /// Adds what was copied since the last time to the statistics.
     fn count(&mut self) {
-        let given = self.heap.given(self.to);
+        let given = self.heap.chunks.given(self.to);
         self.heap.scratch.cells_copied += given - self.counted;
         self.counted = given;
     }

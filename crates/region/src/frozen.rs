@@ -21,7 +21,7 @@ use crate::copy::Bound;
 use crate::heap::{FrozenHeap, Heap};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Region};
+use crate::region::{Lane, Mark, Place, Region};
 use crate::tether::{Content, FrozenHandle, NoPlace, Tether, place};
 use crate::words::Words;
 
@@ -160,10 +160,13 @@ impl Heap {
         }
         let cells = lanes(from).map(|lane| self.cells_of(lane));
         let chunks = cells.iter().map(|cells| cells.div_ceil(CHUNK_CELLS)).sum();
-        let mut heap = Heap::of(Chunks::exact(chunks).ok_or_else(|| self.no_memory())?);
+        let (Some(words), Some(made)) = (zeros(chunks as usize * CHUNK_WORDS), Chunks::exact(chunks)) else {
+            return Err(self.no_memory().into());
+        };
+        let mut heap = Heap::of(words, made);
         let (region, parts) = heap.lay_out(cells);
         for (lane, part) in lanes(from).into_iter().zip(&parts) {
-            heap.fill_part(part, &self.chunks, lane);
+            heap.fill_part(part, self, lane);
         }
         self.scratch.begin();
         for (lane, part) in lanes(from).into_iter().zip(&parts) {
@@ -204,7 +207,7 @@ impl Heap {
                     return Err(full);
                 }
             }
-            self.fill_part(&parts[at], &from.chunks, lane);
+            self.fill_part(&parts[at], from, lane);
         }
         Ok(parts)
     }
@@ -212,8 +215,8 @@ impl Heap {
     fn allot_part(&mut self, to: &mut Region, kind: Kind, cells: u32) -> Result<Range<u32>, Full> {
         let at = match to.lane_mut(kind).bump(cells as usize) {
             Some(at) => at,
-            None if kind == Kind::Numbers => self.extend_numbers(to, cells as usize)?,
-            None => self.extend(to, kind, cells as usize)?,
+            None if kind == Kind::Numbers => self.chunks.extend_numbers(&mut self.words, to, cells as usize)?,
+            None => self.chunks.allot(&mut self.words, to, kind, cells as usize)?,
         };
         Ok(at..at + cells)
     }
@@ -228,7 +231,7 @@ impl FrozenHeap {
             *lane = self.chunks.lay_out(kind, cells[at]);
             let start = lane.first * CHUNK_CELLS;
             parts[at] = start..start + cells[at];
-            self.handed_out += u64::from(cells[at]) - lane.place.pending();
+            self.chunks.handed_out += u64::from(cells[at]) - lane.place.pending();
         }
         (region, parts)
     }
@@ -240,27 +243,34 @@ impl<W: Words> Heap<W> {
         (self.chunks.of_lane(lane).count() as u32 * CHUNK_CELLS).saturating_sub(lane.room())
     }
 
-    /// Copies the cells of a lane of another heap to where they lie together.
-    fn fill_part(&mut self, part: &Range<u32>, chunks: &Chunks<impl Words>, from: &Lane) {
-        let mut to = words_of(part);
-        for chunk in chunks.of_lane(from) {
-            let (first, count) = (chunk as usize * CHUNK_WORDS, CHUNK_WORDS.min(to.len()));
-            self.chunks.words[to.start..to.start + count].copy_from_slice(&chunks.words[first..first + count]);
-            to.start += count;
+    /// Copies the cells of a lane of another heap to where they lie together. What no walk visits there is not copied.
+    fn fill_part(&mut self, part: &Range<u32>, from: &Heap<impl Words>, lane: &Lane) {
+        let start = words_of(part).start;
+        for (order, (at, end)) in from.chunks.extents(lane, Place::START).enumerate() {
+            let (words, to) = (words_of(&(at..end)), start + order * CHUNK_WORDS);
+            self.words[to..to + words.len()].copy_from_slice(&from.words[words]);
         }
     }
 
     /// Replaces the words of parts that are references or look like immediates: every other one of variables, all of expressions.
     fn each_reference<E>(&mut self, parts: &Parts, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
         let [_, variables, expressions] = parts;
-        for variable in self.chunks.words[words_of(variables)].chunks_exact_mut(2) {
+        for variable in self.words[words_of(variables)].chunks_exact_mut(2) {
             variable[0] = moved(variable[0])?;
         }
-        for word in &mut self.chunks.words[words_of(expressions)] {
+        for word in &mut self.words[words_of(expressions)] {
             *word = moved(*word)?;
         }
         Ok(())
     }
+}
+
+/// So many zeros, if there is memory for them.
+fn zeros(words: usize) -> Option<Box<[Ref]>> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(words).ok()?;
+    zeros.resize(words, Ref::from_bits(0));
+    Some(zeros.into_boxed_slice())
 }
 
 /// Where the lanes of a region went, in the order of [`KINDS`].

@@ -58,6 +58,7 @@ mod arena;
 mod array;
 mod batch;
 mod bytes;
+mod cells;
 mod chunks;
 mod copy;
 mod frozen;

@@ -14,14 +14,16 @@
 
 use std::mem;
 
-use crate::chunks::{CHUNK_CELLS, Kind};
-use crate::heap::{Heap, ZERO, cells_of, write_expression};
+use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
+use crate::heap::{Heap, LONG, ZERO, cells_of, write_expression};
 use crate::limit::Full;
 use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Place, Region};
+use crate::words::{All, word_of};
 
 /// Makes expressions, variables and numbers in a region. See [`Heap::make`].
 pub struct Maker<'m> {
+    words: &'m mut All,
     /// By itself, so that it can be in a register: it is passed on by value, and its address is known to nobody.
     expressions: Window,
     /// Not in the maker itself, since its address is passed on.
@@ -30,7 +32,7 @@ pub struct Maker<'m> {
 
 /// What is asked for less often.
 struct Rest<'h> {
-    heap: &'h mut Heap,
+    chunks: &'h mut Chunks,
     region: &'h mut Region,
     variables: Window,
     numbers: Window,
@@ -67,8 +69,9 @@ impl Heap {
         let before = self.mark(region);
         let [expressions, variables, numbers] = region.lanes().map(|lane| Window::of(&lane));
         let mut refused = None;
-        let mut rest = Rest { heap: self, region, variables, numbers, refused: &mut refused };
-        let made = work(&mut Maker { expressions, rest: &mut rest });
+        let Heap { words, chunks, .. } = self;
+        let mut rest = Rest { chunks, region, variables, numbers, refused: &mut refused };
+        let made = work(&mut Maker { words, expressions, rest: &mut rest });
         match refused {
             None => Ok(made),
             Some(full) => {
@@ -90,13 +93,13 @@ impl Maker<'_> {
     /// Makes an expression of these children, as [`Heap::expression`].
     #[inline(always)]
     pub fn expression<const N: usize>(&mut self, children: [Ref; N]) -> Ref {
-        let made = self.expressions.take(cells_of(N)).filter(|_| !is_long(N));
+        let made = if is_long(N) { None } else { self.expressions.take(cells_of(N)) };
         let Some(made) = made else {
-            let (expressions, made) = self.rest.expression(self.expressions, children);
+            let (expressions, made) = self.rest.expression(self.words, self.expressions, children);
             self.expressions = expressions;
             return made;
         };
-        self.rest.write(made, &children)
+        write(self.words, made, &children)
     }
 
     /// Makes an expression of children whose number is known only when the program runs, as [`Heap::expression`].
@@ -104,24 +107,22 @@ impl Maker<'_> {
     pub fn expression_of(&mut self, children: &[Ref]) -> Ref {
         let made = if is_long(children.len()) { None } else { self.expressions.take(cells_of(children.len())) };
         let Some(made) = made else {
-            let (expressions, made) = self.rest.expression_of(self.expressions, children);
+            let (expressions, made) = self.rest.expression_of(self.words, self.expressions, children);
             self.expressions = expressions;
             return made;
         };
-        self.rest.write(made, children)
+        write(self.words, made, children)
     }
 
     /// Makes an unbound variable with the owner's label, as [`Heap::variable`].
     #[inline(always)]
     pub fn variable(&mut self, label: u32) -> Ref {
         let Some(cell) = self.rest.variables.take(1) else {
-            let (expressions, made) = self.rest.variable(self.expressions, label);
+            let (expressions, made) = self.rest.variable(self.words, self.expressions, label);
             self.expressions = expressions;
             return made;
         };
-        let variable = Ref::new(tag::VARIABLE, cell.payload());
-        self.rest.heap.write_cell(cell.payload(), [variable, Ref::from_bits(label)]);
-        variable
+        write_variable(self.words, cell.payload(), label)
     }
 
     /// Makes a number of this kind, 0 or 1, as [`Heap::number`].
@@ -129,13 +130,33 @@ impl Maker<'_> {
     pub fn number(&mut self, kind: u32, bits: u64) -> Ref {
         debug_assert!(kind <= 1);
         let Some(cell) = self.rest.numbers.take(1) else {
-            let (expressions, made) = self.rest.number(self.expressions, kind, bits);
+            let (expressions, made) = self.rest.number(self.words, self.expressions, kind, bits);
             self.expressions = expressions;
             return made;
         };
-        self.rest.heap.write_cell(cell.payload(), [bits as u32, (bits >> 32) as u32].map(Ref::from_bits));
-        Ref::new(tag::NUMBER, cell.payload() << 1 | kind)
+        write_number(self.words, cell.payload(), kind, bits)
     }
+}
+
+#[inline(always)]
+fn write(words: &mut All, made: Ref, children: &[Ref]) -> Ref {
+    let first = made.payload() as usize * 2;
+    write_expression(&mut words[first..first + cells_of(children.len()) * 2], children);
+    made
+}
+
+#[inline(always)]
+fn write_variable(words: &mut All, cell: u32, label: u32) -> Ref {
+    let (first, variable) = (word_of(cell), Ref::new(tag::VARIABLE, cell));
+    words[first..first + 2].copy_from_slice(&[variable, Ref::from_bits(label)]);
+    variable
+}
+
+#[inline(always)]
+fn write_number(words: &mut All, cell: u32, kind: u32, bits: u64) -> Ref {
+    let first = word_of(cell);
+    words[first..first + 2].copy_from_slice(&[bits as u32, (bits >> 32) as u32].map(Ref::from_bits));
+    Ref::new(tag::NUMBER, cell << 1 | kind)
 }
 
 /// Whether an expression of this length may need a run of chunks. The heap looks for one, and the search spends credit: a
@@ -174,54 +195,60 @@ fn reference_to(cell: u32) -> u64 {
 }
 
 impl Rest<'_> {
-    /// Writes an expression.
-    #[inline(always)]
-    fn write(&mut self, made: Ref, children: &[Ref]) -> Ref {
-        let first = made.payload() as usize * 2;
-        write_expression(&mut self.heap.chunks.words[first..first + cells_of(children.len()) * 2], children);
-        made
+    #[cold]
+    #[inline(never)]
+    fn expression<const N: usize>(
+        &mut self,
+        words: &mut All,
+        expressions: Window,
+        children: [Ref; N],
+    ) -> (Window, Ref) {
+        self.expression_of(words, expressions, &children)
     }
 
     #[cold]
     #[inline(never)]
-    fn expression<const N: usize>(&mut self, expressions: Window, children: [Ref; N]) -> (Window, Ref) {
-        self.expression_of(expressions, &children)
+    fn expression_of(&mut self, words: &mut All, expressions: Window, children: &[Ref]) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Expressions, |rest| {
+            let at = rest.take(words, children.len())?;
+            Ok(write(words, Ref::new(tag::EXPRESSION, at), children))
+        })
     }
 
     #[cold]
     #[inline(never)]
-    fn expression_of(&mut self, expressions: Window, children: &[Ref]) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Expressions, |heap, region| heap.expression(region, children))
+    fn variable(&mut self, words: &mut All, expressions: Window, label: u32) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Variables, |rest| {
+            let at = rest.chunks.extend_by_one(words, rest.region, Kind::Variables, 1)?;
+            Ok(write_variable(words, at, label))
+        })
     }
 
     #[cold]
     #[inline(never)]
-    fn variable(&mut self, expressions: Window, label: u32) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Variables, |heap, region| heap.variable(region, label))
+    fn number(&mut self, words: &mut All, expressions: Window, kind: u32, bits: u64) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Numbers, |rest| {
+            let at = rest.chunks.extend_numbers(words, rest.region, 1)?;
+            Ok(write_number(words, at, kind, bits))
+        })
     }
 
-    #[cold]
-    #[inline(never)]
-    fn number(&mut self, expressions: Window, kind: u32, bits: u64) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Numbers, |heap, region| heap.number(region, kind, bits))
-    }
-
-    /// Lets the heap itself do something, for a lane whose window is too small.
+    /// Does what the heap itself would do, for a lane whose window is too small.
     fn elsewhere(
         &mut self,
         expressions: Window,
         kind: Kind,
-        work: impl FnOnce(&mut Heap, &mut Region) -> Result<Ref, Full>,
+        work: impl FnOnce(&mut Self) -> Result<Ref, Full>,
     ) -> (Window, Ref) {
         if self.refused.is_some() {
             return (expressions, ZERO);
         }
         self.settle(expressions);
-        let made = work(self.heap, self.region);
+        let made = work(self);
         let [mut expressions, mut variables, mut numbers] = self.region.lanes().map(|lane| Window::of(&lane));
         let made = match made {
             Ok(made) => {
-                let end = reference_to(self.heap.window_end(self.region, kind));
+                let end = reference_to(self.window_end(kind));
                 match kind {
                     Kind::Expressions => expressions.end = end,
                     Kind::Variables => variables.end = end,
@@ -242,27 +269,34 @@ impl Rest<'_> {
         (expressions, made)
     }
 
+    /// Takes the cells of an expression, where the lane stands if they fit there.
+    fn take(&mut self, words: &mut All, length: usize) -> Result<u32, Full> {
+        let lane = &mut self.region.expressions;
+        match if length < LONG { lane.bump_few(cells_of(length)) } else { None } {
+            Some(at) => Ok(at),
+            None => self.chunks.allot_expression(words, self.region, length),
+        }
+    }
+
     /// Lets the region stand where the windows begin now.
     #[inline(never)]
     fn settle(&mut self, expressions: Window) {
-        self.heap.take_window(self.region, Kind::Expressions, expressions);
-        self.heap.take_window(self.region, Kind::Variables, self.variables);
-        self.heap.take_window(self.region, Kind::Numbers, self.numbers);
+        self.take_window(Kind::Expressions, expressions);
+        self.take_window(Kind::Variables, self.variables);
+        self.take_window(Kind::Numbers, self.numbers);
     }
-}
 
-impl Heap {
-    /// Where the cells end that a lane of a region may take next.
-    fn window_end(&self, region: &mut Region, kind: Kind) -> u32 {
-        let quota = region.expressions.quota;
-        let most = if quota == u32::MAX { u32::MAX } else { quota.saturating_sub(self.chunks_of(region)) };
-        self.chunks.window_end(region.lane_mut(kind), kind, most)
+    /// Where the cells end that a lane may take next.
+    fn window_end(&mut self, kind: Kind) -> u32 {
+        let quota = self.region.expressions.quota;
+        let most = if quota == u32::MAX { u32::MAX } else { quota.saturating_sub(self.chunks.of_region(self.region)) };
+        self.chunks.window_end(self.region.lane_mut(kind), kind, most)
     }
 
     /// Lets a lane stand where its window begins now.
     #[inline]
-    fn take_window(&mut self, region: &mut Region, kind: Kind, window: Window) {
-        let (lane, cursor) = (region.lane_mut(kind), window.cursor());
+    fn take_window(&mut self, kind: Kind, window: Window) {
+        let (lane, cursor) = (self.region.lane_mut(kind), window.cursor());
         let before = lane.place;
         if cursor <= before.end() {
             lane.place = Place::new(cursor, before.end());
@@ -270,6 +304,7 @@ impl Heap {
         }
         self.chunks.take_window(lane, kind, cursor);
         let cells = u64::from(cursor - before.cursor());
-        self.handed_out = self.handed_out + before.pending() + cells - lane.place.pending();
+        let handed_out = &mut self.chunks.handed_out;
+        *handed_out = *handed_out + before.pending() + cells - lane.place.pending();
     }
 }

@@ -85,7 +85,7 @@ impl<W: Words> Heap<W> {
     pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
         match self.find(layout, key) {
-            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
+            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
             Found::Slot { .. } => None,
         }
     }
@@ -102,7 +102,7 @@ impl<W: Words> Heap<W> {
         let is_key =
             |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
         match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
-            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
+            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
             Found::Slot { .. } => None,
         }
     }
@@ -110,7 +110,7 @@ impl<W: Words> Heap<W> {
     /// The keys and values, in the order in which the keys were inserted.
     pub fn map_entries(&self, map: Ref) -> Entries<'_> {
         let first = self.layout(map).entries;
-        let words = &self.chunks.words[first..first + self.used(map) * 2];
+        let words = &self.words[first..first + self.used(map) * 2];
         Entries { words, removed: self.word(map, TABLE), left: self.map_length(map) }
     }
 
@@ -118,7 +118,7 @@ impl<W: Words> Heap<W> {
     fn layout(&self, map: Ref) -> Layout {
         debug_assert!(self.is_object(map, MAP), "not a map");
         let first = map.payload() as usize * 2;
-        let words = &self.chunks.words[first..first + BITS + 1];
+        let words = &self.words[first..first + BITS + 1];
         Layout {
             entries: words[TABLE].payload() as usize * 2 + ENTRIES,
             index: (words[INDEX].payload() >> 1) as usize * 2,
@@ -163,7 +163,7 @@ impl<W: Words> Heap<W> {
 
     #[inline(always)]
     fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
-        let index = &self.chunks.words[layout.index..layout.index + layout.slots()];
+        let index = &self.words[layout.index..layout.index + layout.slots()];
         let (mut slot, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
         loop {
             let word = index[slot & mask].bits();
@@ -172,7 +172,7 @@ impl<W: Words> Heap<W> {
             }
             if word & !POSITION == print {
                 let position = (word & POSITION) as usize - 1;
-                if is_key(self.chunks.words[layout.entries + position * 2]) {
+                if is_key(self.words[layout.entries + position * 2]) {
                     return Found::Entry { position, slot };
                 }
             }
@@ -193,7 +193,7 @@ impl<W: Words> Heap<W> {
     fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
         let table = self.word(map, TABLE);
         let at = layout.entries + position * 2;
-        let entry = &mut self.chunks.words[at..at + 2];
+        let entry = &mut self.words[at..at + 2];
         entry[0] = table;
         std::mem::replace(&mut entry[1], ZERO)
     }
@@ -201,14 +201,14 @@ impl<W: Words> Heap<W> {
     /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
     pub(crate) fn reindex(&mut self, map: Ref) {
         let (layout, table) = (self.layout(map), self.word(map, TABLE));
-        self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
+        self.words[layout.index..layout.index + layout.slots()].fill(ZERO);
         for position in 0..self.used(map) {
-            let key = self.chunks.words[layout.entries + position * 2];
+            let key = self.words[layout.entries + position * 2];
             if key == table {
                 continue;
             }
             match self.find(layout, key) {
-                Found::Slot { slot, print } => self.chunks.words[layout.index + slot] = slot_of(position, print),
+                Found::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
                 Found::Entry { .. } => {
                     self.erase(map, layout, position);
                     self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
@@ -276,14 +276,14 @@ impl Heap {
         self.maps_made = true;
         let table = self.write_prefix(at, length);
         let first = table.payload() as usize * 2;
-        let header = self.chunks.words[first];
-        let words = &mut self.chunks.words[first..first + 1 + length];
+        let header = self.words[first];
+        let words = &mut self.words[first..first + 1 + length];
         words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
         words[KIND] = Ref::new(MAP, IS_TABLE);
         words[OWNER] = map;
         words[ENTRIES..].fill(ZERO);
         let index = index as usize * 2;
-        self.chunks.words[index..index + (1 << bits)].fill(ZERO);
+        self.words[index..index + (1 << bits)].fill(ZERO);
         table
     }
 
@@ -296,7 +296,7 @@ impl Heap {
         let layout = self.layout(map);
         let (slot, print) = match self.find(layout, key) {
             Found::Entry { position, .. } => {
-                let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
+                let word = &mut self.words[layout.entries + position * 2 + 1];
                 return Ok(Some(std::mem::replace(word, value)));
             }
             Found::Slot { slot, print } => (slot, print),
@@ -306,7 +306,7 @@ impl Heap {
             return self.insert_with_more_room(region, map, key, value);
         }
         self.write_entry(map, layout, [key, value]);
-        self.chunks.words[layout.index + slot] = slot_of(used, print);
+        self.words[layout.index + slot] = slot_of(used, print);
         Ok(None)
     }
 
@@ -314,7 +314,7 @@ impl Heap {
     fn write_entry(&mut self, map: Ref, layout: Layout, entry: [Ref; 2]) {
         let used = self.used(map);
         let at = layout.entries + used * 2;
-        self.chunks.words[at..at + 2].copy_from_slice(&entry);
+        self.words[at..at + 2].copy_from_slice(&entry);
         let count = self.map_length(map) as u32;
         self.set_word(map, COUNT, Ref::new(MAP, count + 1));
         self.set_used(map, used + 1);
@@ -347,19 +347,19 @@ impl Heap {
         let mut slot = gap;
         loop {
             slot = (slot + 1) & mask;
-            let word = self.chunks.words[layout.index + slot];
+            let word = self.words[layout.index + slot];
             if word == ZERO {
                 break;
             }
             let position = (word.bits() & POSITION) as usize - 1;
-            let home = home(self.hash(self.chunks.words[layout.entries + position * 2]), layout);
+            let home = home(self.hash(self.words[layout.entries + position * 2]), layout);
             // It may move if its search begins no later than at the gap.
             if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
-                self.chunks.words[layout.index + gap] = word;
+                self.words[layout.index + gap] = word;
                 gap = slot;
             }
         }
-        self.chunks.words[layout.index + gap] = ZERO;
+        self.words[layout.index + gap] = ZERO;
     }
 
     /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
@@ -384,7 +384,7 @@ impl Heap {
         let used = self.used(map);
         let table = self.write_table(at, bits, index, map.unmarked());
         let to = table.payload() as usize * 2 + ENTRIES;
-        self.chunks.words.copy_within(from.entries..from.entries + used * 2, to);
+        self.words.copy_within(from.entries..from.entries + used * 2, to);
         self.set_word(map, TABLE, table);
         self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
         self.set_word(map, BITS, Ref::new(0, bits));
@@ -395,7 +395,7 @@ impl Heap {
     /// Moves entries to where removed ones were, in their order.
     fn close_up(&mut self, map: Ref, removed: Ref, layout: Layout) {
         let used = self.used(map);
-        let entries = &mut self.chunks.words[layout.entries..layout.entries + used * 2];
+        let entries = &mut self.words[layout.entries..layout.entries + used * 2];
         let mut kept = 0;
         for at in (0..entries.len()).step_by(2) {
             if entries[at] != removed {

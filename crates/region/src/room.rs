@@ -31,7 +31,7 @@ impl Heap {
     #[inline]
     pub fn words_mut(&mut self) -> &mut [Ref] {
         let count = self.chunks.count() as usize * CHUNK_WORDS;
-        &mut self.chunks.words[..count]
+        &mut self.words[..count]
     }
 }
 

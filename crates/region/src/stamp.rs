@@ -53,7 +53,7 @@ impl Heap {
             return self.stamp_elsewhere(region, stamp, note);
         };
         let first = word_of(at);
-        let words = &mut self.chunks.words[first..first + stamp.words.len()];
+        let words = &mut self.words[first..first + stamp.words.len()];
         copy_words(words, &stamp.words);
         words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
         Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
@@ -65,6 +65,6 @@ impl Heap {
         let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
         self.set_note(made, note);
         let first = made.payload() as usize * 2 + 1;
-        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
+        Ok((made, &mut self.words[first..first + stamp.length]))
     }
 }

@@ -33,10 +33,7 @@ pub(crate) const WORDS: usize = CELLS as usize * 2 + SPARE;
 const BYTES: usize = WORDS * size_of::<Ref>();
 
 /// Up to here pages are small.
-pub(crate) const SMALL: usize = 4 << 20;
-/// Bytes of a large page.
-pub(crate) const LARGE_PAGE: usize = 2 << 20;
-
+const SMALL: usize = 4 << 20;
 /// A reservation is left to the next heap of the thread if no more of it was written than this,
 const LEFT_BYTES_MAX: usize = 1 << 20;
 /// and if fewer than these are left already.
@@ -62,6 +59,9 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
 
     /// All of them, to be written.
     fn slice_mut(&mut self) -> &mut [Ref];
+
+    /// Takes notice that the heap ends, which has chunks of so many bytes.
+    fn end(&mut self, _bytes: usize) {}
 }
 
 impl Words for Box<[Ref]> {
@@ -90,7 +90,7 @@ thread_local! {
 pub struct Reserved {
     /// Of [`BYTES`], as long as this is there.
     map: ManuallyDrop<MmapMut>,
-    /// The bytes that may have been written, from the first one on.
+    /// The bytes that may have been written, from the first one on: all, unless the heap has said otherwise.
     written: usize,
 }
 
@@ -98,22 +98,18 @@ impl Reserved {
     /// A reservation, if the system allows it.
     pub(crate) fn new() -> Option<Reserved> {
         let left = LEFT.try_with(|left| left.borrow_mut().pop()).ok().flatten();
-        let map = left.or_else(|| MmapOptions::new().len(BYTES).no_reserve_swap().map_anon().ok())?;
-        Some(Reserved { map: ManuallyDrop::new(map), written: 0 })
+        let map = left.or_else(reserve)?;
+        Some(Reserved { map: ManuallyDrop::new(map), written: BYTES })
     }
+}
 
-    /// Notes that words up to this byte will be written.
-    pub(crate) fn reach(&mut self, byte: usize) {
-        self.written = self.written.max(byte);
-    }
-
-    /// Asks the system for large pages between two multiples of their size. It may have none; nothing depends on it.
-    pub(crate) fn enlarge_pages(&self, bytes: Range<usize>) {
-        #[cfg(target_os = "linux")]
-        let _ = self.map.advise_range(memmap2::Advice::HugePage, bytes.start, bytes.len());
-        #[cfg(not(target_os = "linux"))]
-        let _ = bytes;
-    }
+/// Reserves address space, and asks for large pages in most of it. The system may have none; nothing depends on it.
+#[cold]
+fn reserve() -> Option<MmapMut> {
+    let map = MmapOptions::new().len(BYTES).no_reserve_swap().map_anon().ok()?;
+    #[cfg(target_os = "linux")]
+    let _ = map.advise_range(memmap2::Advice::HugePage, SMALL, BYTES - SMALL);
+    Some(map)
 }
 
 impl fmt::Debug for Reserved {
@@ -148,6 +144,10 @@ impl Words for Reserved {
     #[inline]
     fn slice_mut(&mut self) -> &mut [Ref] {
         &mut self[..]
+    }
+
+    fn end(&mut self, bytes: usize) {
+        self.written = bytes;
     }
 }
 

@@ -1,18 +1,14 @@
-//! Chunks in exactly as many words as they have, all of them in use: those of what is frozen.
+//! Chunks that are laid out all at once, those of what is frozen.
 
-use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Home, Kind, Link, Run};
-use crate::reference::Ref;
+use super::{CHUNK_CELLS, Chunks, Home, Kind, Link, Run};
 use crate::region::{Lane, Place};
 
-impl Chunks<Box<[Ref]>> {
-    /// No chunk yet, and words and links for so many; nothing if there is no memory for them.
-    pub(crate) fn exact(chunks: u32) -> Option<Self> {
-        let (count, mut words) = (chunks as usize * CHUNK_WORDS, Vec::new());
-        words.try_reserve_exact(count).ok()?;
-        words.resize(count, Ref::from_bits(0));
-        let mut chunks = Chunks::with(words.into_boxed_slice());
-        chunks.links.try_reserve_exact(count / CHUNK_WORDS).ok()?;
-        Some(chunks)
+impl Chunks {
+    /// No chunk yet, and links for so many; nothing if there is no memory for them.
+    pub(crate) fn exact(chunks: u32) -> Option<Chunks> {
+        let mut made = Chunks::new();
+        made.links.try_reserve_exact(chunks as usize).ok()?;
+        Some(made)
     }
 
     /// A lane of so many cells, at least one, in the next chunks.

@@ -3,7 +3,7 @@
 use super::{CHUNK_CELLS, Chunks, Home, LOOSE_HOME, Link, last_chunk};
 use crate::region::{Lane, Place};
 
-impl<W> Chunks<W> {
+impl Chunks {
     /// The segment that a chunk lies in, and its order there.
     pub(super) fn segment(&self, chunk: u32) -> Home {
         self.links[chunk as usize].segment(chunk)

@@ -6,9 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
-use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::{Lane, Place};
-use crate::words::word_of;
 
 impl Chunks {
     /// The first chunk of a lane that has none, and the first `cells` of it, at most all.
@@ -59,32 +57,6 @@ impl Chunks {
         self.free = behind;
         self.free_count -= 1;
         self.credit += STEPS_EARNED;
-    }
-}
-
-impl Chunks {
-    /// Copies an expression of one or two cells, if the last chunk of a lane has them left. A few words are copied faster as
-    /// a whole than one by one, and their header is among them.
-    #[inline(always)]
-    pub(crate) fn move_few(&mut self, to: &mut Lane, from: u32) -> Option<u32> {
-        let first = word_of(from);
-        // Two cells can be read wherever an expression lies, but at the very end.
-        let &[header, one, two, three] = self.words.get(first..first + 4)?.first_chunk()?;
-        match cells_of((header.payload() >> NOTE_BITS) as usize) {
-            2 => {
-                let at = to.bump_few(2)?;
-                let first = word_of(at);
-                self.words[first..first + 4].copy_from_slice(&[header, one, two, three]);
-                Some(at)
-            }
-            1 => {
-                let at = to.bump_few(1)?;
-                let first = word_of(at);
-                self.words[first..first + 2].copy_from_slice(&[header, one]);
-                Some(at)
-            }
-            _ => None,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{CHUNK_CELLS, Chunks, Home, Kind, last_chunk};
 use crate::region::{Lane, Place};
 
-impl<W> Chunks<W> {
+impl Chunks {
     /// The same for a walk over all of a lane, which goes on up to the cursor.
     pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
         let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
