@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use region::{Heap, Ref, RegionHandle, Regions};
+use region::{Heap, Ref, RegionHandle, Regions, Words};
 
 use crate::marks::Marks;
 use crate::status::{Outcome, Status};
@@ -33,7 +33,7 @@ pub(crate) struct View {
 impl View {
     const NOTHING: View = View { words: ptr::null(), length: 0 };
 
-    pub(crate) fn of(heap: &Heap) -> View {
+    pub(crate) fn of(heap: &Heap<impl Words>) -> View {
         View { words: heap.words().as_ptr(), length: heap.words().len() as u64 }
     }
 }

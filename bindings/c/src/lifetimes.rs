@@ -94,7 +94,7 @@ extern "C" fn mnr_version_text() -> *const c_char {
 extern "C" fn mnr_heap_open(bytes: usize, out: Out<u64>) -> Status {
     guard(|| {
         let out = place(out)?;
-        let mut heap = Heap::new();
+        let mut heap = Heap::try_new()?;
         heap.set_limit(limit(bytes));
         out.write(heaps::open(heap)?);
         Ok(())

@@ -1,9 +1,9 @@
 //! Reading what is in a heap or under a tether: both are sources, whose numbers differ in the highest bit.
 //!
 //! A reference that outlived its region refers to some cell of the heap. What is read there means nothing, but it is read
-//! within the heap: each access is compared with its end, and what is no thing at all is refused as broken.
+//! within the heap: each reference is compared with its end, and what is no thing at all is refused as broken.
 
-use region::{Heap, Object, Ref, Tether, tag};
+use region::{FrozenHeap, Heap, Object, Ref, Tether, Words, tag};
 
 use crate::arguments::{Out, array, array_mut, place, room, write};
 use crate::heaps::with;
@@ -13,40 +13,50 @@ use crate::status::{Outcome, Status, guard};
 /// The bit of a source that is a tether.
 pub(crate) const IS_TETHER: u64 = 1 << 63;
 
-/// Reads a heap or what a tether keeps.
-fn read<T>(source: u64, work: impl FnOnce(&Heap) -> Outcome<T>) -> Outcome<T> {
-    if source & IS_TETHER == 0 {
-        with(source, |kept| work(kept.regions.heap()))
-    } else {
-        Tether::parked(source & !IS_TETHER, |tether| work(tether))?
-    }
+/// Reads a heap or what a tether keeps. The code is there for both, since their words do not lie in the same way.
+macro_rules! read {
+    ($source:expr, |$heap:ident| $work:expr) => {
+        if $source & IS_TETHER == 0 {
+            with($source, |kept| {
+                let $heap = kept.regions.heap();
+                $work
+            })
+        } else {
+            Tether::parked($source & !IS_TETHER, |tether| {
+                let $heap: &FrozenHeap = tether;
+                $work
+            })?
+        }
+    };
 }
 
 /// Reads something to a place.
-fn read_to<T>(source: u64, out: Out<T>, work: impl FnOnce(&Heap) -> Outcome<T>) -> Status {
-    guard(|| {
-        let out = place(out)?;
-        out.write(read(source, work)?);
-        Ok(())
-    })
+macro_rules! read_to {
+    ($source:expr, $out:expr, |$heap:ident| $work:expr) => {
+        guard(|| {
+            let out = place($out)?;
+            out.write(read!($source, |$heap| $work)?);
+            Ok(())
+        })
+    };
 }
 
 /// Refuses what lies behind the end.
-fn within(heap: &Heap, reference: Ref) -> Outcome {
+fn within(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     let cell = if reference.is_number() { reference.payload() >> 1 } else { reference.payload() };
     if (cell as usize) < heap.words().len() / 2 { Ok(()) } else { Err(Status::OutOfRange.into()) }
 }
 
-fn of_kind(heap: &Heap, reference: Ref, is_it: bool) -> Outcome {
+fn of_kind(heap: &Heap<impl Words>, reference: Ref, is_it: bool) -> Outcome {
     if is_it { within(heap, reference) } else { Err(Status::WrongKind.into()) }
 }
 
-pub(crate) fn variable_in(heap: &Heap, reference: Ref) -> Outcome {
+pub(crate) fn variable_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     of_kind(heap, reference, reference.is_variable())
 }
 
 /// Follows bindings, and looks at each variable on the way. No sound chain has more of them than the heap has cells.
-pub(crate) fn chain(heap: &Heap, from: Ref, look: impl Fn(Ref) -> Outcome) -> Outcome<Ref> {
+pub(crate) fn chain(heap: &Heap<impl Words>, from: Ref, look: impl Fn(Ref) -> Outcome) -> Outcome<Ref> {
     let mut at = from;
     for _ in 0..=heap.words().len() / 2 {
         if !at.is_variable() {
@@ -62,28 +72,28 @@ pub(crate) fn chain(heap: &Heap, from: Ref, look: impl Fn(Ref) -> Outcome) -> Ou
     Err(Status::Broken.into())
 }
 
-pub(crate) fn object_in(heap: &Heap, reference: Ref) -> Outcome<Object> {
+pub(crate) fn object_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome<Object> {
     of_kind(heap, reference, reference.is_expression())?;
     Ok(heap.object(reference))
 }
 
 /// The length of an expression.
-pub(crate) fn expression_in(heap: &Heap, reference: Ref) -> Outcome<usize> {
+pub(crate) fn expression_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome<usize> {
     match object_in(heap, reference)? {
         Object::Expression => Ok(heap.length(reference)),
         _ => Err(Status::WrongKind.into()),
     }
 }
 
-pub(crate) fn array_in(heap: &Heap, reference: Ref) -> Outcome {
+pub(crate) fn array_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     if object_in(heap, reference)? == Object::Array { Ok(()) } else { Err(Status::WrongKind.into()) }
 }
 
-pub(crate) fn map_in(heap: &Heap, reference: Ref) -> Outcome {
+pub(crate) fn map_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     if object_in(heap, reference)? == Object::Map { Ok(()) } else { Err(Status::WrongKind.into()) }
 }
 
-fn bytes_in(heap: &Heap, reference: Ref) -> Outcome {
+fn bytes_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     match object_in(heap, reference)? {
         Object::String | Object::Buffer => Ok(()),
         _ => Err(Status::WrongKind.into()),
@@ -91,7 +101,7 @@ fn bytes_in(heap: &Heap, reference: Ref) -> Outcome {
 }
 
 /// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers behind.
-fn kind(heap: &Heap, reference: Ref) -> Outcome<u32> {
+fn kind(heap: &Heap<impl Words>, reference: Ref) -> Outcome<u32> {
     if reference.is_immediate() {
         return Ok(reference.tag());
     }
@@ -111,12 +121,12 @@ fn kind(heap: &Heap, reference: Ref) -> Outcome<u32> {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_kind(source: u64, reference: Ref, out: Out<u32>) -> Status {
-    read_to(source, out, |heap| kind(heap, reference))
+    read_to!(source, out, |heap| kind(heap, reference))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<usize>) -> Status {
-    read_to(source, out, |heap| match object_in(heap, reference)? {
+    read_to!(source, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(heap.length(reference)),
         Object::String | Object::Buffer => Ok(heap.bytes(reference).len()),
         Object::Array => Ok(heap.array_length(reference)),
@@ -126,7 +136,7 @@ extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<usize>) -> Status
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<Ref>) -> Status {
-    read_to(source, out, |heap| match object_in(heap, reference)? {
+    read_to!(source, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(*heap.children(reference).get(index).ok_or(Status::OutOfRange)?),
         Object::Array => Ok(heap.array_get(reference, index).ok_or(Status::OutOfRange)?),
         _ => Err(Status::WrongKind.into()),
@@ -136,7 +146,7 @@ extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<Ref>
 #[unsafe(no_mangle)]
 extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
-        read(source, |heap| match object_in(heap, reference)? {
+        read!(source, |heap| match object_in(heap, reference)? {
             Object::Expression => write(heap.children(reference), room(to, size)?, count),
             Object::Array => write(heap.array_elements(reference), room(to, size)?, count),
             _ => Err(Status::WrongKind.into()),
@@ -155,7 +165,7 @@ extern "C" fn mnr_list_elements(
 ) -> Status {
     guard(|| {
         let (to, count) = (room(to, size)?, place(count)?);
-        read(source, |heap| {
+        read!(source, |heap| {
             let (mut rest, mut written) = (list, 0);
             for to in to {
                 let Ok(2) = expression_in(heap, rest) else { break };
@@ -171,7 +181,7 @@ extern "C" fn mnr_list_elements(
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<Ref>) -> Status {
-    read_to(source, out, |heap| {
+    read_to!(source, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.binding(variable).unwrap_or(variable))
     })
@@ -179,12 +189,12 @@ extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<Ref>) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_walk(source: u64, reference: Ref, out: Out<Ref>) -> Status {
-    read_to(source, out, |heap| chain(heap, reference, |_| Ok(())))
+    read_to!(source, out, |heap| chain(heap, reference, |_| Ok(())))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<u32>) -> Status {
-    read_to(source, out, |heap| {
+    read_to!(source, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.label(variable))
     })
@@ -192,7 +202,7 @@ extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<u32>) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<u64>) -> Status {
-    read_to(source, out, |heap| {
+    read_to!(source, out, |heap| {
         of_kind(heap, number, number.is_number())?;
         Ok(heap.number_bits(number))
     })
@@ -203,7 +213,7 @@ extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, lengt
     guard(|| {
         room(to, size)?.fill(std::mem::MaybeUninit::new(0));
         let to = array_mut(to, size)?;
-        read(source, |heap| {
+        read!(source, |heap| {
             bytes_in(heap, bytes)?;
             let bytes = heap.bytes(bytes);
             length.write(bytes.len());
@@ -218,7 +228,7 @@ extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, lengt
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Status {
-    read_to(source, out, |heap| {
+    read_to!(source, out, |heap| {
         map_in(heap, map)?;
         Ok(heap.map_get(map, key).ok_or(Status::NoKey)?)
     })
@@ -226,7 +236,7 @@ extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Sta
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: usize, out: Out<Ref>) -> Status {
-    read_to(source, out, |heap| {
+    read_to!(source, out, |heap| {
         map_in(heap, map)?;
         let key = str::from_utf8(array(key, length)?).map_err(|_| Status::NotText)?;
         Ok(heap.map_get_string(map, key).ok_or(Status::NoKey)?)
@@ -237,7 +247,7 @@ extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: 
 extern "C" fn mnr_map_entries(source: u64, map: Ref, to: *mut Entry, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let to = room(to, size)?;
-        read(source, |heap| {
+        read!(source, |heap| {
             map_in(heap, map)?;
             let entries: Vec<Entry> = heap.map_entries(map).map(|(key, value)| Entry { key, value }).collect();
             write(&entries, to, count)

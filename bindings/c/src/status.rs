@@ -99,7 +99,7 @@ impl From<Full> for Failed {
             Limit::Length => Status::TooLong,
             Limit::ByteLength => Status::TooManyBytes,
             Limit::Entries => Status::TooManyEntries,
-            Limit::Memory => Status::NoMemory,
+            Limit::Memory | Limit::Reservation => Status::NoMemory,
             _ => Status::HeapLimit,
         };
         Failed::new(status, full)

@@ -13,6 +13,7 @@ use crate::limit::{Full, LENGTH_MAX};
 use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Place, Region};
+use crate::words::{Words, word_of};
 
 /// The children and the cells of a pair.
 const PAIR: usize = 2;
@@ -55,6 +56,22 @@ struct Before {
     given: u64,
 }
 
+/// Reading lists, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
+    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
+    pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
+        let mut rest = list;
+        std::iter::from_fn(move || {
+            if !rest.is_expression() {
+                return None;
+            }
+            let &[element, behind] = self.children(rest) else { return None };
+            rest = behind;
+            Some(element)
+        })
+    }
+}
+
 /// Lists.
 impl Heap {
     /// Makes a list: for each element a pair of it and the rest, which ends in `tail`. Without elements it is the tail.
@@ -73,19 +90,6 @@ impl Heap {
             Elements::Words(elements.payload() as usize * 2 + 1, self.length(elements))
         };
         self.make_list(region, elements, tail)
-    }
-
-    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
-    pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
-        let mut rest = list;
-        std::iter::from_fn(move || {
-            if !rest.is_expression() {
-                return None;
-            }
-            let &[element, behind] = self.children(rest) else { return None };
-            rest = behind;
-            Some(element)
-        })
     }
 
     fn make_list(&mut self, region: &mut Region, elements: Elements<'_>, tail: Ref) -> Result<Ref, Full> {
@@ -130,25 +134,25 @@ impl Heap {
     /// Writes pairs from a cell on, the last one with this rest.
     fn write_pairs(&mut self, at: u32, elements: Elements<'_>, tail: Ref) {
         let (first, mut length) = match elements {
-            Elements::Slice(elements) => return write_pairs(&mut self.chunks.words, at, elements, tail),
+            Elements::Slice(elements) => return write_pairs(&mut self.words[..], at, elements, tail),
             Elements::Words(first, length) => (first, length),
         };
         let (mut block, blocks) = ([ZERO; BLOCK], length.div_ceil(BLOCK));
         for number in 0..blocks {
             let from = first + number * BLOCK;
             let block = &mut block[..length.min(BLOCK)];
-            block.copy_from_slice(&self.chunks.words[from..from + block.len()]);
+            block.copy_from_slice(&self.words[from..from + block.len()]);
             let at = at + (number * BLOCK * PAIR_CELLS) as u32;
             length -= block.len();
             let next = Ref::new(tag::EXPRESSION, if length == 0 { 0 } else { at + (BLOCK * PAIR_CELLS) as u32 });
-            write_pairs(&mut self.chunks.words, at, block, if length == 0 { tail } else { next });
+            write_pairs(&mut self.words[..], at, block, if length == 0 { tail } else { next });
         }
     }
 }
 
 #[inline]
 fn write_pairs(words: &mut [Ref], at: u32, elements: &[Ref], tail: Ref) {
-    let (first, count) = (at as usize * 2, elements.len() * PAIR_CELLS * 2);
+    let (first, count) = (word_of(at), elements.len() * PAIR_CELLS * 2);
     let (pairs, _) = words[first..first + count].as_chunks_mut::<{ PAIR_CELLS * 2 }>();
     let (header, mut next) = (Ref::new(tag::IMMEDIATE_0, (PAIR as u32) << NOTE_BITS), at);
     for (pair, element) in pairs.iter_mut().zip(elements) {
@@ -197,11 +201,11 @@ impl Heap {
         branching: usize,
         mut leaf: impl FnMut(usize) -> Ref,
     ) -> Ref {
-        let (stride, first) = (cells_with_prefix(branching), at as usize * 2);
+        let (stride, first) = (cells_with_prefix(branching), word_of(at));
         let prefix = stride - cells_of(branching);
         let header = Ref::new(tag::IMMEDIATE_0, (branching.min(LONG) as u32) << NOTE_BITS);
         let (mut child, mut leaves) = (at + (stride + prefix) as u32, 0..);
-        let words = &mut self.chunks.words[first..first + nodes * stride * 2];
+        let words = &mut self.words[first..first + nodes * stride * 2];
         for (number, node) in words.chunks_exact_mut(stride * 2).enumerate() {
             if prefix > 0 {
                 node[..2].copy_from_slice(&[Ref::new(tag::IMMEDIATE_1, branching as u32), ZERO]);
@@ -291,14 +295,14 @@ impl Heap {
     }
 
     fn before(&self, region: &Region) -> Before {
-        Before { place: region.expressions.place, given: self.given(region) }
+        Before { place: region.expressions.place, given: self.chunks.given(region) }
     }
 
     /// Gives back the cells of expressions that a region was given since.
     #[cold]
     fn undo(&mut self, region: &mut Region, before: &Before, full: Full) -> Full {
-        let cells = self.given(region) - before.given;
-        self.untake(&mut region.expressions, before.place, cells as usize);
+        let cells = self.chunks.given(region) - before.given;
+        self.chunks.untake(&mut region.expressions, before.place, cells as usize);
         full
     }
 

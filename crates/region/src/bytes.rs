@@ -14,6 +14,7 @@ use crate::limit::{BYTES_MAX, Full, Limit};
 use crate::object::{BYTES, Object};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::Words;
 
 const LENGTH: usize = 1;
 pub(crate) const RUN: usize = 2;
@@ -26,6 +27,24 @@ const WORD_BYTES: usize = size_of::<u32>();
 #[inline]
 pub(crate) fn run_cells(length: usize) -> usize {
     length.div_ceil(2 * WORD_BYTES).max(1)
+}
+
+/// Reading bytes, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
+    /// Whether something is a string or a buffer.
+    #[inline]
+    pub fn is_bytes(&self, reference: Ref) -> bool {
+        self.is_object(reference, BYTES)
+    }
+
+    /// The bytes of a string or a buffer.
+    #[inline]
+    pub fn bytes(&self, bytes: Ref) -> Bytes<'_> {
+        debug_assert!(self.is_bytes(bytes), "neither a string nor a buffer");
+        let length = self.word(bytes, LENGTH).payload() as usize;
+        let first = self.word(bytes, RUN).cell() as usize * 2;
+        Bytes { words: &self.words[first..first + length.div_ceil(WORD_BYTES)], length }
+    }
 }
 
 impl Heap {
@@ -44,15 +63,15 @@ impl Heap {
     /// Makes a buffer of so many zeros, to be [written](Heap::write_bytes).
     pub fn reserve_buffer(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, length, BUFFER)?;
-        self.chunks.words[run..run + run_cells(length) * 2].fill(ZERO);
+        self.words[run..run + run_cells(length) * 2].fill(ZERO);
         Ok(made)
     }
 
     fn make_bytes(&mut self, region: &mut Region, content: &[u8], kind: u32) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, content.len(), kind)?;
         let end = run + run_cells(content.len()) * 2;
-        self.chunks.words[end - 2..end].fill(ZERO);
-        write_words(&mut self.chunks.words[run..end], content);
+        self.words[end - 2..end].fill(ZERO);
+        write_words(&mut self.words[run..end], content);
         Ok(made)
     }
 
@@ -64,21 +83,6 @@ impl Heap {
         let (run, at) = self.take_both(region, run_cells(length), cells_of(RUN))?;
         let words = [Ref::new(BYTES, length as u32), Ref::new(tag::NUMBER, run << 1 | kind)];
         Ok((self.write_object(at, words), run as usize * 2))
-    }
-
-    /// Whether something is a string or a buffer.
-    #[inline]
-    pub fn is_bytes(&self, reference: Ref) -> bool {
-        self.is_object(reference, BYTES)
-    }
-
-    /// The bytes of a string or a buffer.
-    #[inline]
-    pub fn bytes(&self, bytes: Ref) -> Bytes<'_> {
-        debug_assert!(self.is_bytes(bytes), "neither a string nor a buffer");
-        let length = self.word(bytes, LENGTH).payload() as usize;
-        let first = self.word(bytes, RUN).cell() as usize * 2;
-        Bytes { words: &self.chunks.words[first..first + length.div_ceil(WORD_BYTES)], length }
     }
 
     /// Writes bytes over those of a buffer from a position on. Panics if the buffer ends before they do.
@@ -93,7 +97,7 @@ impl Heap {
             content.len()
         );
         let first = self.word(buffer, RUN).cell() as usize * 2 + position / WORD_BYTES;
-        let words = &mut self.chunks.words[first..first + (position % WORD_BYTES + content.len()).div_ceil(WORD_BYTES)];
+        let words = &mut self.words[first..first + (position % WORD_BYTES + content.len()).div_ceil(WORD_BYTES)];
         write_at(words, position % WORD_BYTES, content);
     }
 }

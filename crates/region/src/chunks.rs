@@ -21,8 +21,12 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod exact;
+mod growth;
+mod homes;
 mod one;
 mod part;
+mod taking;
 mod walk;
 mod window;
 
@@ -31,7 +35,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Place};
+use crate::words::{All, CELLS, word_of};
 
+use homes::find_in;
 pub(crate) use part::{Holder, Part};
 
 /// Cells of a chunk.
@@ -39,15 +45,13 @@ pub(crate) const CHUNK_CELLS: u32 = 64;
 /// Bytes of a chunk; a cell has eight.
 pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
 /// Words of a chunk; a cell has two.
-const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
+pub(crate) const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
-pub(crate) const CHUNKS_MAX: u32 = 1 << (29 - CHUNK_CELLS.trailing_zeros());
+pub(crate) const CHUNKS_MAX: u32 = CELLS / CHUNK_CELLS;
 /// The chunks that a number's 28 bits can address.
 const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
-/// The least that is asked of the system.
+/// The least number of links that is asked for.
 const GROWTH_MIN: u32 = 16;
-/// The cells of so many chunks are made ready ahead, where there is storage for them: 8 KiB, which stay in the nearest cache.
-const READY: u32 = 3;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 /// The name of a lane without chunks.
@@ -86,6 +90,11 @@ struct Link {
 }
 
 impl Link {
+    /// Of a chunk that is in no list.
+    fn unused() -> Link {
+        Link::new(NONE, Kind::Numbers, false, LOOSE_HOME)
+    }
+
     fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
         let link = Link { next, kind, is_first, used: CHUNK_CELLS as u16, home: AtomicU64::new(0) };
         link.set_home(home);
@@ -140,8 +149,6 @@ struct Run {
 
 #[derive(Debug)]
 pub(crate) struct Chunks {
-    /// All cells, two words each; behind those of the last chunk perhaps zeros, for chunks to come.
-    pub(crate) words: Vec<Ref>,
     links: Vec<Link>,
     free: u32,
     free_count: u32,
@@ -157,6 +164,8 @@ pub(crate) struct Chunks {
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
+    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
+    pub(crate) handed_out: u64,
     pub(crate) failures: u64,
     /// Cells that lanes have left unused at the ends of chunks.
     pub(crate) cells_left: u64,
@@ -165,7 +174,6 @@ pub(crate) struct Chunks {
 impl Chunks {
     pub(crate) fn new() -> Chunks {
         Chunks {
-            words: Vec::new(),
             links: Vec::new(),
             free: NONE,
             free_count: 0,
@@ -175,6 +183,7 @@ impl Chunks {
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
             credit: 0,
+            handed_out: 0,
             failures: 0,
             cells_left: 0,
         }
@@ -214,29 +223,8 @@ impl Chunks {
         }
         self.limit = CHUNKS_MAX;
         (self.live_peak, self.low) = (0, u32::MAX);
-        (self.credit, self.failures, self.cells_left) = (0, 0, 0);
+        (self.handed_out, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
         self.level();
-    }
-
-    /// All chunks, free ones included.
-    pub(crate) fn count(&self) -> u32 {
-        self.links.len() as u32
-    }
-
-    pub(crate) fn free_count(&self) -> u32 {
-        self.free_count
-    }
-
-    pub(crate) fn live_count(&self) -> u32 {
-        self.count() - self.free_count
-    }
-
-    pub(crate) fn live_peak(&self) -> u32 {
-        self.live_peak.max(self.live_count()).max(self.count().saturating_sub(self.low))
-    }
-
-    pub(crate) fn link_bytes(&self) -> usize {
-        self.links.capacity() * size_of::<Link>()
     }
 
     /// Notes a failure.
@@ -258,7 +246,7 @@ impl Chunks {
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
-    pub(crate) fn extend(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+    pub(crate) fn extend(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
         let run = match self.free {
             first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
                 self.unlink(NONE, first, 1);
@@ -266,12 +254,12 @@ impl Chunks {
             }
             _ => self.run(lane, cells)?,
         };
-        Ok(self.append(lane, kind, &run, cells))
+        Ok(self.append(words, lane, kind, &run, cells))
     }
 
     /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
     #[inline(always)]
-    fn append(&mut self, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
+    fn append(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
         let start = run.start * CHUNK_CELLS;
         let end = start + run.count * CHUNK_CELLS;
         if lane.is_empty() {
@@ -283,59 +271,14 @@ impl Chunks {
         let last = &mut self.links[last_chunk(lane.place) as usize];
         last.next = run.start;
         let home = last.segment(last_chunk(lane.place));
-        self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
         let mut at = lane.place.cursor();
         if start != lane.place.end() {
-            self.leave(lane);
+            self.leave(words, lane);
             at = start;
         }
+        self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
         lane.place = Place::new(at + cells, end);
         at
-    }
-
-    /// The segment that a chunk lies in, and its order there.
-    fn segment(&self, chunk: u32) -> Home {
-        self.links[chunk as usize].segment(chunk)
-    }
-
-    /// Where a chunk at home here lies in the whole lane.
-    #[cold]
-    fn find(&self, home: Home) -> Home {
-        find_in(&self.links, home)
-    }
-
-    /// How many chunks precede the one where a place of a lane lies.
-    #[inline]
-    fn order(&self, lane: &Lane, place: Place) -> u32 {
-        let home = self.links[last_chunk(place) as usize].home();
-        if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
-    }
-
-    /// Where a chunk of a lane at home here lies in it. In most cases the segment was joined to it, and nothing else is looked
-    /// at: what was joined long ago is not in the cache.
-    fn find_from(&self, lane: &Lane, home: Home) -> Home {
-        let above = self.links[home.lane as usize].home();
-        if above.lane == lane.first {
-            return Home { lane: above.lane, order: home.order.wrapping_add(above.order) };
-        }
-        self.find(home)
-    }
-
-    /// How many chunks a lane has.
-    pub(crate) fn length(&self, lane: &Lane) -> u32 {
-        if lane.is_empty() { 0 } else { self.order(lane, lane.place) + 1 }
-    }
-
-    /// Links a run in itself, as the end of a segment.
-    #[inline(always)]
-    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
-        for at in 0..run.count {
-            let chunk = run.start + at;
-            let next = if at + 1 == run.count { NONE } else { chunk + 1 };
-            let home = Home { lane: home.lane, order: home.order + at };
-            self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
-        }
-        self.credit += u64::from(run.count) * STEPS_EARNED;
     }
 
     /// Joins the chunks of a lane that has some to the end of another lane of its kind, which goes on where the first one stood.
@@ -356,13 +299,11 @@ impl Chunks {
         self.cells_left += u64::from(left);
     }
 
-    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them.
-    fn leave(&mut self, lane: &Lane) {
-        if lane.room() == 0 {
-            return;
-        }
+    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them, or has begun to.
+    fn leave(&mut self, words: &mut All, lane: &Lane) {
+        let first = word_of(lane.place.cursor());
         self.cells_left += u64::from(lane.room());
-        self.words[lane.place.cursor() as usize * 2..lane.place.end() as usize * 2].fill(Ref::from_bits(0));
+        words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
     }
 
     /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
@@ -429,25 +370,6 @@ impl Chunks {
         self.free_count -= count;
     }
 
-    /// New chunks at the end.
-    fn grow(&mut self, wanted: &Wanted) -> Result<Run, Full> {
-        let start = self.count();
-        let count = wanted.count(start);
-        if self.limit.saturating_sub(start) < count {
-            return self.last_resort(wanted);
-        }
-        if !self.make_room(start + count) {
-            return Err(self.refuse(Limit::Memory, start));
-        }
-        self.settle_peak();
-        let unused = || Link::new(NONE, Kind::Numbers, false, LOOSE_HOME);
-        self.links.resize_with((start + count) as usize, unused);
-        self.level();
-        let ready = (start + count).saturating_add(READY).min((self.words.capacity() / CHUNK_WORDS) as u32);
-        self.words.resize(ready as usize * CHUNK_WORDS, Ref::from_bits(0));
-        Ok(Run { start, count })
-    }
-
     /// There may be no more chunks; perhaps enough free ones lie together.
     fn last_resort(&mut self, wanted: &Wanted) -> Result<Run, Full> {
         self.sort();
@@ -455,35 +377,6 @@ impl Chunks {
             Some(run) => Ok(run),
             None => Err(self.full()),
         }
-    }
-
-    /// Makes sure of storage for so many chunks: twice what there was, within the limit. Where the system refuses that much,
-    /// ever less is asked for, but no less than is needed.
-    fn make_room(&mut self, chunks: u32) -> bool {
-        let room = (self.words.capacity() / CHUNK_WORDS).min(self.links.capacity()) as u32;
-        if chunks <= room {
-            return true;
-        }
-        let (needed, mut more) = (chunks - room, room.max(GROWTH_MIN).min(self.limit - room).max(chunks - room));
-        while !self.reserve(room + more) {
-            if more == needed {
-                return false;
-            }
-            more = (more / 2).max(needed);
-        }
-        true
-    }
-
-    /// Gives back the storage for chunks to come.
-    pub(crate) fn shrink(&mut self) {
-        self.words.truncate(self.links.len() * CHUNK_WORDS);
-        self.words.shrink_to_fit();
-    }
-
-    fn reserve(&mut self, chunks: u32) -> bool {
-        let (words, links) = (chunks as usize * CHUNK_WORDS, chunks as usize);
-        self.words.try_reserve_exact(words.saturating_sub(self.words.len())).is_ok()
-            && self.links.try_reserve_exact(links - self.links.len()).is_ok()
     }
 
     /// Sorts the free list by address: what lies together is found together. A step for each chunk there is.
@@ -538,75 +431,36 @@ impl Chunks {
         self.free = first;
         self.free_count += behind - kept;
     }
-
-    /// The chunks of a lane, in its order.
-    pub(crate) fn of_lane(&self, lane: &Lane) -> impl Iterator<Item = u32> {
-        let count = self.length(lane);
-        std::iter::successors(Some(lane.first), |chunk| Some(self.links[*chunk as usize].next)).take(count as usize)
-    }
-
-    /// Gets storage for so many chunks and no more, if there is less; gives back what there is beyond the chunks in use.
-    pub(crate) fn fit(&mut self, chunks: u32) -> Result<(), Full> {
-        if !self.reserve(chunks.max(self.count())) {
-            return Err(self.refuse(Limit::Memory, self.count()));
-        }
-        Ok(())
-    }
-
-    /// Copies the content of cells. A few are copied faster than a call is made.
-    #[inline(always)]
-    pub(crate) fn copy_cells(&mut self, from: u32, to: u32, count: usize) {
-        let (from, to) = (from as usize * 2, to as usize * 2);
-        match count {
-            1 => self.words.copy_within(from..from + 2, to),
-            2 => self.words.copy_within(from..from + 4, to),
-            3 => self.words.copy_within(from..from + 6, to),
-            _ => self.words.copy_within(from..from + count * 2, to),
-        }
-    }
-
-    /// The same out of another heap.
-    #[inline(always)]
-    pub(crate) fn copy_cells_from(&mut self, source: &Chunks, from: u32, to: u32, count: usize) {
-        let (from, to) = (from as usize * 2, to as usize * 2);
-        match count {
-            1 => self.words[to..to + 2].copy_from_slice(&source.words[from..from + 2]),
-            2 => self.words[to..to + 4].copy_from_slice(&source.words[from..from + 4]),
-            3 => self.words[to..to + 6].copy_from_slice(&source.words[from..from + 6]),
-            _ => self.words[to..to + count * 2].copy_from_slice(&source.words[from..from + count * 2]),
-        }
-    }
-
-    /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
-    #[inline]
-    pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
-        let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
-        if home.lane != first {
-            home = self.find(home);
-        }
-        (home.lane == first).then_some(home.order)
-    }
 }
 
-/// Where a chunk at home here lies in the whole lane, of the chunks with these links. Nowhere if it was freed, as far as that
-/// can be seen.
-fn find_in(links: &[Link], mut home: Home) -> Home {
-    loop {
-        let Some(first) = links.get(home.lane as usize).filter(|link| link.is_first) else {
-            return LOOSE_HOME;
-        };
-        let above = first.home();
-        if above.lane == home.lane {
-            return home;
+impl Chunks {
+    /// All chunks, free ones included.
+    pub(crate) fn count(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    pub(crate) fn free_count(&self) -> u32 {
+        self.free_count
+    }
+
+    pub(crate) fn live_count(&self) -> u32 {
+        self.count() - self.free_count
+    }
+
+    pub(crate) fn live_peak(&self) -> u32 {
+        self.live_peak.max(self.live_count()).max(self.count().saturating_sub(self.low))
+    }
+
+    /// Links a run in itself, as the end of a segment.
+    #[inline(always)]
+    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
+        for at in 0..run.count {
+            let chunk = run.start + at;
+            let next = if at + 1 == run.count { NONE } else { chunk + 1 };
+            let home = Home { lane: home.lane, order: home.order + at };
+            self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
-        let Some(second) = links.get(above.lane as usize) else { return LOOSE_HOME };
-        let mut next = above;
-        if second.is_first && second.home().lane != above.lane {
-            let higher = second.home();
-            next = Home { lane: higher.lane, order: above.order.wrapping_add(higher.order) };
-            first.set_home(next);
-        }
-        home = Home { lane: next.lane, order: home.order.wrapping_add(next.order) };
+        self.credit += u64::from(run.count) * STEPS_EARNED;
     }
 }
 
@@ -632,12 +486,15 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::Reserved;
 
     #[test]
     fn what_cannot_be_addressed_is_refused() {
-        let mut chunks = Chunks::new();
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lane = Lane::EMPTY;
-        let full = chunks.extend(&mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1).expect_err("too much");
+        let full = chunks
+            .extend(&mut words, &mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
+            .expect_err("too much");
         assert_eq!((full.limit(), full.bytes()), (Limit::Addresses, 1 << 32));
         assert_eq!((chunks.count(), lane), (0, Lane::EMPTY));
     }
@@ -645,10 +502,10 @@ mod tests {
     /// What searching and sorting may cost is earned by taking chunks.
     #[test]
     fn a_search_spends_credit() {
-        let mut chunks = Chunks::new();
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 100];
         for lane in &mut lanes {
-            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
         }
         for lane in lanes.iter_mut().step_by(2) {
             chunks.release(lane, Place::START);
@@ -656,7 +513,7 @@ mod tests {
         assert_eq!(chunks.credit, 100 * STEPS_EARNED);
         chunks.credit = 20;
         let mut long = Lane::EMPTY;
-        chunks.extend(&mut long, Kind::Expressions, 65).expect("there is no limit");
+        chunks.extend(&mut words, &mut long, Kind::Expressions, 65).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.credit), (102, 2 * STEPS_EARNED));
         for lane in lanes.iter_mut().skip(1).step_by(2) {
             chunks.release(lane, Place::START);
@@ -664,17 +521,17 @@ mod tests {
         // A search past all of them, and a sort.
         chunks.credit = 100 + 102;
         let mut longest = Lane::EMPTY;
-        chunks.extend(&mut longest, Kind::Expressions, 6_400).expect("there is no limit");
+        chunks.extend(&mut words, &mut longest, Kind::Expressions, 6_400).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.free_count(), chunks.credit), (102, 0, 100 * STEPS_EARNED));
     }
 
     /// Without credit, free chunks are not sorted to save memory, but they are before a run is refused.
     #[test]
     fn the_last_resort_needs_no_credit() {
-        let mut chunks = Chunks::new();
+        let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 4];
         for lane in &mut lanes {
-            chunks.extend(lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
         }
         for at in [0, 2, 1, 3] {
             chunks.release(&mut lanes[at], Place::START);
@@ -682,6 +539,6 @@ mod tests {
         chunks.credit = 0;
         chunks.set_limit(Some(4 * CHUNK_BYTES));
         let mut long = Lane::EMPTY;
-        assert_eq!(chunks.extend(&mut long, Kind::Expressions, 4 * 64), Ok(0));
+        assert_eq!(chunks.extend(&mut words, &mut long, Kind::Expressions, 4 * 64), Ok(0));
     }
 }

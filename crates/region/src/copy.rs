@@ -24,6 +24,7 @@ use crate::origin::{Forwarded, Here, Origin};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Place, Region};
 use crate::variable::walk_in;
+use crate::words::{Words, word_of};
 
 pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
 
@@ -200,7 +201,7 @@ impl<'h, F, O> Copying<'h, F, O> {
     ) -> Copying<'h, F, O> {
         let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
-        let counted = heap.given(to);
+        let counted = heap.chunks.given(to);
         let (indexed, met_map, began) = (expressions, false, counted);
         Copying {
             heap,
@@ -227,7 +228,7 @@ impl Heap {
         let mut scan = Scan::from(Place::START);
         while let Some(at) = scan.next(&region.variables, self) {
             scan.at += 1;
-            let label = &mut self.chunks.words[at as usize * 2 + 1];
+            let label = &mut self.words[word_of(at) + 1];
             *label = Ref::from_bits(relabelled(label.bits()));
         }
     }
@@ -279,7 +280,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             }
             let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(()) };
             self.variables.at += 1;
-            self.scan_word(at as usize * 2)?;
+            self.scan_word(word_of(at))?;
         }
     }
 
@@ -297,13 +298,13 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             }
             let Some(at) = self.variables.next(&self.to.variables, self.heap) else { return Ok(true) };
             self.variables.at += 1;
-            self.scan_word(at as usize * 2)?;
+            self.scan_word(word_of(at))?;
         }
     }
 
     /// How many cells were copied so far.
     pub(crate) fn cells(&self) -> u64 {
-        self.heap.given(self.to) - self.began
+        self.heap.chunks.given(self.to) - self.began
     }
 
     /// Where the copy stands: what the roots so far lead to was made before this, once it is scanned.
@@ -387,7 +388,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             return Ok(variable);
         }
         let words = self.origin.words(self.heap);
-        let (value, label) = (words[from as usize * 2], words[from as usize * 2 + 1]);
+        let (value, label) = (words[word_of(from)], words[word_of(from) + 1]);
         let copy = self.heap.variable(self.to, label.bits())?;
         // An unbound variable is bound to itself; the copy of one already is. Out of another heap it is taken for a variable
         // that is to be copied until the scan finds that it was.
@@ -401,8 +402,8 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// Short expressions are read once, as a whole.
     #[inline(always)]
     fn scan_expression(&mut self, at: u32) -> Result<(), Full> {
-        let first = at as usize * 2;
-        let words = self.heap.chunks.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
+        let first = word_of(at);
+        let words = self.heap.words.get(first..first + 4).and_then(<[Ref]>::first_chunk::<4>);
         let Some(&[header, one, two, three]) = words else { return self.scan_long(at) };
         let length = (header.payload() >> NOTE_BITS) as usize;
         if header.tag() != tag::IMMEDIATE_0 || length > 3 {
@@ -428,7 +429,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         }
         if child.is_expression() {
             match self.origin.forward(self.heap, self.to, &self.source.expressions, child.payload()) {
-                Forwarded::To(to) => self.heap.chunks.words[word] = Ref::new(child.tag(), to),
+                Forwarded::To(to) => self.heap.words[word] = Ref::new(child.tag(), to),
                 Forwarded::Shared => {}
                 Forwarded::Not => return self.scan_by_steps(word, child),
             }
@@ -444,7 +445,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             Stop::End => Ok(()),
             Stop::Long => self.scan_long(self.expressions.at),
             Stop::Child { word, words } => {
-                let first = self.expressions.at as usize * 2 - words;
+                let first = word_of(self.expressions.at) - words;
                 self.scan_words_from(first + word, first + words)
             }
         }
@@ -458,18 +459,18 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     #[inline(never)]
     fn scan_by_steps(&mut self, word: usize, child: Ref) -> Result<(), Full> {
         let copy = if child.is_expression() { self.forward_by_steps(child) } else { self.forward_other(child) }?;
-        self.heap.chunks.words[word] = copy;
+        self.heap.words[word] = copy;
         Ok(())
     }
 
     #[inline(never)]
     fn scan_long(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.chunks.words[at as usize * 2].tag() != tag::IMMEDIATE_0 {
+        if self.heap.words[word_of(at)].tag() != tag::IMMEDIATE_0 {
             return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
         self.expressions.at += cells_of(length) as u32;
-        let first = at as usize * 2 + 1;
+        let first = word_of(at) + 1;
         for word in first..first + length {
             self.scan_word(word)?;
         }
@@ -478,16 +479,16 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     #[inline(always)]
     fn scan_word(&mut self, word: usize) -> Result<(), Full> {
-        let reference = self.heap.chunks.words[word];
+        let reference = self.heap.words[word];
         if reference.tag() >= tag::IMMEDIATE_3 {
-            self.heap.chunks.words[word] = self.forward(reference)?;
+            self.heap.words[word] = self.forward(reference)?;
         }
         Ok(())
     }
 
     /// Adds what was copied since the last time to the statistics.
     fn count(&mut self) {
-        let given = self.heap.given(self.to);
+        let given = self.heap.chunks.given(self.to);
         self.heap.scratch.cells_copied += given - self.counted;
         self.counted = given;
     }
@@ -576,14 +577,14 @@ impl Scan {
     }
 
     /// The same from a place where the lane stood before: another one may have been joined behind it since.
-    fn since(place: Place, heap: &Heap) -> Scan {
+    fn since(place: Place, heap: &Heap<impl Words>) -> Scan {
         let end = if place == Place::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
         Scan { at: place.cursor(), end }
     }
 
     /// The next cell, unless the lane ends.
     #[inline]
-    fn next(&mut self, lane: &Lane, heap: &Heap) -> Option<u32> {
+    fn next(&mut self, lane: &Lane, heap: &Heap<impl Words>) -> Option<u32> {
         if self.at == lane.place.cursor() {
             return None;
         }
@@ -594,7 +595,7 @@ impl Scan {
     }
 
     #[cold]
-    fn follow(&mut self, lane: &Lane, heap: &Heap) {
+    fn follow(&mut self, lane: &Lane, heap: &Heap<impl Words>) {
         if self.end == 0 {
             (self.at, self.end) = (lane.first * CHUNK_CELLS, heap.chunks.walked_to(lane.first));
         }

@@ -16,13 +16,14 @@ use std::error::Error;
 use std::fmt;
 use std::ops::{Deref, Range};
 
-use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
+use crate::chunks::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind};
 use crate::copy::Bound;
-use crate::heap::Heap;
+use crate::heap::{FrozenHeap, Heap};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Region};
+use crate::region::{Lane, Mark, Place, Region};
 use crate::tether::{Content, FrozenHandle, NoPlace, Tether, place};
+use crate::words::Words;
 
 /// Why nothing was frozen. The heap and its regions are as they were.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,10 +158,16 @@ impl Heap {
         if !self.scratch.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
             return Err(self.no_memory().into());
         }
-        let mut heap = Heap::new();
-        let mut region = heap.open();
-        heap.chunks.fit(lanes(from).map(|lane| self.chunks.of_lane(lane).count() as u32).iter().sum())?;
-        let parts = heap.append(&mut region, &self.chunks, from)?;
+        let cells = lanes(from).map(|lane| self.cells_of(lane));
+        let chunks = cells.iter().map(|cells| cells.div_ceil(CHUNK_CELLS)).sum();
+        let (Some(words), Some(made)) = (zeros(chunks as usize * CHUNK_WORDS), Chunks::exact(chunks)) else {
+            return Err(self.no_memory().into());
+        };
+        let mut heap = Heap::of(words, made);
+        let (region, parts) = heap.lay_out(cells);
+        for (lane, part) in lanes(from).into_iter().zip(&parts) {
+            heap.fill_part(part, self, lane);
+        }
         self.scratch.begin();
         for (lane, part) in lanes(from).into_iter().zip(&parts) {
             for (order, chunk) in (0..).zip(self.chunks.of_lane(lane)) {
@@ -184,54 +191,86 @@ impl Heap {
             heap.maps_made = true;
             heap.reindex_maps(&region, Mark::START);
         }
-        heap.chunks.shrink();
         Ok(Content { heap, region, roots })
     }
 
     /// Copies the cells of a region of another heap to the end of a region, each lane to where it lies together. Says where.
-    fn append(&mut self, to: &mut Region, chunks: &Chunks, from: &Region) -> Result<Parts, Full> {
+    fn append<W: Words>(&mut self, to: &mut Region, from: &Heap<W>, region: &Region) -> Result<Parts, Full> {
         let mut parts = [const { 0..0 }; 3];
         let start = self.mark(to);
-        for at in 0..KINDS.len() {
-            match self.append_lane(to, KINDS[at], chunks, lanes(from)[at]) {
+        for (at, kind) in KINDS.into_iter().enumerate() {
+            let lane = lanes(region)[at];
+            match self.allot_part(to, kind, from.cells_of(lane)) {
                 Ok(part) => parts[at] = part,
                 Err(full) => {
                     self.rewind(to, start);
                     return Err(full);
                 }
             }
+            self.fill_part(&parts[at], from, lane);
         }
         Ok(parts)
     }
 
-    fn append_lane(&mut self, to: &mut Region, kind: Kind, chunks: &Chunks, from: &Lane) -> Result<Range<u32>, Full> {
-        let cells = (chunks.of_lane(from).count() as u32 * CHUNK_CELLS).saturating_sub(from.room());
+    fn allot_part(&mut self, to: &mut Region, kind: Kind, cells: u32) -> Result<Range<u32>, Full> {
         let at = match to.lane_mut(kind).bump(cells as usize) {
             Some(at) => at,
-            None if kind == Kind::Numbers => self.extend_numbers(to, cells as usize)?,
-            None => self.extend(to, kind, cells as usize)?,
+            None if kind == Kind::Numbers => self.chunks.extend_numbers(&mut self.words, to, cells as usize)?,
+            None => self.chunks.allot(&mut self.words, to, kind, cells as usize)?,
         };
-        let mut to = at as usize * 2;
-        for chunk in chunks.of_lane(from) {
-            let first = (chunk * CHUNK_CELLS) as usize * 2;
-            let words = (CHUNK_CELLS.min(at + cells - to as u32 / 2) * 2) as usize;
-            self.chunks.words[to..to + words].copy_from_slice(&chunks.words[first..first + words]);
-            to += words;
-        }
         Ok(at..at + cells)
+    }
+}
+
+impl FrozenHeap {
+    /// A region whose lanes have so many cells, and where they are.
+    fn lay_out(&mut self, cells: [u32; 3]) -> (Region, Parts) {
+        let (mut region, mut parts) = (Region::EMPTY, [const { 0..0 }; 3]);
+        for (at, kind) in KINDS.into_iter().enumerate().filter(|(at, _)| cells[*at] > 0) {
+            let lane = region.lane_mut(kind);
+            *lane = self.chunks.lay_out(kind, cells[at]);
+            let start = lane.first * CHUNK_CELLS;
+            parts[at] = start..start + cells[at];
+            self.chunks.handed_out += u64::from(cells[at]) - lane.place.pending();
+        }
+        (region, parts)
+    }
+}
+
+impl<W: Words> Heap<W> {
+    /// The cells of a lane, up to where it stands.
+    fn cells_of(&self, lane: &Lane) -> u32 {
+        (self.chunks.of_lane(lane).count() as u32 * CHUNK_CELLS).saturating_sub(lane.room())
+    }
+
+    /// Copies the cells of a lane of another heap to where they lie together. What no walk visits there is not copied.
+    fn fill_part(&mut self, part: &Range<u32>, from: &Heap<impl Words>, lane: &Lane) {
+        let start = words_of(part).start;
+        for (order, (at, end)) in from.chunks.extents(lane, Place::START).enumerate() {
+            let (words, to) = (words_of(&(at..end)), start + order * CHUNK_WORDS);
+            self.words[to..to + words.len()].copy_from_slice(&from.words[words]);
+        }
     }
 
     /// Replaces the words of parts that are references or look like immediates: every other one of variables, all of expressions.
     fn each_reference<E>(&mut self, parts: &Parts, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
         let [_, variables, expressions] = parts;
-        for variable in self.chunks.words[words_of(variables)].chunks_exact_mut(2) {
+        for variable in self.words[words_of(variables)].chunks_exact_mut(2) {
             variable[0] = moved(variable[0])?;
         }
-        for word in &mut self.chunks.words[words_of(expressions)] {
+        for word in &mut self.words[words_of(expressions)] {
             *word = moved(*word)?;
         }
         Ok(())
     }
+}
+
+/// So many zeros, if there is memory for them.
+fn zeros(words: usize) -> Option<Box<[Ref]>> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(words).ok()?;
+    zeros.resize(words, Ref::from_bits(0));
+    Some(zeros.into_boxed_slice())
 }
 
 /// Where the lanes of a region went, in the order of [`KINDS`].
@@ -259,7 +298,7 @@ impl Content {
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Vec<Ref>, Full> {
         let start = heap.mark(region);
-        let parts = heap.append(region, &self.heap.chunks, &self.region)?;
+        let parts = heap.append(region, &self.heap, &self.region)?;
         // Each lane lies together here and there, so what begins it says how far all of it was moved.
         let [numbers, variables, expressions] = lanes(&self.region).map(|lane| lane.first.wrapping_mul(CHUNK_CELLS));
         let moved = [&parts[0], &parts[1], &parts[2]].map(|part| part.start);

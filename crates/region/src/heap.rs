@@ -13,12 +13,13 @@
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
 use crate::copy::Scratch;
-use crate::limit::{Full, LENGTH_MAX, Limit};
+use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Place, Region};
+use crate::region::{Mark, Region};
 use crate::statistics::{Counts, Statistics};
+use crate::words::{Addressed, Reserved, Words, word_of};
 
 pub(crate) const ZERO: Ref = Ref::from_bits(0);
 pub(crate) const NOTE_BITS: u32 = 16;
@@ -26,21 +27,22 @@ pub(crate) const NOTE_BITS: u32 = 16;
 const NOTE_MASK: u32 = Ref::new(0, (1 << NOTE_BITS) - 1).bits();
 /// In place of a length: it stands in the prefix.
 pub(crate) const LONG: usize = (1 << (29 - NOTE_BITS)) - 1;
-const LONG_PREFIX_CELLS: usize = 1;
-/// In place of a cell, where there is none.
-const NO_CELL: u32 = u32::MAX;
+pub(crate) const LONG_PREFIX_CELLS: usize = 1;
 
 /// Memory in chunks of 64 cells, which regions take and give back.
 #[derive(Debug)]
-pub struct Heap {
+pub struct Heap<W: Words = Reserved> {
+    /// All cells, two words each, and those of chunks to come.
+    pub(crate) words: W,
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
-    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
-    pub(crate) handed_out: u64,
     pub(crate) counts: Counts,
     /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
     pub(crate) maps_made: bool,
 }
+
+/// What is frozen: it is read as any heap is, and lies in no more memory than it takes.
+pub type FrozenHeap = Heap<Box<[Ref]>>;
 
 impl Default for Heap {
     fn default() -> Heap {
@@ -50,19 +52,35 @@ impl Default for Heap {
 
 impl Heap {
     /// A heap that grows as far as references reach: 4 GiB of cells.
+    ///
+    /// # Panics
+    ///
+    /// If the system does not let the process reserve so much address space: see [`Heap::try_new`].
     pub fn new() -> Heap {
-        let (chunks, scratch, counts) = (Chunks::new(), Scratch::new(), Counts::default());
-        Heap { chunks, scratch, handed_out: 0, counts, maps_made: false }
+        Heap::try_new().unwrap_or_else(|full| panic!("no heap was made: {full}"))
+    }
+
+    /// The same; [`Limit::Reservation`] if the system does not let the process reserve address space for all cells.
+    ///
+    /// That is not memory, but a limit of address space (`ulimit -v`) counts it, and so does a system that gives out no more than
+    /// it has (`vm.overcommit_memory=2`). A process may have about 30,000 heaps at a time.
+    pub fn try_new() -> Result<Heap, Full> {
+        let words = Reserved::new().ok_or(Full::new(Limit::Reservation, CHUNKS_MAX))?;
+        Ok(Heap::of(words, Chunks::new()))
     }
 
     /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Heap::new`]: what is reserved is the same.
     pub fn with_limit(bytes: usize) -> Heap {
         let mut heap = Heap::new();
         heap.set_limit(Some(bytes));
         heap
     }
 
-    /// Sets how many bytes of cells there may be, counted in whole chunks of 512 bytes, storage kept ahead included.
+    /// Sets how many bytes of cells there may be, counted in whole chunks of 512 bytes.
     ///
     /// A limit below what there is refuses growth and, as soon as regions hold that much, everything else. Tables beside the
     /// cells are not counted, see [`Statistics::bytes_beside`].
@@ -80,17 +98,9 @@ impl Heap {
     pub fn close(&mut self, region: Region) {
         self.chunks.note_peak();
         // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
-        self.close_lane(region.expressions.place, region.expressions.first);
-        self.close_lane(region.variables.place, region.variables.first);
-        self.close_lane(region.numbers.place, region.numbers.first);
-    }
-
-    #[inline]
-    fn close_lane(&mut self, place: Place, first: u32) {
-        if place != Place::START {
-            self.handed_out += u64::from(CHUNK_CELLS - (place.end() - place.cursor()));
-            self.chunks.release_all(place, first);
-        }
+        self.chunks.close_lane(region.expressions.place, region.expressions.first);
+        self.chunks.close_lane(region.variables.place, region.variables.first);
+        self.chunks.close_lane(region.numbers.place, region.numbers.first);
     }
 
     /// Where a region stands.
@@ -106,32 +116,9 @@ impl Heap {
     /// owner's to undo.
     #[inline]
     pub fn rewind(&mut self, region: &mut Region, mark: Mark) {
-        self.rewind_lane(&mut region.expressions, mark.expressions);
-        self.rewind_lane(&mut region.variables, mark.variables);
-        self.rewind_lane(&mut region.numbers, mark.numbers);
-    }
-
-    #[inline]
-    fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
-        if lane.place.end() != place.end() {
-            return self.rewind_chunks(lane, place);
-        }
-        debug_assert!(place.cursor() <= lane.place.cursor(), "a mark is no older than the last rewind of its region");
-        self.handed_out += u64::from(lane.place.cursor() - place.cursor());
-        lane.place = place;
-    }
-
-    #[cold]
-    fn rewind_chunks(&mut self, lane: &mut Lane, place: Place) {
-        self.settle(lane.place.pending(), place);
-        self.chunks.release(lane, place);
-    }
-
-    /// Gives back the cells that a lane was given last, for what is not made after all.
-    #[cold]
-    pub(crate) fn untake(&mut self, lane: &mut Lane, before: Place, cells: usize) {
-        self.rewind_lane(lane, before);
-        self.handed_out -= cells as u64;
+        self.chunks.rewind_lane(&mut region.expressions, mark.expressions);
+        self.chunks.rewind_lane(&mut region.variables, mark.variables);
+        self.chunks.rewind_lane(&mut region.numbers, mark.numbers);
     }
 
     /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
@@ -152,75 +139,6 @@ impl Heap {
         let chunks = self.chunks.count();
         self.chunks.refuse(Limit::Memory, chunks)
     }
-
-    /// Refuses chunks that a region has no room for within its own limit.
-    pub(crate) fn admit(&mut self, region: &Region, chunks: u32) -> Result<(), Full> {
-        let quota = region.expressions.quota;
-        if u64::from(self.chunks_of(region)) + u64::from(chunks) > u64::from(quota) {
-            return Err(self.chunks.refuse(Limit::Region, quota));
-        }
-        Ok(())
-    }
-
-    /// How many chunks a region holds.
-    pub(crate) fn chunks_of(&self, region: &Region) -> u32 {
-        region.lanes().iter().map(|lane| self.chunks.length(lane)).sum()
-    }
-
-    /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
-    pub(crate) fn settle(&mut self, cells: u64, place: Place) {
-        self.handed_out = self.handed_out + cells - place.pending();
-    }
-
-    /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
-    pub(crate) fn given(&self, region: &Region) -> u64 {
-        self.handed_out + region.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>()
-    }
-
-    /// Takes cells, at most those of a chunk, for a lane whose last chunk has too few. The kind is known where this is called,
-    /// so that nothing is asked about it.
-    #[inline(always)]
-    pub(crate) fn extend_by_one(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
-        match self.next_chunk(region, kind, cells) {
-            Some(at) => Ok(at),
-            None => self.extend(region, kind, cells),
-        }
-    }
-
-    /// The same where the free list has a chunk that no limit is to be asked about.
-    #[inline(always)]
-    fn next_chunk(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
-        if region.expressions.quota != u32::MAX {
-            return None;
-        }
-        let lane = region.lane_mut(kind);
-        if lane.is_empty() {
-            return self.chunks.begin(lane, kind, cells as u32);
-        }
-        let at = self.chunks.go_on_in_one(lane, kind, cells as u32)?;
-        self.handed_out += u64::from(CHUNK_CELLS);
-        Some(at)
-    }
-
-    /// Takes cells for a lane whose last chunk has too few.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn extend(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Result<u32, Full> {
-        if cells <= CHUNK_CELLS as usize
-            && self.chunks.supply()
-            && let Some(at) = self.next_chunk(region, kind, cells)
-        {
-            return Ok(at);
-        }
-        if region.expressions.quota != u32::MAX {
-            self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
-        }
-        let lane = region.lane_mut(kind);
-        let before = lane.place;
-        let at = self.chunks.extend(lane, kind, cells as u32)?;
-        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
-        Ok(at)
-    }
 }
 
 /// Expressions.
@@ -234,8 +152,8 @@ impl Heap {
             Some(at) => at,
             None => self.allot_chunks(region, children.len())?,
         };
-        let (first, count) = (at as usize * 2, cells_of(children.len()) * 2);
-        write_expression(&mut self.chunks.words[first..first + count], children);
+        let (first, count) = (word_of(at), cells_of(children.len()) * 2);
+        write_expression(&mut self.words[first..first + count], children);
         Ok(Ref::new(tag::EXPRESSION, at))
     }
 
@@ -259,65 +177,14 @@ impl Heap {
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        if length < CHUNK_CELLS as usize * 2 {
-            let at = self.allot_next(region, cells_of(length));
-            return if at == NO_CELL { self.extend(region, Kind::Expressions, cells_of(length)) } else { Ok(at) };
-        }
-        self.allot_run(region, length)
-    }
-
-    /// So many cells, at most those of a chunk, where the next chunk can be had at once; otherwise [`NO_CELL`].
-    #[cold]
-    #[inline(never)]
-    fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
-        if region.expressions.quota != u32::MAX {
-            return NO_CELL;
-        }
-        let lane = &mut region.expressions;
-        if !lane.is_empty() {
-            return self.allot_behind(region, cells);
-        }
-        self.chunks.begin(lane, Kind::Expressions, cells as u32).unwrap_or(NO_CELL)
-    }
-
-    /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers.
-    #[cold]
-    #[inline(never)]
-    fn allot_behind(&mut self, region: &mut Region, cells: usize) -> u32 {
-        match self.chunks.go_on_in_one(&mut region.expressions, Kind::Expressions, cells as u32) {
-            Some(at) => {
-                self.handed_out += u64::from(CHUNK_CELLS);
-                at
-            }
-            None => NO_CELL,
-        }
-    }
-
-    /// The same for what needs more than a chunk.
-    #[cold]
-    #[inline(never)]
-    fn allot_run(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        if length > LENGTH_MAX {
-            return Err(self.too_long());
-        }
-        let cells = cells_of(length);
-        if length < LONG {
-            return self.extend(region, Kind::Expressions, cells);
-        }
-        let prefix = self.extend(region, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
-        self.write_cell(prefix, [Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
-        Ok(prefix + LONG_PREFIX_CELLS as u32)
-    }
-
-    pub(crate) fn too_long(&mut self) -> Full {
-        self.chunks.refuse(Limit::Length, (LENGTH_MAX * size_of::<Ref>()).div_ceil(CHUNK_BYTES) as u32)
+        self.chunks.allot_expression(&mut self.words, region, length)
     }
 
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
     #[inline]
     pub(crate) fn write_header(&mut self, at: u32, length: usize) -> &mut [Ref] {
-        let (first, count) = (at as usize * 2, cells_of(length) * 2);
-        let words = &mut self.chunks.words[first..first + count];
+        let (first, count) = (word_of(at), cells_of(length) * 2);
+        let words = &mut self.words[first..first + count];
         words[count - 1] = ZERO;
         words[0] = Ref::new(tag::IMMEDIATE_0, (length.min(LONG) as u32) << NOTE_BITS);
         words
@@ -325,89 +192,22 @@ impl Heap {
 
     #[inline]
     pub(crate) fn write_cell(&mut self, at: u32, words: [Ref; 2]) {
-        let first = at as usize * 2;
-        self.chunks.words[first..first + 2].copy_from_slice(&words);
-    }
-
-    /// How many children an expression has.
-    #[inline]
-    pub fn length(&self, expression: Ref) -> usize {
-        debug_assert!(expression.is_expression());
-        self.length_at(expression.payload())
-    }
-
-    #[inline]
-    pub(crate) fn length_at(&self, at: u32) -> usize {
-        length_in(&self.chunks.words, at)
-    }
-
-    #[cold]
-    fn prefix(&self, at: u32) -> usize {
-        prefix_in(&self.chunks.words, at)
-    }
-
-    /// A child of an expression. The index must be below its length; no check is made in a release build.
-    #[inline]
-    pub fn child(&self, expression: Ref, index: usize) -> Ref {
-        debug_assert!(index < self.length(expression), "an expression has no child {index}");
-        self.chunks.words[expression.payload() as usize * 2 + 1 + index]
-    }
-
-    /// The children of an expression.
-    #[inline]
-    pub fn children(&self, expression: Ref) -> &[Ref] {
-        let first = expression.payload() as usize * 2 + 1;
-        &self.chunks.words[first..first + self.length(expression)]
-    }
-
-    /// So many children of an expression from a position on. They must be there; no check is made in a release build.
-    #[inline]
-    pub fn children_from(&self, expression: Ref, position: usize, count: usize) -> &[Ref] {
-        debug_assert!(position + count <= self.length(expression), "an expression has not so many children");
-        let first = expression.payload() as usize * 2 + 1 + position;
-        &self.chunks.words[first..first + count]
-    }
-
-    /// How many children an expression has, and the first of them; of one without children, whatever follows it.
-    #[inline]
-    pub fn shape(&self, expression: Ref) -> (usize, Ref) {
-        let header = expression.payload() as usize * 2;
-        let words = &self.chunks.words[header..header + 2];
-        let length = (words[0].payload() >> NOTE_BITS) as usize;
-        (if length == LONG { self.prefix(expression.payload()) } else { length }, words[1])
-    }
-
-    /// Whether two expressions have the same length, the same note and the same first child.
-    #[inline]
-    pub fn alike(&self, one: Ref, other: Ref) -> bool {
-        debug_assert!(one.is_expression() && other.is_expression());
-        let [one, other] = [one, other].map(|expression| {
-            let header = expression.payload() as usize * 2;
-            let words = &self.chunks.words[header..header + 2];
-            (words[0], words[1])
-        });
-        one == other && (one.0.payload() >> NOTE_BITS) as usize != LONG
+        let first = word_of(at);
+        self.words[first..first + 2].copy_from_slice(&words);
     }
 
     /// Replaces a child of an expression. The index must be below its length; no check is made in a release build.
     #[inline]
     pub fn set_child(&mut self, expression: Ref, index: usize, child: Ref) {
         debug_assert!(index < self.length(expression), "an expression has no child {index}");
-        self.chunks.words[expression.payload() as usize * 2 + 1 + index] = child;
-    }
-
-    /// The owner's note on an expression; 0 if there is none.
-    #[inline]
-    pub fn note(&self, expression: Ref) -> u16 {
-        debug_assert!(expression.is_expression());
-        self.chunks.words[expression.payload() as usize * 2].payload() as u16
+        self.words[expression.payload() as usize * 2 + 1 + index] = child;
     }
 
     /// Writes the owner's note on an expression.
     #[inline]
     pub fn set_note(&mut self, expression: Ref, note: u16) {
         debug_assert!(expression.is_expression());
-        let header = &mut self.chunks.words[expression.payload() as usize * 2];
+        let header = &mut self.words[expression.payload() as usize * 2];
         *header = Ref::from_bits(header.bits() & !NOTE_MASK | Ref::new(0, u32::from(note)).bits());
     }
 
@@ -427,7 +227,7 @@ impl Heap {
         let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
         loop {
             while at < end {
-                let header = &mut self.chunks.words[at as usize * 2];
+                let header = &mut self.words[word_of(at)];
                 if header.tag() == tag::IMMEDIATE_1 {
                     at += LONG_PREFIX_CELLS as u32;
                     continue;
@@ -443,7 +243,96 @@ impl Heap {
     }
 }
 
-impl Heap {
+/// Reading expressions, of a heap that is frozen as well.
+impl<W: Words> Heap<W> {
+    /// How many children an expression has.
+    #[inline]
+    pub fn length(&self, expression: Ref) -> usize {
+        debug_assert!(expression.is_expression());
+        self.length_at(expression.payload())
+    }
+
+    #[inline]
+    pub(crate) fn length_at(&self, at: u32) -> usize {
+        length_in(&*self.words, at)
+    }
+
+    #[cold]
+    fn prefix(&self, at: u32) -> usize {
+        prefix_in(&*self.words, at)
+    }
+
+    /// A child of an expression. The index must be below its length; no check is made in a release build.
+    #[inline]
+    pub fn child(&self, expression: Ref, index: usize) -> Ref {
+        debug_assert!(index < self.length(expression), "an expression has no child {index}");
+        self.words[expression.payload() as usize * 2 + 1 + index]
+    }
+
+    /// The children of an expression.
+    #[inline]
+    pub fn children(&self, expression: Ref) -> &[Ref] {
+        let first = expression.payload() as usize * 2 + 1;
+        &self.words[first..first + self.length(expression)]
+    }
+
+    /// So many children of an expression from a position on. They must be there; no check is made in a release build.
+    #[inline]
+    pub fn children_from(&self, expression: Ref, position: usize, count: usize) -> &[Ref] {
+        debug_assert!(position + count <= self.length(expression), "an expression has not so many children");
+        let first = expression.payload() as usize * 2 + 1 + position;
+        &self.words[first..first + count]
+    }
+
+    /// How many children an expression has, and the first of them; of one without children, whatever follows it.
+    #[inline]
+    pub fn shape(&self, expression: Ref) -> (usize, Ref) {
+        let header = expression.payload() as usize * 2;
+        let words = &self.words[header..header + 2];
+        let length = (words[0].payload() >> NOTE_BITS) as usize;
+        (if length == LONG { self.prefix(expression.payload()) } else { length }, words[1])
+    }
+
+    /// Whether two expressions have the same length, the same note and the same first child.
+    #[inline]
+    pub fn alike(&self, one: Ref, other: Ref) -> bool {
+        debug_assert!(one.is_expression() && other.is_expression());
+        let [one, other] = [one, other].map(|expression| {
+            let header = expression.payload() as usize * 2;
+            let words = &self.words[header..header + 2];
+            (words[0], words[1])
+        });
+        one == other && (one.0.payload() >> NOTE_BITS) as usize != LONG
+    }
+
+    /// The owner's note on an expression; 0 if there is none.
+    #[inline]
+    pub fn note(&self, expression: Ref) -> u16 {
+        debug_assert!(expression.is_expression());
+        self.words[expression.payload() as usize * 2].payload() as u16
+    }
+
+    /// The words of the chunks there are, two a cell, those of free memory included.
+    #[inline]
+    pub fn words(&self) -> &[Ref] {
+        &self.words.slice()[..self.chunks.count() as usize * CHUNK_WORDS]
+    }
+}
+
+impl<W: Words> Drop for Heap<W> {
+    fn drop(&mut self) {
+        self.words.end(self.chunks.bytes());
+    }
+}
+
+impl<W: Words> Heap<W> {
+    /// A heap of chunks whose words are these.
+    pub(crate) fn of(words: W, chunks: Chunks) -> Heap<W> {
+        Heap { words, chunks, scratch: Scratch::new(), counts: Counts::default(), maps_made: false }
+    }
+}
+
+impl<W: Words> Heap<W> {
     /// Bytes of the chunks that regions hold: [`Statistics::bytes_live`] alone.
     #[inline]
     pub fn bytes_live(&self) -> usize {
@@ -452,33 +341,25 @@ impl Heap {
 
     /// Bytes of the chunks that a region holds, unused cells included.
     pub fn bytes_of(&self, region: &Region) -> usize {
-        self.chunks_of(region) as usize * CHUNK_BYTES
+        self.chunks.of_region(region) as usize * CHUNK_BYTES
     }
 
     /// Bytes that were got from the system, for cells and for the tables beside them.
     pub fn bytes_held(&self) -> usize {
-        self.chunks.words.capacity() * size_of::<Ref>() + self.chunks.link_bytes() + self.scratch.bytes()
-    }
-
-    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
-    /// chunks are kept. Linear in the chunks, unless all are free.
-    pub fn reset(&mut self) {
-        self.chunks.reset();
-        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
-        (self.handed_out, self.counts, self.maps_made) = (0, Counts::default(), false);
+        self.chunks.bytes() + self.chunks.link_bytes() + self.scratch.bytes()
     }
 
     /// What the heap has done and holds.
     pub fn statistics(&self) -> Statistics {
         let chunks = &self.chunks;
         Statistics {
-            cells_handed_out: self.handed_out,
+            cells_handed_out: chunks.handed_out,
             cells_copied: self.scratch.cells_copied,
             chunks: chunks.count() as usize,
             chunks_free: chunks.free_count() as usize,
             bytes_live: chunks.live_count() as usize * CHUNK_BYTES,
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
-            bytes_held: chunks.words.capacity() * size_of::<Ref>(),
+            bytes_held: chunks.bytes(),
             bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
             cells_left: chunks.cells_left,
             splices: self.counts.splices,
@@ -490,16 +371,26 @@ impl Heap {
     }
 }
 
+impl Heap {
+    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
+    /// chunks are kept. Linear in the chunks, unless all are free.
+    pub fn reset(&mut self) {
+        self.chunks.reset();
+        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
+        (self.counts, self.maps_made) = (Counts::default(), false);
+    }
+}
+
 /// The length of the expression that lies here in a heap of these words.
 #[inline]
-pub(crate) fn length_in(words: &[Ref], at: u32) -> usize {
-    let length = (words[at as usize * 2].payload() >> NOTE_BITS) as usize;
+pub(crate) fn length_in(words: &(impl Addressed + ?Sized), at: u32) -> usize {
+    let length = (words[word_of(at)].payload() >> NOTE_BITS) as usize;
     if length == LONG { prefix_in(words, at) } else { length }
 }
 
 #[cold]
-fn prefix_in(words: &[Ref], at: u32) -> usize {
-    words[at as usize * 2 - 2].payload() as usize
+fn prefix_in(words: &(impl Addressed + ?Sized), at: u32) -> usize {
+    words[word_of(at) - 2].payload() as usize
 }
 
 /// The cells of an expression of this length, without a prefix: its words and the header's, two a cell.
@@ -555,7 +446,7 @@ mod tests {
             heap.expression(&mut region, &[child; 100][..length])?;
         }
         let used = region.expressions.place.cursor() as usize * 2;
-        let ones = heap.chunks.words[..used].iter().filter(|word| word.bits() == u32::MAX);
+        let ones = heap.words[..used].iter().filter(|word| word.bits() == u32::MAX);
         assert_eq!(ones.count(), 0);
         heap.close(region);
         Ok(())

@@ -58,6 +58,7 @@ mod arena;
 mod array;
 mod batch;
 mod bytes;
+mod cells;
 mod chunks;
 mod copy;
 mod frozen;
@@ -82,6 +83,7 @@ mod stray;
 mod tether;
 mod transmigrate;
 mod variable;
+mod words;
 
 /// The programs of the page for users, which are tests.
 #[cfg(doctest)]
@@ -92,7 +94,7 @@ pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHer
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
-pub use heap::Heap;
+pub use heap::{FrozenHeap, Heap};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
 pub use maker::Maker;
 pub use map::Entries;
@@ -108,3 +110,4 @@ pub use tether::{
     FrozenHandle, LocalTether, NestedTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
 };
 pub use transmigrate::{Report, Way};
+pub use words::{Addressed, Reserved, Words};

@@ -35,6 +35,8 @@ pub enum Limit {
     Entries,
     /// What the system was ready to give.
     Memory,
+    /// The address space that the system lets this process reserve.
+    Reservation,
 }
 
 /// Nothing was made, because a limit was reached. The heap and its regions are as they were.
@@ -84,6 +86,11 @@ impl fmt::Display for Full {
             Limit::Memory => {
                 write!(f, "the heap is full: the system gave {bytes} bytes and refused more; hold on to less")
             }
+            Limit::Reservation => write!(
+                f,
+                "the system does not let this process reserve {bytes} bytes of address space for a heap, which is no memory yet; \
+                 raise the limit of address space (ulimit -v), set vm.overcommit_memory to 0 or 1, or have fewer heaps"
+            ),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Many things made in a row in one region, with what says where it stands at hand.
 //!
-//! A maker holds the words of the heap and the ends of the region's lanes by itself, so that a compiler keeps them in
-//! registers: to make an expression is to compare, to write and to add. What a heap counts is brought up to date where a chunk
-//! is full and in the end.
+//! A maker holds the ends of the region's lanes by itself, so that a compiler keeps them in registers: to make an expression is
+//! to add, to compare and to write. What a heap counts is brought up to date where a chunk is full and in the end.
 //!
 //! 1. A *window* is the cells that a lane may take next: what is left of its last chunk and, for the lane that was short of
 //!    cells last, free chunks behind that, as long as the free list goes on where the last one ends and limits allow. Nobody
@@ -15,42 +14,37 @@
 
 use std::mem;
 
-use crate::chunks::{CHUNK_CELLS, Kind};
-use crate::heap::{Heap, ZERO, cells_of, write_expression};
+use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
+use crate::heap::{Heap, LONG, ZERO, cells_of, write_expression};
 use crate::limit::Full;
-use crate::reference::{Ref, tag};
+use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Place, Region};
+use crate::words::{All, word_of};
 
 /// Makes expressions, variables and numbers in a region. See [`Heap::make`].
 pub struct Maker<'m> {
-    hand: Hand,
+    words: &'m mut All,
+    /// By itself, so that it can be in a register: it is passed on by value, and its address is known to nobody.
+    expressions: Window,
     /// Not in the maker itself, since its address is passed on.
     rest: &'m mut Rest<'m>,
 }
 
-/// What is at hand: all words of the heap, which has none meanwhile, and the window of the expressions.
-///
-/// It is passed on by value, so that its address is known to nobody and it can be in registers.
-#[derive(Default)]
-struct Hand {
-    words: Vec<Ref>,
-    expressions: Window,
-}
-
 /// What is asked for less often.
 struct Rest<'h> {
-    heap: &'h mut Heap,
+    chunks: &'h mut Chunks,
     region: &'h mut Region,
     variables: Window,
     numbers: Window,
     refused: &'h mut Option<Full>,
 }
 
-/// The words that a lane may take next.
-#[derive(Clone, Copy, Default)]
+/// The cells that a lane may take next, from the next one to the end, both as expressions would be referred to that begin there:
+/// that is what is made in most cases, and a reference cannot lead out of the words.
+#[derive(Clone, Copy)]
 struct Window {
-    next: usize,
-    end: usize,
+    next: u64,
+    end: u64,
 }
 
 impl Heap {
@@ -74,10 +68,10 @@ impl Heap {
     pub fn make<R>(&mut self, region: &mut Region, work: impl FnOnce(&mut Maker<'_>) -> R) -> Result<R, Full> {
         let before = self.mark(region);
         let [expressions, variables, numbers] = region.lanes().map(|lane| Window::of(&lane));
-        let hand = Hand { words: mem::take(&mut self.chunks.words), expressions };
         let mut refused = None;
-        let mut rest = Rest { heap: self, region, variables, numbers, refused: &mut refused };
-        let made = work(&mut Maker { hand, rest: &mut rest });
+        let Heap { words, chunks, .. } = self;
+        let mut rest = Rest { chunks, region, variables, numbers, refused: &mut refused };
+        let made = work(&mut Maker { words, expressions, rest: &mut rest });
         match refused {
             None => Ok(made),
             Some(full) => {
@@ -91,7 +85,7 @@ impl Heap {
 impl Drop for Maker<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.rest.settle(mem::take(&mut self.hand));
+        self.rest.settle(self.expressions);
     }
 }
 
@@ -99,70 +93,70 @@ impl Maker<'_> {
     /// Makes an expression of these children, as [`Heap::expression`].
     #[inline(always)]
     pub fn expression<const N: usize>(&mut self, children: [Ref; N]) -> Ref {
-        let Window { next: first, end } = self.hand.expressions;
-        let next = first + cells_of(N) * 2;
-        if next > end || is_long(N) {
-            let (hand, made) = self.rest.expression(mem::take(&mut self.hand), children);
-            self.take_in_hand(hand);
+        let made = if is_long(N) { None } else { self.expressions.take(cells_of(N)) };
+        let Some(made) = made else {
+            let (expressions, made) = self.rest.expression(self.words, self.expressions, children);
+            self.expressions = expressions;
             return made;
-        }
-        self.hand.expressions.next = next;
-        write_expression(&mut self.hand.words[first..next], &children);
-        Ref::new(tag::EXPRESSION, (first / 2) as u32)
+        };
+        write(self.words, made, &children)
     }
 
     /// Makes an expression of children whose number is known only when the program runs, as [`Heap::expression`].
     #[inline]
     pub fn expression_of(&mut self, children: &[Ref]) -> Ref {
-        let Window { next: first, end } = self.hand.expressions;
-        let next = first + cells_of(children.len()) * 2;
-        if next > end || is_long(children.len()) {
-            let (hand, made) = self.rest.expression_of(mem::take(&mut self.hand), children);
-            self.take_in_hand(hand);
+        let made = if is_long(children.len()) { None } else { self.expressions.take(cells_of(children.len())) };
+        let Some(made) = made else {
+            let (expressions, made) = self.rest.expression_of(self.words, self.expressions, children);
+            self.expressions = expressions;
             return made;
-        }
-        self.hand.expressions.next = next;
-        write_expression(&mut self.hand.words[first..next], children);
-        Ref::new(tag::EXPRESSION, (first / 2) as u32)
+        };
+        write(self.words, made, children)
     }
 
     /// Makes an unbound variable with the owner's label, as [`Heap::variable`].
     #[inline(always)]
     pub fn variable(&mut self, label: u32) -> Ref {
-        let Window { next: first, end } = self.rest.variables;
-        if first == end {
-            let (hand, made) = self.rest.variable(mem::take(&mut self.hand), label);
-            self.take_in_hand(hand);
+        let Some(cell) = self.rest.variables.take(1) else {
+            let (expressions, made) = self.rest.variable(self.words, self.expressions, label);
+            self.expressions = expressions;
             return made;
-        }
-        self.rest.variables.next = first + 2;
-        let variable = Ref::new(tag::VARIABLE, (first / 2) as u32);
-        self.hand.words[first..first + 2].copy_from_slice(&[variable, Ref::from_bits(label)]);
-        variable
+        };
+        write_variable(self.words, cell.payload(), label)
     }
 
     /// Makes a number of this kind, 0 or 1, as [`Heap::number`].
     #[inline(always)]
     pub fn number(&mut self, kind: u32, bits: u64) -> Ref {
         debug_assert!(kind <= 1);
-        let Window { next: first, end } = self.rest.numbers;
-        if first == end {
-            let (hand, made) = self.rest.number(mem::take(&mut self.hand), kind, bits);
-            self.take_in_hand(hand);
+        let Some(cell) = self.rest.numbers.take(1) else {
+            let (expressions, made) = self.rest.number(self.words, self.expressions, kind, bits);
+            self.expressions = expressions;
             return made;
-        }
-        self.rest.numbers.next = first + 2;
-        let halves = [bits as u32, (bits >> 32) as u32].map(Ref::from_bits);
-        self.hand.words[first..first + 2].copy_from_slice(&halves);
-        Ref::new(tag::NUMBER, first as u32 | kind)
+        };
+        write_number(self.words, cell.payload(), kind, bits)
     }
+}
 
-    /// Has something at hand again, for what went away and left nothing that was to be dropped.
-    #[inline(always)]
-    fn take_in_hand(&mut self, hand: Hand) {
-        mem::forget(mem::replace(&mut self.hand.words, hand.words));
-        self.hand.expressions = hand.expressions;
-    }
+#[inline(always)]
+fn write(words: &mut All, made: Ref, children: &[Ref]) -> Ref {
+    let first = made.payload() as usize * 2;
+    write_expression(&mut words[first..first + cells_of(children.len()) * 2], children);
+    made
+}
+
+#[inline(always)]
+fn write_variable(words: &mut All, cell: u32, label: u32) -> Ref {
+    let (first, variable) = (word_of(cell), Ref::new(tag::VARIABLE, cell));
+    words[first..first + 2].copy_from_slice(&[variable, Ref::from_bits(label)]);
+    variable
+}
+
+#[inline(always)]
+fn write_number(words: &mut All, cell: u32, kind: u32, bits: u64) -> Ref {
+    let first = word_of(cell);
+    words[first..first + 2].copy_from_slice(&[bits as u32, (bits >> 32) as u32].map(Ref::from_bits));
+    Ref::new(tag::NUMBER, cell << 1 | kind)
 }
 
 /// Whether an expression of this length may need a run of chunks. The heap looks for one, and the search spends credit: a
@@ -175,51 +169,86 @@ impl Window {
     /// The window of a lane: what is left of its last chunk.
     #[inline]
     fn of(lane: &Lane) -> Window {
-        Window { next: lane.place.cursor() as usize * 2, end: lane.place.end() as usize * 2 }
+        Window { next: reference_to(lane.place.cursor()), end: reference_to(lane.place.end()) }
     }
+
+    /// Takes so many cells. Gives the first one, as an expression.
+    #[inline(always)]
+    fn take(&mut self, cells: usize) -> Option<Ref> {
+        let behind = self.next + ((cells as u64) << TAG_BITS);
+        if behind > self.end {
+            return None;
+        }
+        Some(Ref::from_bits(mem::replace(&mut self.next, behind) as u32))
+    }
+
+    /// The next cell.
+    fn cursor(self) -> u32 {
+        (self.next >> TAG_BITS) as u32
+    }
+}
+
+/// The bits of a reference to an expression that begins with a cell, or with the one behind the last that there can be.
+#[inline]
+fn reference_to(cell: u32) -> u64 {
+    u64::from(cell) << TAG_BITS | u64::from(tag::EXPRESSION)
 }
 
 impl Rest<'_> {
     #[cold]
     #[inline(never)]
-    fn expression<const N: usize>(&mut self, hand: Hand, children: [Ref; N]) -> (Hand, Ref) {
-        self.expression_of(hand, &children)
+    fn expression<const N: usize>(
+        &mut self,
+        words: &mut All,
+        expressions: Window,
+        children: [Ref; N],
+    ) -> (Window, Ref) {
+        self.expression_of(words, expressions, &children)
     }
 
     #[cold]
     #[inline(never)]
-    fn expression_of(&mut self, hand: Hand, children: &[Ref]) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Expressions, |heap, region| heap.expression(region, children))
+    fn expression_of(&mut self, words: &mut All, expressions: Window, children: &[Ref]) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Expressions, |rest| {
+            let at = rest.take(words, children.len())?;
+            Ok(write(words, Ref::new(tag::EXPRESSION, at), children))
+        })
     }
 
     #[cold]
     #[inline(never)]
-    fn variable(&mut self, hand: Hand, label: u32) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Variables, |heap, region| heap.variable(region, label))
+    fn variable(&mut self, words: &mut All, expressions: Window, label: u32) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Variables, |rest| {
+            let at = rest.chunks.extend_by_one(words, rest.region, Kind::Variables, 1)?;
+            Ok(write_variable(words, at, label))
+        })
     }
 
     #[cold]
     #[inline(never)]
-    fn number(&mut self, hand: Hand, kind: u32, bits: u64) -> (Hand, Ref) {
-        self.elsewhere(hand, Kind::Numbers, |heap, region| heap.number(region, kind, bits))
+    fn number(&mut self, words: &mut All, expressions: Window, kind: u32, bits: u64) -> (Window, Ref) {
+        self.elsewhere(expressions, Kind::Numbers, |rest| {
+            let at = rest.chunks.extend_numbers(words, rest.region, 1)?;
+            Ok(write_number(words, at, kind, bits))
+        })
     }
 
-    /// Lets the heap itself do something, for a lane whose window is too small.
+    /// Does what the heap itself would do, for a lane whose window is too small.
     fn elsewhere(
         &mut self,
-        hand: Hand,
+        expressions: Window,
         kind: Kind,
-        work: impl FnOnce(&mut Heap, &mut Region) -> Result<Ref, Full>,
-    ) -> (Hand, Ref) {
+        work: impl FnOnce(&mut Self) -> Result<Ref, Full>,
+    ) -> (Window, Ref) {
         if self.refused.is_some() {
-            return (hand, ZERO);
+            return (expressions, ZERO);
         }
-        self.settle(hand);
-        let made = work(self.heap, self.region);
+        self.settle(expressions);
+        let made = work(self);
         let [mut expressions, mut variables, mut numbers] = self.region.lanes().map(|lane| Window::of(&lane));
         let made = match made {
             Ok(made) => {
-                let end = self.heap.window_end(self.region, kind) as usize * 2;
+                let end = reference_to(self.window_end(kind));
                 match kind {
                     Kind::Expressions => expressions.end = end,
                     Kind::Variables => variables.end = end,
@@ -237,31 +266,37 @@ impl Rest<'_> {
             }
         };
         (self.variables, self.numbers) = (variables, numbers);
-        (Hand { words: mem::take(&mut self.heap.chunks.words), expressions }, made)
+        (expressions, made)
     }
 
-    /// Gives the heap its words back, and lets the region stand where the windows begin now.
+    /// Takes the cells of an expression, where the lane stands if they fit there.
+    fn take(&mut self, words: &mut All, length: usize) -> Result<u32, Full> {
+        let lane = &mut self.region.expressions;
+        match if length < LONG { lane.bump_few(cells_of(length)) } else { None } {
+            Some(at) => Ok(at),
+            None => self.chunks.allot_expression(words, self.region, length),
+        }
+    }
+
+    /// Lets the region stand where the windows begin now.
     #[inline(never)]
-    fn settle(&mut self, hand: Hand) {
-        self.heap.chunks.words = hand.words;
-        self.heap.take_window(self.region, Kind::Expressions, hand.expressions);
-        self.heap.take_window(self.region, Kind::Variables, self.variables);
-        self.heap.take_window(self.region, Kind::Numbers, self.numbers);
+    fn settle(&mut self, expressions: Window) {
+        self.take_window(Kind::Expressions, expressions);
+        self.take_window(Kind::Variables, self.variables);
+        self.take_window(Kind::Numbers, self.numbers);
     }
-}
 
-impl Heap {
-    /// Where the cells end that a lane of a region may take next.
-    fn window_end(&self, region: &mut Region, kind: Kind) -> u32 {
-        let quota = region.expressions.quota;
-        let most = if quota == u32::MAX { u32::MAX } else { quota.saturating_sub(self.chunks_of(region)) };
-        self.chunks.window_end(region.lane_mut(kind), kind, most)
+    /// Where the cells end that a lane may take next.
+    fn window_end(&mut self, kind: Kind) -> u32 {
+        let quota = self.region.expressions.quota;
+        let most = if quota == u32::MAX { u32::MAX } else { quota.saturating_sub(self.chunks.of_region(self.region)) };
+        self.chunks.window_end(self.region.lane_mut(kind), kind, most)
     }
 
     /// Lets a lane stand where its window begins now.
     #[inline]
-    fn take_window(&mut self, region: &mut Region, kind: Kind, window: Window) {
-        let (lane, cursor) = (region.lane_mut(kind), (window.next / 2) as u32);
+    fn take_window(&mut self, kind: Kind, window: Window) {
+        let (lane, cursor) = (self.region.lane_mut(kind), window.cursor());
         let before = lane.place;
         if cursor <= before.end() {
             lane.place = Place::new(cursor, before.end());
@@ -269,6 +304,7 @@ impl Heap {
         }
         self.chunks.take_window(lane, kind, cursor);
         let cells = u64::from(cursor - before.cursor());
-        self.handed_out = self.handed_out + before.pending() + cells - lane.place.pending();
+        let handed_out = &mut self.chunks.handed_out;
+        *handed_out = *handed_out + before.pending() + cells - lane.place.pending();
     }
 }

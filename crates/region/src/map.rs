@@ -21,6 +21,7 @@ use crate::limit::{ENTRIES_MAX, Full, Limit};
 use crate::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::Words;
 
 /// Words of a map.
 const COUNT: usize = 1;
@@ -70,6 +71,165 @@ impl Layout {
 }
 
 /// Maps.
+/// Reading maps, of a heap that is frozen as well, and what a copy of any kind asks for.
+impl<W: Words> Heap<W> {
+    /// How many entries a map has.
+    #[inline]
+    pub fn map_length(&self, map: Ref) -> usize {
+        debug_assert!(self.is_object(map, MAP), "not a map");
+        self.word(map, COUNT).payload() as usize
+    }
+
+    /// The value of a key. Constant time, as long as few hashes are alike.
+    #[inline(always)]
+    pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
+        let layout = self.layout(map);
+        match self.find(layout, key) {
+            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            Found::Slot { .. } => None,
+        }
+    }
+
+    /// Whether a map has a key, whatever its value is.
+    #[inline(always)]
+    pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
+        self.map_get(map, key).is_some()
+    }
+
+    /// The value of a key that is this string, without making it.
+    pub fn map_get_string(&self, map: Ref, key: &str) -> Option<Ref> {
+        let layout = self.layout(map);
+        let is_key =
+            |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
+        match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
+            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            Found::Slot { .. } => None,
+        }
+    }
+
+    /// The keys and values, in the order in which the keys were inserted.
+    pub fn map_entries(&self, map: Ref) -> Entries<'_> {
+        let first = self.layout(map).entries;
+        let words = &self.words[first..first + self.used(map) * 2];
+        Entries { words, removed: self.word(map, TABLE), left: self.map_length(map) }
+    }
+
+    #[inline(always)]
+    fn layout(&self, map: Ref) -> Layout {
+        debug_assert!(self.is_object(map, MAP), "not a map");
+        let first = map.payload() as usize * 2;
+        let words = &self.words[first..first + BITS + 1];
+        Layout {
+            entries: words[TABLE].payload() as usize * 2 + ENTRIES,
+            index: (words[INDEX].payload() >> 1) as usize * 2,
+            bits: words[BITS].payload(),
+        }
+    }
+
+    /// The entries that were written, removed ones included.
+    #[inline]
+    fn used(&self, map: Ref) -> usize {
+        self.word(map, USED).payload() as usize
+    }
+
+    #[inline]
+    fn set_used(&mut self, map: Ref, used: usize) {
+        self.set_word(map, USED, Ref::new(0, used as u32));
+    }
+
+    fn hash(&self, key: Ref) -> u64 {
+        if key.is_number() {
+            mix(u64::from(key.payload() & 1), self.number_bits(key))
+        } else if self.is_object(key, BYTES) {
+            self.bytes(key).hash(mix)
+        } else {
+            hash_word(key.unmarked())
+        }
+    }
+
+    /// Looks for a key: at once if the reference is all there is to it.
+    #[inline(always)]
+    fn find(&self, layout: Layout, key: Ref) -> Found {
+        if key.is_number() || key.is_expression() {
+            return self.find_content(layout, key);
+        }
+        self.search(layout, hash_word(key), |stored| stored == key)
+    }
+
+    #[inline(never)]
+    fn find_content(&self, layout: Layout, key: Ref) -> Found {
+        self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
+    }
+
+    #[inline(always)]
+    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
+        let index = &self.words[layout.index..layout.index + layout.slots()];
+        let (mut slot, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
+        loop {
+            let word = index[slot & mask].bits();
+            if word == 0 {
+                return Found::Slot { slot, print };
+            }
+            if word & !POSITION == print {
+                let position = (word & POSITION) as usize - 1;
+                if is_key(self.words[layout.entries + position * 2]) {
+                    return Found::Entry { position, slot };
+                }
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Whether two different references are the same key.
+    fn is_same(&self, one: Ref, other: Ref) -> bool {
+        if one.is_number() && other.is_number() {
+            return one.payload() & 1 == other.payload() & 1 && self.number_bits(one) == self.number_bits(other);
+        }
+        let by_content = self.is_bytes(one) && self.is_bytes(other) && self.object(one) == self.object(other);
+        one.unmarked() == other.unmarked() || by_content && self.bytes(one) == self.bytes(other)
+    }
+
+    /// Overwrites an entry by the sign of what is removed, and gives its value.
+    fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
+        let table = self.word(map, TABLE);
+        let at = layout.entries + position * 2;
+        let entry = &mut self.words[at..at + 2];
+        entry[0] = table;
+        std::mem::replace(&mut entry[1], ZERO)
+    }
+
+    /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
+    pub(crate) fn reindex(&mut self, map: Ref) {
+        let (layout, table) = (self.layout(map), self.word(map, TABLE));
+        self.words[layout.index..layout.index + layout.slots()].fill(ZERO);
+        for position in 0..self.used(map) {
+            let key = self.words[layout.entries + position * 2];
+            if key == table {
+                continue;
+            }
+            match self.find(layout, key) {
+                Found::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
+                Found::Entry { .. } => {
+                    self.erase(map, layout, position);
+                    self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
+                }
+            }
+        }
+    }
+
+    /// The map that a table was made for; none if this is no table.
+    #[inline]
+    pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
+        let kind = self.word(object, KIND);
+        (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+    }
+
+    /// Whether a map has this table, and not one that it has moved to since.
+    pub(crate) fn is_table_of(&self, table: Ref, map: Ref) -> bool {
+        self.word(map, TABLE) == table
+    }
+}
+
 impl Heap {
     /// Makes an empty map.
     pub fn map(&mut self, region: &mut Region) -> Result<Ref, Full> {
@@ -116,56 +276,15 @@ impl Heap {
         self.maps_made = true;
         let table = self.write_prefix(at, length);
         let first = table.payload() as usize * 2;
-        let header = self.chunks.words[first];
-        let words = &mut self.chunks.words[first..first + 1 + length];
+        let header = self.words[first];
+        let words = &mut self.words[first..first + 1 + length];
         words[0] = Ref::new(tag::IMMEDIATE_2, header.payload());
         words[KIND] = Ref::new(MAP, IS_TABLE);
         words[OWNER] = map;
         words[ENTRIES..].fill(ZERO);
         let index = index as usize * 2;
-        self.chunks.words[index..index + (1 << bits)].fill(ZERO);
+        self.words[index..index + (1 << bits)].fill(ZERO);
         table
-    }
-
-    /// How many entries a map has.
-    #[inline]
-    pub fn map_length(&self, map: Ref) -> usize {
-        debug_assert!(self.is_object(map, MAP), "not a map");
-        self.word(map, COUNT).payload() as usize
-    }
-
-    /// The value of a key. Constant time, as long as few hashes are alike.
-    #[inline(always)]
-    pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
-        let layout = self.layout(map);
-        match self.find(layout, key) {
-            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
-        }
-    }
-
-    /// Whether a map has a key, whatever its value is.
-    #[inline(always)]
-    pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
-        self.map_get(map, key).is_some()
-    }
-
-    /// The value of a key that is this string, without making it.
-    pub fn map_get_string(&self, map: Ref, key: &str) -> Option<Ref> {
-        let layout = self.layout(map);
-        let is_key =
-            |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
-        match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
-            Found::Entry { position, .. } => Some(self.chunks.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
-        }
-    }
-
-    /// The keys and values, in the order in which the keys were inserted.
-    pub fn map_entries(&self, map: Ref) -> Entries<'_> {
-        let first = self.layout(map).entries;
-        let words = &self.chunks.words[first..first + self.used(map) * 2];
-        Entries { words, removed: self.word(map, TABLE), left: self.map_length(map) }
     }
 
     /// Gives a key a value, and gives the value it had. If there is no room, takes more in the region that the map lies in;
@@ -177,7 +296,7 @@ impl Heap {
         let layout = self.layout(map);
         let (slot, print) = match self.find(layout, key) {
             Found::Entry { position, .. } => {
-                let word = &mut self.chunks.words[layout.entries + position * 2 + 1];
+                let word = &mut self.words[layout.entries + position * 2 + 1];
                 return Ok(Some(std::mem::replace(word, value)));
             }
             Found::Slot { slot, print } => (slot, print),
@@ -187,7 +306,7 @@ impl Heap {
             return self.insert_with_more_room(region, map, key, value);
         }
         self.write_entry(map, layout, [key, value]);
-        self.chunks.words[layout.index + slot] = slot_of(used, print);
+        self.words[layout.index + slot] = slot_of(used, print);
         Ok(None)
     }
 
@@ -195,7 +314,7 @@ impl Heap {
     fn write_entry(&mut self, map: Ref, layout: Layout, entry: [Ref; 2]) {
         let used = self.used(map);
         let at = layout.entries + used * 2;
-        self.chunks.words[at..at + 2].copy_from_slice(&entry);
+        self.words[at..at + 2].copy_from_slice(&entry);
         let count = self.map_length(map) as u32;
         self.set_word(map, COUNT, Ref::new(MAP, count + 1));
         self.set_used(map, used + 1);
@@ -222,108 +341,25 @@ impl Heap {
         Some(self.erase(map, layout, position))
     }
 
-    /// Overwrites an entry by the sign of what is removed, and gives its value.
-    fn erase(&mut self, map: Ref, layout: Layout, position: usize) -> Ref {
-        let table = self.word(map, TABLE);
-        let entry = &mut self.chunks.words[layout.entries + position * 2..][..2];
-        entry[0] = table;
-        std::mem::replace(&mut entry[1], ZERO)
-    }
-
     /// Empties a slot, and moves back what would no longer be found over the gap.
     fn empty_slot(&mut self, layout: Layout, mut gap: usize) {
         let mask = layout.slots() - 1;
         let mut slot = gap;
         loop {
             slot = (slot + 1) & mask;
-            let word = self.chunks.words[layout.index + slot];
+            let word = self.words[layout.index + slot];
             if word == ZERO {
                 break;
             }
             let position = (word.bits() & POSITION) as usize - 1;
-            let home = home(self.hash(self.chunks.words[layout.entries + position * 2]), layout);
+            let home = home(self.hash(self.words[layout.entries + position * 2]), layout);
             // It may move if its search begins no later than at the gap.
             if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
-                self.chunks.words[layout.index + gap] = word;
+                self.words[layout.index + gap] = word;
                 gap = slot;
             }
         }
-        self.chunks.words[layout.index + gap] = ZERO;
-    }
-
-    #[inline(always)]
-    fn layout(&self, map: Ref) -> Layout {
-        debug_assert!(self.is_object(map, MAP), "not a map");
-        let first = map.payload() as usize * 2;
-        let words = &self.chunks.words[first..first + BITS + 1];
-        Layout {
-            entries: words[TABLE].payload() as usize * 2 + ENTRIES,
-            index: (words[INDEX].payload() >> 1) as usize * 2,
-            bits: words[BITS].payload(),
-        }
-    }
-
-    /// The entries that were written, removed ones included.
-    #[inline]
-    fn used(&self, map: Ref) -> usize {
-        self.word(map, USED).payload() as usize
-    }
-
-    #[inline]
-    fn set_used(&mut self, map: Ref, used: usize) {
-        self.set_word(map, USED, Ref::new(0, used as u32));
-    }
-
-    fn hash(&self, key: Ref) -> u64 {
-        if key.is_number() {
-            mix(u64::from(key.payload() & 1), self.number_bits(key))
-        } else if self.is_object(key, BYTES) {
-            self.bytes(key).hash(mix)
-        } else {
-            hash_word(key.unmarked())
-        }
-    }
-
-    /// Looks for a key: at once if the reference is all there is to it.
-    #[inline(always)]
-    fn find(&self, layout: Layout, key: Ref) -> Found {
-        if key.is_number() || key.is_expression() {
-            return self.find_content(layout, key);
-        }
-        self.search(layout, hash_word(key), |stored| stored == key)
-    }
-
-    #[inline(never)]
-    fn find_content(&self, layout: Layout, key: Ref) -> Found {
-        self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
-    }
-
-    #[inline(always)]
-    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
-        let index = &self.chunks.words[layout.index..layout.index + layout.slots()];
-        let (mut slot, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
-        loop {
-            let word = index[slot & mask].bits();
-            if word == 0 {
-                return Found::Slot { slot, print };
-            }
-            if word & !POSITION == print {
-                let position = (word & POSITION) as usize - 1;
-                if is_key(self.chunks.words[layout.entries + position * 2]) {
-                    return Found::Entry { position, slot };
-                }
-            }
-            slot = (slot + 1) & mask;
-        }
-    }
-
-    /// Whether two different references are the same key.
-    fn is_same(&self, one: Ref, other: Ref) -> bool {
-        if one.is_number() && other.is_number() {
-            return one.payload() & 1 == other.payload() & 1 && self.number_bits(one) == self.number_bits(other);
-        }
-        let by_content = self.is_bytes(one) && self.is_bytes(other) && self.object(one) == self.object(other);
-        one.unmarked() == other.unmarked() || by_content && self.bytes(one) == self.bytes(other)
+        self.words[layout.index + gap] = ZERO;
     }
 
     /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
@@ -348,7 +384,7 @@ impl Heap {
         let used = self.used(map);
         let table = self.write_table(at, bits, index, map.unmarked());
         let to = table.payload() as usize * 2 + ENTRIES;
-        self.chunks.words.copy_within(from.entries..from.entries + used * 2, to);
+        self.words.copy_within(from.entries..from.entries + used * 2, to);
         self.set_word(map, TABLE, table);
         self.set_word(map, INDEX, Ref::new(tag::NUMBER, index << 1));
         self.set_word(map, BITS, Ref::new(0, bits));
@@ -359,7 +395,7 @@ impl Heap {
     /// Moves entries to where removed ones were, in their order.
     fn close_up(&mut self, map: Ref, removed: Ref, layout: Layout) {
         let used = self.used(map);
-        let entries = &mut self.chunks.words[layout.entries..layout.entries + used * 2];
+        let entries = &mut self.words[layout.entries..layout.entries + used * 2];
         let mut kept = 0;
         for at in (0..entries.len()).step_by(2) {
             if entries[at] != removed {
@@ -370,41 +406,10 @@ impl Heap {
         entries[kept..].fill(ZERO);
         self.set_used(map, kept / 2);
     }
-
-    /// Fills the index from the table. Of entries whose keys have become the same, the first one stays.
-    pub(crate) fn reindex(&mut self, map: Ref) {
-        let (layout, table) = (self.layout(map), self.word(map, TABLE));
-        self.chunks.words[layout.index..layout.index + layout.slots()].fill(ZERO);
-        for position in 0..self.used(map) {
-            let key = self.chunks.words[layout.entries + position * 2];
-            if key == table {
-                continue;
-            }
-            match self.find(layout, key) {
-                Found::Slot { slot, print } => self.chunks.words[layout.index + slot] = slot_of(position, print),
-                Found::Entry { .. } => {
-                    self.erase(map, layout, position);
-                    self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
-                }
-            }
-        }
-    }
 }
 
 /// What copies ask for.
 impl Heap {
-    /// The map that a table was made for; none if this is no table.
-    #[inline]
-    pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
-        let kind = self.word(object, KIND);
-        (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
-    }
-
-    /// Whether a map has this table, and not one that it has moved to since.
-    pub(crate) fn is_table_of(&self, table: Ref, map: Ref) -> bool {
-        self.word(map, TABLE) == table
-    }
-
     /// Gives the copy of a map an index of its own, which is yet to be filled.
     pub(crate) fn take_index(&mut self, region: &mut Region, map: Ref) -> Result<(), Full> {
         let index = self.take_run(region, index_cells(self.layout(map).bits))?;

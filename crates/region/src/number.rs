@@ -3,11 +3,11 @@
 //! A reference to a number has a bit less for its cell, which its kind takes: numbers lie in the lower half of what a heap can
 //! address, and so does all of each lane of them.
 
-use crate::chunks::{CHUNK_CELLS, Kind};
 use crate::heap::Heap;
-use crate::limit::{Full, Limit};
+use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::{Addressed, Words, word_of};
 
 impl Heap {
     /// Makes a number of 64 bits that mean something to the owner, of kind 0 or 1: the lowest bit of the payload.
@@ -16,51 +16,26 @@ impl Heap {
         debug_assert!(kind <= 1);
         let at = match region.numbers.bump_few(1) {
             Some(at) => at,
-            None => self.extend_numbers(region, 1)?,
+            None => self.chunks.extend_numbers(&mut self.words, region, 1)?,
         };
         self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
         Ok(Ref::new(tag::NUMBER, at << 1 | kind))
     }
+}
 
-    /// Takes cells for a lane of numbers whose last chunk has too few. If the chunks that come first in the free list lie where no
-    /// number can be addressed, tries once more with the list sorted: those at the front may do.
-    #[cold]
-    pub(crate) fn extend_numbers(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
-        if let Some(at) = self.extend_numbers_near(region, cells)? {
-            return Ok(at);
-        }
-        self.chunks.sort();
-        let limit = self.chunks.number_limit;
-        let near = self.extend_numbers_near(region, cells)?;
-        near.ok_or_else(|| self.chunks.refuse(Limit::NumberAddresses, limit))
-    }
-
-    /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
-    fn extend_numbers_near(&mut self, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
-        let before = region.numbers.place;
-        let at = match cells {
-            1 => self.extend_by_one(region, Kind::Numbers, cells)?,
-            _ => self.extend(region, Kind::Numbers, cells)?,
-        };
-        if region.numbers.place.end() <= self.chunks.number_limit * CHUNK_CELLS {
-            return Ok(Some(at));
-        }
-        self.untake(&mut region.numbers, before, cells);
-        Ok(None)
-    }
-
+impl<W: Words> Heap<W> {
     /// The bits of a number.
     #[inline]
     pub fn number_bits(&self, number: Ref) -> u64 {
         debug_assert!(number.is_number());
-        bits_in(&self.chunks.words, number.cell())
+        bits_in(&*self.words, number.cell())
     }
 }
 
 /// The number that lies here in a heap of these words.
 #[inline]
-pub(crate) fn bits_in(words: &[Ref], at: u32) -> u64 {
-    let halves = &words[at as usize * 2..at as usize * 2 + 2];
+pub(crate) fn bits_in(words: &(impl Addressed + ?Sized), at: u32) -> u64 {
+    let halves = &words[word_of(at)..word_of(at) + 2];
     u64::from(halves[0].bits()) | u64::from(halves[1].bits()) << 32
 }
 
@@ -69,7 +44,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chunks::CHUNK_BYTES;
+    use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS};
+    use crate::limit::Limit;
     use crate::region::{Lane, Region};
 
     #[test]

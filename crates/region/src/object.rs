@@ -23,6 +23,7 @@ use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::Words;
 
 /// What a reference to an expression refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ pub(crate) const ARRAY: u32 = tag::IMMEDIATE_1;
 /// Of maps, and of their tables.
 pub(crate) const MAP: u32 = tag::IMMEDIATE_2;
 
-impl Heap {
+impl<W: Words> Heap<W> {
     /// Whether a reference to an expression refers to an object, and to which kind.
     ///
     /// What is said of expressions holds for objects only as far as marks, notes and copies go. Their children are their
@@ -54,11 +55,11 @@ impl Heap {
     pub fn object(&self, expression: Ref) -> Object {
         debug_assert!(expression.is_expression());
         let first = expression.payload() as usize * 2;
-        if self.chunks.words[first].tag() != tag::IMMEDIATE_2 {
+        if self.words[first].tag() != tag::IMMEDIATE_2 {
             return Object::Expression;
         }
-        match self.chunks.words[first + 1].tag() {
-            BYTES if self.chunks.words[first + 2].payload() & 1 == 0 => Object::Buffer,
+        match self.words[first + 1].tag() {
+            BYTES if self.words[first + 2].payload() & 1 == 0 => Object::Buffer,
             BYTES => Object::String,
             ARRAY => Object::Array,
             _ => Object::Map,
@@ -69,11 +70,22 @@ impl Heap {
     #[inline]
     pub(crate) fn is_object(&self, reference: Ref, kind: u32) -> bool {
         let first = reference.payload() as usize * 2;
-        reference.is_expression()
-            && self.chunks.words[first].tag() == tag::IMMEDIATE_2
-            && self.chunks.words[first + 1].tag() == kind
+        reference.is_expression() && self.words[first].tag() == tag::IMMEDIATE_2 && self.words[first + 1].tag() == kind
     }
 
+    /// A word of an expression, its header being the first.
+    #[inline]
+    pub(crate) fn word(&self, expression: Ref, index: usize) -> Ref {
+        self.words[expression.payload() as usize * 2 + index]
+    }
+
+    #[inline]
+    pub(crate) fn set_word(&mut self, expression: Ref, index: usize, word: Ref) {
+        self.words[expression.payload() as usize * 2 + index] = word;
+    }
+}
+
+impl Heap {
     /// Takes cells of the lane of expressions that lie one behind the other.
     #[inline]
     pub(crate) fn take(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
@@ -82,7 +94,7 @@ impl Heap {
             None if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize => {
                 Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX))
             }
-            None => self.extend(region, Kind::Expressions, cells),
+            None => self.chunks.allot(&mut self.words, region, Kind::Expressions, cells),
         }
     }
 
@@ -91,7 +103,7 @@ impl Heap {
     pub(crate) fn take_run(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         match region.numbers.bump(cells) {
             Some(at) => Ok(at),
-            None => self.extend_numbers(region, cells),
+            None => self.chunks.extend_numbers(&mut self.words, region, cells),
         }
     }
 
@@ -102,7 +114,7 @@ impl Heap {
         match self.take(region, cells) {
             Ok(at) => Ok((run_at, at)),
             Err(full) => {
-                self.untake(&mut region.numbers, before, run);
+                self.chunks.untake(&mut region.numbers, before, run);
                 Err(full)
             }
         }
@@ -112,7 +124,7 @@ impl Heap {
     #[inline]
     pub(crate) fn write_object<const N: usize>(&mut self, at: u32, words: [Ref; N]) -> Ref {
         let first = at as usize * 2;
-        let cells = &mut self.chunks.words[first..first + cells_of(N) * 2];
+        let cells = &mut self.words[first..first + cells_of(N) * 2];
         cells[0] = Ref::new(tag::IMMEDIATE_2, (N as u32) << NOTE_BITS);
         cells[1..1 + N].copy_from_slice(&words);
         cells[1 + N..].fill(ZERO);
@@ -129,17 +141,6 @@ impl Heap {
         };
         self.write_header(at, length);
         Ref::new(tag::EXPRESSION, at)
-    }
-
-    /// A word of an expression, its header being the first.
-    #[inline]
-    pub(crate) fn word(&self, expression: Ref, index: usize) -> Ref {
-        self.chunks.words[expression.payload() as usize * 2 + index]
-    }
-
-    #[inline]
-    pub(crate) fn set_word(&mut self, expression: Ref, index: usize, word: Ref) {
-        self.chunks.words[expression.payload() as usize * 2 + index] = word;
     }
 }
 

@@ -12,17 +12,19 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::chunks::{Chunks, Holder, Part};
+use crate::cells::{copy_cells, copy_cells_from, move_few};
+use crate::chunks::{Holder, Part};
 use crate::copy::{Cells, Entry, Scratch, Stop, Walk};
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::{Place, Region};
+use crate::words::All;
 
 /// What a copy asks of where it reads. `heap` is where it writes.
 pub trait Origin {
     /// All words of the heap that is read.
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref];
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All;
 
     /// Whether a cell is to be copied, given the part of its lane that is. What lies in another heap cannot be shared.
     fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool;
@@ -72,8 +74,8 @@ pub struct Here;
 
 impl Origin for Here {
     #[inline(always)]
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
-        &heap.chunks.words
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
+        &heap.words
     }
 
     #[inline(always)]
@@ -88,7 +90,7 @@ impl Origin for Here {
 
     #[inline(always)]
     fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
-        heap.chunks.copy_cells(from, to, count);
+        copy_cells(&mut heap.words, from, to, count);
     }
 
     #[inline(always)]
@@ -110,7 +112,7 @@ impl Origin for Here {
     /// The path that most references take: each table is looked at once, and one or two cells are moved as a whole.
     #[inline(always)]
     fn forward(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, from: u32) -> Forwarded {
-        let Heap { chunks, scratch, .. } = heap;
+        let Heap { words, chunks, scratch, .. } = heap;
         // A cell that the table does not cover was made after the copy began.
         let Some((entry, stamp)) = scratch.entry(from) else { return Forwarded::Shared };
         if entry.stamp == stamp {
@@ -119,16 +121,15 @@ impl Origin for Here {
         if !chunks.contains(part, from) {
             return Forwarded::Shared;
         }
-        let Some(to) = chunks.move_few(&mut to.expressions, from) else { return Forwarded::Not };
+        let Some(to) = move_few(words, &mut to.expressions, from) else { return Forwarded::Not };
         *entry = Entry { to, stamp };
         Forwarded::To(to)
     }
 
     #[inline(always)]
     fn walk(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, at: &mut u32, end: u32) -> Stop {
-        let Heap { chunks, scratch, .. } = heap;
-        let (words, holder) = chunks.split(part);
-        walk(holder, words, scratch, to, at, end)
+        let Heap { words, chunks, scratch, .. } = heap;
+        walk(chunks.holder(part), &mut words[..], scratch, to, at, end)
     }
 }
 
@@ -175,14 +176,14 @@ pub(crate) type Map = FxHashMap<u32, u32>;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct There<'s> {
-    pub(crate) chunks: &'s Chunks,
+    pub(crate) words: &'s All,
     pub(crate) scratch: &'s mut Scratch,
 }
 
 impl Origin for There<'_> {
     #[inline(always)]
-    fn words<'a>(&'a self, _: &'a Heap) -> &'a [Ref] {
-        &self.chunks.words
+    fn words<'a>(&'a self, _: &'a Heap) -> &'a All {
+        self.words
     }
 
     #[inline(always)]
@@ -197,7 +198,7 @@ impl Origin for There<'_> {
 
     #[inline(always)]
     fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
-        heap.chunks.copy_cells_from(self.chunks, from, to, count);
+        copy_cells_from(&mut heap.words, self.words, from, to, count);
     }
 
     #[inline(always)]
@@ -217,21 +218,21 @@ impl Origin for There<'_> {
 
     #[inline(always)]
     fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
-        walk(self.chunks.words.as_chunks().0, &mut heap.chunks.words, self.scratch, to, at, end)
+        walk(self.words.as_chunks().0, &mut heap.words[..], self.scratch, to, at, end)
     }
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Mapped<'s> {
-    /// The chunks of the other heap, if it is one.
-    pub(crate) elsewhere: Option<&'s Chunks>,
+    /// The words of the other heap, if it is one.
+    pub(crate) elsewhere: Option<&'s All>,
     pub(crate) map: Map,
 }
 
 impl Origin for Mapped<'_> {
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a [Ref] {
-        &self.elsewhere.unwrap_or(&heap.chunks).words
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
+        self.elsewhere.unwrap_or(&heap.words)
     }
 
     fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool {
@@ -245,8 +246,8 @@ impl Origin for Mapped<'_> {
 
     fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
         match self.elsewhere {
-            Some(chunks) => heap.chunks.copy_cells_from(chunks, from, to, count),
-            None => heap.chunks.copy_cells(from, to, count),
+            Some(words) => copy_cells_from(&mut heap.words, words, from, to, count),
+            None => copy_cells(&mut heap.words, from, to, count),
         }
     }
 

@@ -2,19 +2,27 @@
 
 use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
 
-/// Where a lane stands: the next free cell, and the end of the last chunk, which is 0 while there is none.
+/// Where a lane stands: the next free cell, and how many are left of the last chunk behind it. All zero while there is none.
 ///
-/// Both lie in one word, the end in its upper half, since they are stored and loaded together. A processor that is to load
-/// as one what was just stored as two waits until both have reached the cache: 10 ns for a mark.
+/// Both lie in one word, the room in its upper half, since they are stored and loaded together. A processor that is to load
+/// as one what was just stored as two waits until both have reached the cache: 10 ns for a mark. And to take cells is a
+/// subtraction: it borrows where there is too little room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place(u64);
+
+/// What is subtracted from a place to take so many cells.
+#[inline(always)]
+const fn step(cells: u64) -> u64 {
+    (cells << 32) - cells
+}
 
 impl Place {
     pub(crate) const START: Place = Place(0);
 
+    /// A place in a chunk, or in chunks in a row, which have an end.
     #[inline]
     pub(crate) fn new(cursor: u32, end: u32) -> Place {
-        Place(u64::from(end) << 32 | u64::from(cursor))
+        Place(u64::from(end - cursor) << 32 | u64::from(cursor))
     }
 
     pub(crate) fn bits(self) -> u64 {
@@ -31,16 +39,29 @@ impl Place {
         self.0 as u32
     }
 
+    /// The cells that are left of the last chunk.
+    #[inline]
+    pub(crate) fn room(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// The end of the last chunk; 0 while there is none.
     #[inline]
     pub(crate) fn end(self) -> u32 {
-        (self.0 >> 32) as u32
+        self.cursor().wrapping_add(self.room())
+    }
+
+    /// The cells that lie between this place and an earlier one of the same chunk; nothing if that has another end.
+    #[inline]
+    pub(crate) fn since(self, earlier: Place) -> Option<u32> {
+        let taken = self.0.wrapping_sub(earlier.0);
+        ((taken as u32).wrapping_add((taken >> 32) as u32) == 0).then_some(taken as u32)
     }
 
     /// The cells used of the last chunk: what statistics do not count before the chunk is left.
     #[inline]
     pub(crate) fn pending(self) -> u64 {
-        u64::from(if self.end() == 0 { 0 } else { self.cursor() + CHUNK_CELLS - self.end() })
+        u64::from(if self == Place::START { 0 } else { CHUNK_CELLS - self.room() })
     }
 }
 
@@ -67,26 +88,23 @@ impl Lane {
             return None;
         }
         let at = self.place.cursor();
-        self.place = Place(self.place.0 + cells as u64);
+        self.place = Place(self.place.0 - step(cells as u64));
         Some(at)
     }
 
-    /// The same for fewer than [`LONG`](crate::heap::LONG) cells, whose number cannot reach the other half of the place.
+    /// The same for fewer than [`LONG`](crate::heap::LONG) cells: no cursor is so large that it would not do to see whether the
+    /// room borrows.
     #[inline]
     pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
-        let next = Place(self.place.0 + cells as u64);
-        if next.cursor() > next.end() {
-            return None;
-        }
         let at = self.place.cursor();
-        self.place = next;
+        self.place = Place(self.place.0.checked_sub(step(cells as u64))?);
         Some(at)
     }
 
     /// The cells that are left of the last chunk.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
-        self.place.end() - self.place.cursor()
+        self.place.room()
     }
 
     #[inline]

@@ -15,6 +15,7 @@ use crate::limit::{Full, Limit};
 use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, Mark, Place, Region};
 use crate::transmigrate::{Report, Way};
+use crate::words::{All, word_of};
 
 /// Where the cells of the lane with this first chunk and so many chunks go: to a run that begins at a cell.
 #[derive(Clone, Copy)]
@@ -41,6 +42,7 @@ struct Near {
 
 /// Where the cells of a region go.
 struct Moves<'s> {
+    words: &'s All,
     chunks: &'s Chunks,
     /// By tag.
     moves: [Move; 8],
@@ -65,7 +67,7 @@ impl Heap {
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Option<Report>, Full> {
         if to.expressions.quota != u32::MAX {
-            target.admit(to, self.chunks_of(from))?;
+            target.chunks.admit(to, self.chunks.of_region(from))?;
         }
         let (mut fresh, since) = (Region::EMPTY, target.mark(to));
         let result = self.relocate(roots, from, target, &mut fresh);
@@ -73,7 +75,7 @@ impl Heap {
             target.drop_chunks(&mut fresh);
             return result.map(|_| None);
         };
-        target.handed_out += cells - fresh.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>();
+        target.chunks.handed_out += cells - fresh.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>();
         target.join(fresh, to);
         if met_foreign {
             target.replace_foreign(roots, to, since, &mut foreign);
@@ -95,11 +97,11 @@ impl Heap {
         for (kind, lane) in Kind::ALL.into_iter().zip(from.lanes()) {
             let chunks = self.chunks.length(&lane);
             if chunks > 0 {
-                target.chunks.extend(fresh.lane_mut(kind), kind, chunks * CHUNK_CELLS)?;
+                target.chunks.extend(&mut target.words, fresh.lane_mut(kind), kind, chunks * CHUNK_CELLS)?;
             }
         }
         target.check_numbers(&fresh.numbers)?;
-        let mut moves = Moves::new(&self.chunks, from, fresh);
+        let mut moves = Moves::new(&self.words, &self.chunks, from, fresh);
         let cells = Kind::ALL
             .into_iter()
             .zip(from.lanes())
@@ -138,7 +140,7 @@ impl Heap {
 }
 
 impl<'s> Moves<'s> {
-    fn new(chunks: &'s Chunks, from: &Region, to: &Region) -> Moves<'s> {
+    fn new(words: &'s All, chunks: &'s Chunks, from: &Region, to: &Region) -> Moves<'s> {
         let [expressions, variables, numbers] =
             [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)].map(
                 |(lane, to)| Move {
@@ -149,7 +151,7 @@ impl<'s> Moves<'s> {
             );
         let mut moves = [expressions; 8];
         (moves[tag::VARIABLE as usize], moves[tag::NUMBER as usize]) = (variables, numbers);
-        Moves { chunks, moves, met_foreign: false }
+        Moves { words, chunks, moves, met_foreign: false }
     }
 
     /// The reference in the other heap; `None` if it leads out of the region.
@@ -183,9 +185,9 @@ impl<'s> Moves<'s> {
         let source = self.chunks;
         let (mut cells, mut chunk) = (0, fresh.first);
         for (start, end) in source.extents(lane, Place::START) {
-            let from = &source.words[start as usize * 2..end as usize * 2];
+            let from = &self.words[word_of(start)..word_of(start) + (end - start) as usize * 2];
             let at = chunk as usize * CHUNK_CELLS as usize * 2;
-            let to = &mut target.chunks.words[at..at + from.len()];
+            let to = &mut target.words[at..at + from.len()];
             match kind {
                 Kind::Expressions => self.expressions(from, to, Near::within(start, chunk * CHUNK_CELLS))?,
                 Kind::Variables => self.variables(from, to)?,

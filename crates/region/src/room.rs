@@ -5,10 +5,11 @@
 //! 2. The owner writes whole expressions there, header and children, as [`Heap::expression`] would.
 //! 3. [`Heap::fill`] takes the cells that were written, before anything else is asked of the heap.
 //!
-//! What was written wrongly is no danger to memory: every access of a heap is checked against its end.
+//! What was written wrongly is no danger to memory: every access of a heap is within its reservation.
 
 use std::ops::Range;
 
+use crate::chunks::CHUNK_WORDS;
 use crate::heap::Heap;
 use crate::reference::Ref;
 use crate::region::{Mark, Place, Region};
@@ -26,16 +27,11 @@ impl Heap {
         region.expressions.bump(cells as usize).is_some()
     }
 
-    /// All words of the heap, two a cell, those of free memory included.
-    #[inline]
-    pub fn words(&self) -> &[Ref] {
-        &self.chunks.words
-    }
-
-    /// The same, to be written in the [room](Heap::room) of a region.
+    /// All [words](Heap::words) of the heap, to be written in the [room](Heap::room) of a region.
     #[inline]
     pub fn words_mut(&mut self) -> &mut [Ref] {
-        &mut self.chunks.words
+        let count = self.chunks.count() as usize * CHUNK_WORDS;
+        &mut self.words[..count]
     }
 }
 

@@ -61,7 +61,7 @@ impl Heap {
     /// A region that is closed as its result leaves was the RC-G runtime's idea; there, it worked for regions of one chunk.
     pub fn splice(&mut self, from: Region, to: &mut Region) -> Result<(), StillOpen> {
         if to.expressions.quota != u32::MAX
-            && let Err(full) = self.admit(to, self.chunks_of(&from))
+            && let Err(full) = self.chunks.admit(to, self.chunks.of_region(&from))
         {
             return Err(StillOpen { full, region: from });
         }
@@ -79,7 +79,7 @@ impl Heap {
     #[inline]
     fn join_lane(&mut self, from: &Lane, to: &mut Lane) {
         if !from.is_empty() {
-            self.handed_out += to.place.pending();
+            self.chunks.handed_out += to.place.pending();
             self.chunks.join(from, to);
         }
     }

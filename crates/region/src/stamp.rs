@@ -4,6 +4,7 @@ use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of, copy_words};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
+use crate::words::word_of;
 
 /// What many expressions have in common: made once, and copied by [`Heap::stamp`] in whole cells.
 #[derive(Clone, Debug)]
@@ -51,8 +52,8 @@ impl Heap {
         let Some(at) = region.expressions.bump_few(stamp.words.len() / 2) else {
             return self.stamp_elsewhere(region, stamp, note);
         };
-        let first = at as usize * 2;
-        let words = &mut self.chunks.words[first..first + stamp.words.len()];
+        let first = word_of(at);
+        let words = &mut self.words[first..first + stamp.words.len()];
         copy_words(words, &stamp.words);
         words[0] = Ref::new(tag::IMMEDIATE_0, stamp.words[0].payload() | u32::from(note));
         Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
@@ -64,6 +65,6 @@ impl Heap {
         let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;
         self.set_note(made, note);
         let first = made.payload() as usize * 2 + 1;
-        Ok((made, &mut self.chunks.words[first..first + stamp.length]))
+        Ok((made, &mut self.words[first..first + stamp.length]))
     }
 }

@@ -111,7 +111,7 @@ impl Heap {
     /// # }
     /// ```
     pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, StillOpen> {
-        let cells = u64::from(self.chunks_of(&from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.of_region(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
             let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
@@ -153,7 +153,7 @@ impl Heap {
     ///
     /// After an error the other region is as it was, and so are the roots.
     pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.of_region(from)) * u64::from(CHUNK_CELLS);
         match self.copy_some(roots, from, cells, to, u64::MAX)? {
             Attempt::Copied(report) => Ok(report),
             Attempt::Dropped => unreachable!("no copy has more cells than that"),
@@ -212,7 +212,7 @@ impl Heap {
         to: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks_of(from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.of_region(from)) * u64::from(CHUNK_CELLS);
         let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
         let (failures, copied) = (target.chunks.failures, target.scratch.cells_copied);
         if let Ok(Attempt::Copied(report)) = self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
@@ -268,10 +268,10 @@ impl Heap {
         let copied = target.scratch.cells_copied;
         let attempt = if has_table {
             self.scratch.begin();
-            let there = There { chunks: &self.chunks, scratch: &mut self.scratch };
+            let there = There { words: &self.words, scratch: &mut self.scratch };
             job.run(target, there, source, to, Way::Copied)
         } else {
-            let map = Mapped { elsewhere: Some(&self.chunks), map: Map::default() };
+            let map = Mapped { elsewhere: Some(&self.words), map: Map::default() };
             job.run(target, map, source, to, Way::Mapped)
         };
         if !has_table {
@@ -301,11 +301,11 @@ impl Heap {
         roots.iter_mut().for_each(&mut replace);
         let extents: Vec<(u32, u32)> = self.chunks.extents(&region.expressions, since.expressions).collect();
         for (start, end) in extents {
-            self.chunks.words[start as usize * 2..end as usize * 2].iter_mut().for_each(&mut replace);
+            self.words[start as usize * 2..end as usize * 2].iter_mut().for_each(&mut replace);
         }
         let extents: Vec<(u32, u32)> = self.chunks.extents(&region.variables, since.variables).collect();
         for (start, end) in extents {
-            self.chunks.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
+            self.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
         }
         if self.has_maps() {
             self.reindex_maps(region, since);
@@ -336,7 +336,7 @@ impl Job<'_> {
         }
         let quota = to.expressions.quota;
         // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
-        let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks_of(to)));
+        let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks.of_region(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
         to.expressions.quota = within;
         let result = self.copy(heap, origin, source, to, way);

@@ -10,7 +10,7 @@ use super::choices::{Choice, ChoiceKind};
 use super::code::ANSWER;
 use super::values::{FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
 use super::{Halt, Running};
-use region::{Bound, FreezeError, Frozen, Heap, Ref, Region, tag};
+use region::{Bound, FreezeError, Frozen, FrozenHeap, Ref, Region, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
 
@@ -49,7 +49,9 @@ impl FrozenResults {
 }
 
 impl Leaves for &FrozenResults {
-    fn heap(&self) -> &Heap {
+    type Words = Box<[Ref]>;
+
+    fn heap(&self) -> &FrozenHeap {
         &self.frozen
     }
 

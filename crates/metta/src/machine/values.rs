@@ -13,7 +13,7 @@
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
 use super::garbage::bytes_of;
-use region::{Full, Heap, Ref, Region, tag};
+use region::{Full, Heap, Ref, Region, Reserved, Words, tag};
 use rustc_hash::FxHashMap;
 use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
 
@@ -119,7 +119,10 @@ pub(super) struct Values {
 
 /// Where references are made atoms from.
 pub(super) trait Leaves {
-    fn heap(&self) -> &Heap;
+    /// Where the words of the heap lie.
+    type Words: Words;
+
+    fn heap(&self) -> &Heap<Self::Words>;
 
     /// What is no expression with children.
     fn leaf(&mut self, leaf: Ref) -> Atom;
@@ -133,6 +136,8 @@ pub(super) struct Storing<'a> {
 }
 
 impl Leaves for Storing<'_> {
+    type Words = Reserved;
+
     #[inline]
     fn heap(&self) -> &Heap {
         &self.values.heap
@@ -196,7 +201,7 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
 }
 
 /// The number that a reference is, if it lies in a heap or in the reference itself.
-pub(super) fn number_in(heap: &Heap, reference: Ref) -> Option<Number> {
+pub(super) fn number_in(heap: &Heap<impl Words>, reference: Ref) -> Option<Number> {
     match reference.tag() {
         INTEGER => Some(Number::Int(word(reference))),
         tag::NUMBER => {

@@ -5,8 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind, LOOSE_HOME, Link, NONE, STEPS_EARNED, last_chunk};
-use crate::heap::{NOTE_BITS, cells_of};
+use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
 use crate::region::{Lane, Place};
 
 impl Chunks {
@@ -32,31 +31,18 @@ impl Chunks {
         let (chunk, place) = (self.first_free()?, lane.place);
         let start = chunk.wrapping_mul(CHUNK_CELLS);
         let at = if start == place.end() { place.cursor() } else { start };
-        if at == start && place.cursor() != place.end() {
+        if at == start && place.room() != 0 {
             return None;
         }
-        let behind = self.links.get(chunk as usize)?.next;
-        let last = &mut self.links[last_chunk(place) as usize];
+        let last = self.links.get_mut(last_chunk(place) as usize)?;
         last.next = chunk;
         let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
-        self.links[chunk as usize] = Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home };
-        self.take_one(behind);
+        // More chunks are free than none, so there is one.
+        let link = &mut self.links[chunk as usize];
+        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home });
+        self.take_one(free.next);
         lane.place = Place::new(at + cells, start + CHUNK_CELLS);
         Some(at)
-    }
-
-    /// Gives an empty free list a new chunk whose cells are ready, within the limit.
-    pub(crate) fn supply(&mut self) -> bool {
-        let chunk = self.count();
-        let is_ready = self.links.len() < self.links.capacity() && self.words.len() / CHUNK_WORDS > self.links.len();
-        if self.free != NONE || chunk >= self.limit || !is_ready {
-            return false;
-        }
-        self.settle_peak();
-        self.links.push(Link::new(NONE, Kind::Numbers, false, LOOSE_HOME));
-        (self.free, self.free_count) = (chunk, 1);
-        self.level();
-        true
     }
 
     /// The chunk that a lane may have, or what is no chunk.
@@ -71,32 +57,6 @@ impl Chunks {
         self.free = behind;
         self.free_count -= 1;
         self.credit += STEPS_EARNED;
-    }
-}
-
-impl Chunks {
-    /// Copies an expression of one or two cells, if the last chunk of a lane has them left. A few words are copied faster as
-    /// a whole than one by one, and their header is among them.
-    #[inline(always)]
-    pub(crate) fn move_few(&mut self, to: &mut Lane, from: u32) -> Option<u32> {
-        let first = from as usize * 2;
-        // Two cells can be read wherever an expression lies, but at the very end.
-        let &[header, one, two, three] = self.words.get(first..first + 4)?.first_chunk()?;
-        match cells_of((header.payload() >> NOTE_BITS) as usize) {
-            2 => {
-                let at = to.bump_few(2)?;
-                let first = at as usize * 2;
-                self.words[first..first + 4].copy_from_slice(&[header, one, two, three]);
-                Some(at)
-            }
-            1 => {
-                let at = to.bump_few(1)?;
-                let first = at as usize * 2;
-                self.words[first..first + 2].copy_from_slice(&[header, one]);
-                Some(at)
-            }
-            _ => None,
-        }
     }
 }
 

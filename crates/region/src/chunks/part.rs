@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 
 use super::{CHUNK_CELLS, Chunks, Home, Link, find_in};
-use crate::reference::Ref;
 use crate::region::{Lane, Place};
 
 /// The cells of a lane from some place on.
@@ -55,15 +54,14 @@ pub(crate) struct Holder<'c> {
 }
 
 impl Chunks {
-    /// All words, to be written, and beside them what a part of a lane holds.
+    /// What a part of a lane holds.
     #[inline(always)]
-    pub(crate) fn split<'c>(&'c mut self, part: &'c Part) -> (&'c mut [Ref], Holder<'c>) {
+    pub(crate) fn holder<'c>(&'c self, part: &'c Part) -> Holder<'c> {
         let Home { lane, order } = part.from;
         // A lane that stands somewhere has used a cell of its last chunk.
         let first = order + u32::from(part.cursor != 0);
         let low = u64::from(lane) << 32 | u64::from(first);
-        let holder = Holder { links: &self.links, part, low, span: u64::from(u32::MAX - first) };
-        (&mut self.words, holder)
+        Holder { links: &self.links, part, low, span: u64::from(u32::MAX - first) }
     }
 }
 

@@ -4,16 +4,6 @@ use super::{CHUNK_CELLS, Chunks, Home, Kind, last_chunk};
 use crate::region::{Lane, Place};
 
 impl Chunks {
-    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
-    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
-    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
-        let chunk = (end - 1) / CHUNK_CELLS;
-        let next = self.links[chunk as usize].next;
-        let (here, link) = (self.segment(chunk), self.links.get(next as usize)?);
-        let goes_on = !link.is_first && link.home() == Home { lane: here.lane, order: here.order + 1 };
-        (goes_on && (at == end || next * CHUNK_CELLS == end)).then(|| self.entered(at, end, next))
-    }
-
     /// The same for a walk over all of a lane, which goes on up to the cursor.
     pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
         let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
@@ -29,6 +19,18 @@ impl Chunks {
     /// Where the cells of a chunk end that a walk visits.
     pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
         chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
+    }
+}
+
+impl Chunks {
+    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
+    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
+    pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
+        let chunk = (end - 1) / CHUNK_CELLS;
+        let next = self.links[chunk as usize].next;
+        let (here, link) = (self.segment(chunk), self.links.get(next as usize)?);
+        let goes_on = !link.is_first && link.home() == Home { lane: here.lane, order: here.order + 1 };
+        (goes_on && (at == end || next * CHUNK_CELLS == end)).then(|| self.entered(at, end, next))
     }
 
     /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.

@@ -9,6 +9,7 @@ use crate::object::{ARRAY, BYTES};
 use crate::origin::Origin;
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Region};
+use crate::words::Words;
 
 impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// The scan where it meets something else than an expression: the prefix of a long one, or an object.
@@ -62,7 +63,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     }
 }
 
-impl Heap {
+impl<W: Words> Heap<W> {
     /// Whether a map was ever made in this heap, by hand or by a copy. If not, there is nothing to index.
     pub fn has_maps(&self) -> bool {
         self.maps_made

@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::announcement::{Announcement, look};
 use super::slab::{NoPlace, Slab};
 use super::word::{Failed, Refused, Then, Word};
-use crate::heap::Heap;
+use crate::heap::{FrozenHeap, Heap};
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
@@ -31,7 +31,7 @@ use crate::region::Region;
 /// What was frozen: a heap that nobody writes any more.
 #[derive(Debug)]
 pub(crate) struct Content {
-    pub(crate) heap: Heap,
+    pub(crate) heap: FrozenHeap,
     pub(crate) region: Region,
     pub(crate) roots: Box<[Ref]>,
 }
@@ -591,10 +591,10 @@ macro_rules! reads {
         }
 
         impl Deref for $hold {
-            type Target = Heap;
+            type Target = FrozenHeap;
 
             #[inline]
-            fn deref(&self) -> &Heap {
+            fn deref(&self) -> &FrozenHeap {
                 &self.content().heap
             }
         }

@@ -1,6 +1,6 @@
 //! What happens at a limit: an error with a name, and everything as it was.
 
-use region::{Bound, Full, Heap, LENGTH_MAX, Limit, Mark, Ref};
+use region::{Bound, FreezeError, Full, Heap, LENGTH_MAX, Limit, Mark, Ref};
 
 use crate::basics::small;
 
@@ -153,7 +153,7 @@ fn a_limit_can_be_lowered_and_raised_while_in_use() -> Result<(), Full> {
     Ok(())
 }
 
-/// Storage that is kept ahead counts: it is what the system gave.
+/// Large pages count as a whole, and are not asked for where they do not fit.
 #[test]
 fn growth_does_not_overshoot_the_limit() {
     for chunks in 1..100 {
@@ -178,19 +178,46 @@ fn messages_say_what_and_what_next() {
     assert_eq!(full.to_string(), expected);
 }
 
-/// Set for the child process of the test below, which has little memory to get from the system.
+/// Set for the child process of the tests below, which has little address space.
 const CHILD: &str = "MNEMON_REGION_TEST_LITTLE_MEMORY";
 
-/// The system refuses: the same program runs in a process with little address space.
-#[test]
+/// Runs a test of this program in a process with so many KiB of address space.
 #[cfg(target_os = "linux")]
-fn a_system_that_refuses_is_an_error() {
+fn with_address_space(kib: u32, test: &str, expected: &str) {
     let program = std::env::current_exe().expect("the test program has a path");
-    let command = "ulimit -v 400000 && exec \"$0\" --exact limits::with_little_memory --nocapture --test-threads 1";
+    let command = format!("ulimit -v {kib} && exec \"$0\" --exact limits::{test} --nocapture --test-threads 1");
     let mut shell = std::process::Command::new("sh");
     let output = shell.arg("-c").arg(command).arg(program).env(CHILD, "1").output().expect("there is a shell");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("refused by the system"), "{output:?}");
+    assert!(output.status.success() && text.contains(expected), "{output:?}");
+}
+
+/// A heap is made as a whole or not at all: its reservation does not fit.
+#[test]
+#[cfg(target_os = "linux")]
+fn address_space_that_is_refused_is_an_error() {
+    with_address_space(4_000_000, "without_address_space", "no heap was made");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the test above reads it")]
+fn without_address_space() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let full = Heap::try_new().map(drop).expect_err("it does not fit");
+    assert_eq!((full.limit(), full.bytes()), (Limit::Reservation, 4 << 30));
+    assert!(full.to_string().contains("ulimit -v"), "{full}");
+    let refused = std::panic::catch_unwind(Heap::new).map(drop).expect_err("it does not fit");
+    assert!(refused.downcast_ref::<String>().is_some_and(|text| text.contains("ulimit -v")));
+    println!("no heap was made");
+}
+
+/// The system refuses what lies beside the cells: the same program runs in a process that has address space for one heap.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_system_that_refuses_is_an_error() {
+    with_address_space(4_600_000, "with_little_memory", "refused by the system");
 }
 
 #[test]
@@ -200,27 +227,25 @@ fn with_little_memory() {
         return;
     }
     let mut heap = Heap::new();
+    assert_eq!(Heap::try_new().map(drop).map_err(|full| full.limit()), Err(Limit::Reservation));
     let mut region = heap.open();
-    let mut made = Vec::new();
-    // What the test program itself may need when the heap has taken everything.
+    let made = (0..300).map(|_| heap.reserve(&mut region, 1 << 16)).collect::<Result<Vec<Ref>, Full>>();
+    let made = made.expect("the cells are reserved");
+    let (mut to, root) = (heap.open(), made[0]);
+    // What the test program itself may need when all is taken.
     let spare = Vec::<u8>::with_capacity(32 << 20);
-    let full = loop {
-        match heap.reserve(&mut region, 1 << 16) {
-            Ok(long) => made.push(long),
-            Err(full) => break full,
-        }
-    };
-    drop(spare);
-    assert_eq!((full.limit(), full.bytes()), (Limit::Memory, heap.statistics().chunks as u64 * 512));
-    assert!(made.iter().all(|long| heap.length(*long) == 1 << 16 && heap.child(*long, 65_535) == Ref::from_bits(0)));
-    let mut to = heap.open();
     let rest = take_the_rest();
+    drop(spare);
     let copying = heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign);
     assert_eq!(copying.map(|_| ()).map_err(|full| full.limit()), Err(Limit::Memory));
+    let frozen = heap.freeze(&region, &made, Bound::Kept, |foreign| foreign).map(drop);
+    assert!(matches!(frozen, Err(FreezeError::Full(full)) if full.limit() == Limit::Memory), "{frozen:?}");
     drop(rest);
+    assert!(made.iter().all(|long| heap.length(*long) == 1 << 16 && heap.child(*long, 65_535) == Ref::from_bits(0)));
+    let frozen = heap.freeze(&region, &[root], Bound::Kept, |foreign| foreign).expect("there is memory again");
+    assert_eq!(frozen.length(frozen.roots()[0]), 1 << 16);
     heap.close(region);
-    let mut region = heap.open();
-    heap.reserve(&mut region, 1 << 16).expect("what was given back can be had");
+    heap.close(to);
     println!("refused by the system");
 }
 

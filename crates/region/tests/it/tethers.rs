@@ -6,7 +6,7 @@ use std::thread;
 
 use region::{
     Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, LocalTether, NestedTether, Reader, Ref, Refused,
-    Region, Tether, tag,
+    Region, Tether, Words, tag,
 };
 
 use crate::basics::small;
@@ -24,7 +24,7 @@ fn list(heap: &mut Heap, region: &mut Region, length: u32) -> Result<Ref, Full> 
     Ok(list)
 }
 
-fn check_list(heap: &Heap, mut list: Ref, length: u32) {
+fn check_list(heap: &Heap<impl Words>, mut list: Ref, length: u32) {
     for at in (0..length).rev() {
         let [variable, number, rest] = *heap.children(list) else { panic!("three children") };
         assert_eq!((heap.note(list), heap.label(variable), heap.walk(variable)), (5, at, rest));
@@ -91,29 +91,31 @@ fn objects_are_frozen_and_thawed() -> Result<(), FreezeError> {
         strings.push(string);
     }
     let roots: Vec<Ref> = [map].into_iter().chain(keys).chain(strings).collect();
-    let check = |heap: &Heap, roots: &[Ref]| {
-        let (map, keys, strings) = (roots[0], &roots[1..301], &roots[301..]);
-        assert_eq!(heap.map_length(map), 600);
-        for ((key, string), at) in keys.iter().zip(strings).zip(0..) {
-            let text = format!("a text\0{}", "x".repeat(at as usize));
-            assert_eq!((heap.children(*key), heap.bytes(*string).to_text()), (&[small(at)][..], Some(text.clone())));
-            assert_eq!((heap.map_get(map, *key), heap.map_get(map, *string)), (Some(*string), Some(*key)));
-            assert_eq!(heap.map_get_string(map, &text), Some(*key));
-        }
-    };
-    check(&heap, &roots);
+    check_map(&heap, &roots);
     let frozen = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign)?;
     heap.close(region);
-    check(&frozen, frozen.roots());
+    check_map(&frozen, frozen.roots());
     let (mut other, handle) = (Heap::new(), frozen.handle());
     let mut to = overwrite(&mut other)?;
     for _ in 0..2 {
         let roots = frozen.thaw(&mut other, &mut to, |foreign| foreign)?;
-        check(&other, &roots);
+        check_map(&other, &roots);
     }
     let tether = handle.tether().expect("open");
     thread::spawn(move || check_objects(&tether)).join().expect("no panic");
     Ok(())
+}
+
+/// Reads a map of 600 entries, its keys and its strings.
+fn check_map(heap: &Heap<impl Words>, roots: &[Ref]) {
+    let (map, keys, strings) = (roots[0], &roots[1..301], &roots[301..]);
+    assert_eq!(heap.map_length(map), 600);
+    for ((key, string), at) in keys.iter().zip(strings).zip(0..) {
+        let text = format!("a text\0{}", "x".repeat(at as usize));
+        assert_eq!((heap.children(*key), heap.bytes(*string).to_text()), (&[small(at)][..], Some(text.clone())));
+        assert_eq!((heap.map_get(map, *key), heap.map_get(map, *string)), (Some(*string), Some(*key)));
+        assert_eq!(heap.map_get_string(map, &text), Some(*key));
+    }
 }
 
 fn check_objects(tether: &Tether) {

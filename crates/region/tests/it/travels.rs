@@ -146,7 +146,7 @@ impl World {
         let statistics = self.heaps[heap].statistics();
         let pending = |region: &Region| -> u64 {
             let bits = self.heaps[heap].mark(region).bits();
-            bits.into_iter().filter(|place| *place != 0).map(|place| 64 + (place & 0xffff_ffff) - (place >> 32)).sum()
+            bits.into_iter().filter(|place| *place != 0).map(|place| 64 - (place >> 32)).sum()
         };
         let open = &self.regions[2 * heap..2 * heap + 2];
         Counts {

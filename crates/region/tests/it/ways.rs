@@ -1,6 +1,6 @@
 //! Maps, strings, buffers and arrays by each way out of a region, and by freezing: keys are found right afterwards.
 
-use region::{Bound, Heap, Limit, Mark, Ref, Region, Tether, Way, tag};
+use region::{Bound, Heap, Limit, Mark, Ref, Region, Tether, Way, Words, tag};
 
 use crate::basics::small;
 use crate::defects::overwrite;
@@ -41,7 +41,7 @@ fn fill(heap: &mut Heap, region: &mut Region, has_foreign: bool) -> Result<[Ref;
     Ok([map, heap.array(region, &keys)?])
 }
 
-fn check(heap: &Heap, [map, keys]: [Ref; 2], foreign_by: Option<u32>) {
+fn check(heap: &Heap<impl Words>, [map, keys]: [Ref; 2], foreign_by: Option<u32>) {
     assert_eq!((heap.array_length(keys), heap.map_length(map)), (KEYS as usize, KEYS as usize - 11));
     for (at, &key) in (0..).zip(heap.array_elements(keys)) {
         let value = (at % 11 != 0).then_some(small(at));

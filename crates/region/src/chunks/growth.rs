@@ -1,0 +1,67 @@
+//! New chunks, and what the system has given for them.
+
+use super::{CHUNK_BYTES, Chunks, GROWTH_MIN, Link, NONE, Run, Wanted};
+use crate::limit::{Full, Limit};
+
+impl Chunks {
+    /// New chunks at the end.
+    pub(super) fn grow(&mut self, wanted: &Wanted) -> Result<Run, Full> {
+        let start = self.count();
+        let count = wanted.count(start);
+        if self.limit.saturating_sub(start) < count {
+            return self.last_resort(wanted);
+        }
+        if !self.make_room(start + count) {
+            return Err(self.refuse(Limit::Memory, start));
+        }
+        self.settle_peak();
+        self.links.resize_with((start + count) as usize, Link::unused);
+        self.level();
+        Ok(Run { start, count })
+    }
+
+    /// Gives an empty free list a new chunk if that takes no more than a link, within the limit.
+    pub(crate) fn supply(&mut self) -> bool {
+        let chunk = self.count();
+        let is_ready = self.links.len() < self.links.capacity();
+        if self.free != NONE || chunk >= self.limit || !is_ready {
+            return false;
+        }
+        self.settle_peak();
+        self.links.push(Link::unused());
+        (self.free, self.free_count) = (chunk, 1);
+        self.level();
+        true
+    }
+
+    /// Makes sure of links for so many chunks: twice what there were, within the limit. Where the system refuses that much,
+    /// ever less is asked for, but no less than is needed.
+    fn make_room(&mut self, chunks: u32) -> bool {
+        let room = self.links.capacity() as u32;
+        if chunks <= room {
+            return true;
+        }
+        let (needed, mut more) = (chunks - room, room.max(GROWTH_MIN).min(self.limit - room).max(chunks - room));
+        while !self.reserve(room + more) {
+            if more == needed {
+                return false;
+            }
+            more = (more / 2).max(needed);
+        }
+        true
+    }
+
+    fn reserve(&mut self, chunks: u32) -> bool {
+        self.links.try_reserve_exact(chunks as usize - self.links.len()).is_ok()
+    }
+
+    /// Bytes of the chunks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.count() as usize * CHUNK_BYTES
+    }
+
+    /// Bytes of the links.
+    pub(crate) fn link_bytes(&self) -> usize {
+        self.links.capacity() * size_of::<Link>()
+    }
+}
