@@ -20,7 +20,8 @@ pub(super) fn until_told(
 ) -> u8 {
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();
-    if let Err(error) = signals.each(move |_| drop(of_signals.send(()))) {
+    // Once it ends, nobody has to be told.
+    if let Err(error) = signals.each(move |_| of_signals.send(()).unwrap_or(())) {
         return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
     }
     if is_json {
@@ -42,8 +43,7 @@ pub(super) fn until_told(
 fn watch_input(tell: &Sender<()>) {
     let mut block = [0; 256];
     while io::stdin().read(&mut block).is_ok_and(|count| count > 0) {}
-    // Nobody listens any more once the proxy stops by itself.
-    let _ = tell.send(());
+    tell.send(()).unwrap_or(());
 }
 
 fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {

@@ -4,6 +4,7 @@ use crate::harness::{Ended, Folder, wait};
 use origin::{Origin, Protocols};
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -97,8 +98,55 @@ pub(super) fn client(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy/clients").join(name)
 }
 
+/// The world of documents: an origin that answers for `pond.example` and `example.com`, and a `mnemon` that is told so.
+pub(crate) struct Pond {
+    origin: Origin,
+    folder: PathBuf,
+}
+
+/// The names that documents use.
+const POND: [&str; 2] = ["pond.example", "example.com"];
+
+impl Pond {
+    pub(crate) fn new(name: &str) -> Self {
+        let origin = Origin::start();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pond-{name}"));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        let pond = Self { origin, folder };
+        std::fs::write(pond.folder.join("origin.pem"), pond.origin.ca_pem()).expect("a file can be written");
+        pond.write_program();
+        pond
+    }
+
+    /// The options by which a recording finds the origin.
+    pub(crate) fn options(&self) -> String {
+        let resolve = POND.map(|name| format!("--resolve={name}:443={}", self.origin.tls()));
+        format!("{} --upstream-ca={}", resolve.join(" "), self.folder.join("origin.pem").display())
+    }
+
+    /// A folder with the program, to be the first of `PATH`.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn write_program(&self) {
+        let binary = env!("CARGO_BIN_EXE_mnemon");
+        let unset = INHERITED.join(" ");
+        let data = data_folder();
+        let text = format!(
+            "#!/bin/sh\nunset {unset} CI\nexport MNEMON_DATA_DIR='{}'\nif [ \"$1\" = record ]; then\n  shift\n  \
+             exec '{binary}' record {} \"$@\"\nfi\nexec '{binary}' \"$@\"\n",
+            data.display(),
+            self.options()
+        );
+        let path = self.folder.join("mnemon");
+        std::fs::write(&path, text).expect("a file can be written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it can be made a program");
+    }
+}
+
 /// Whether a program is there. If not, the test that needs it is skipped, which fails where nothing may be.
-pub(super) fn has(program: &str, version: &str) -> bool {
+pub(crate) fn has(program: &str, version: &str) -> bool {
     let asked = Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status();
     asked.is_ok_and(|status| status.success()) || skipped(program)
 }

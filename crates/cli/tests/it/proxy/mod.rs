@@ -1,5 +1,6 @@
 //! `mnemon record` and `mnemon replay -- COMMAND`, with the programs that people use.
 
+mod bindings;
 mod clients;
-mod harness;
+pub(crate) mod harness;
 mod verbs;
