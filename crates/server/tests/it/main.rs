@@ -1,0 +1,4 @@
+//! The proxy as its clients see it, against a server on loopback.
+
+mod fixture;
+mod messages;
