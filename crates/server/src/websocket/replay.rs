@@ -220,8 +220,8 @@ impl Play<'_> {
         let is_final = frame.head.is_final;
         self.partial.push(frame);
         if is_final {
-            let message = self.redacted(&std::mem::take(&mut self.partial));
-            self.waiting.extend(message);
+            let frames = std::mem::take(&mut self.partial);
+            self.waiting.extend(self.redacted(&frames));
         }
         Client::Said
     }

@@ -80,7 +80,9 @@ impl Trip {
 
     /// A proxy that answers from the tape, the origin being stopped.
     pub(crate) fn replay(&mut self) -> Proxy {
-        self.origin.take().map_or((), Origin::stop);
+        if let Some(origin) = self.origin.take() {
+            origin.stop();
+        }
         Proxy::start(self.options(Mode::None)).unwrap()
     }
 
