@@ -27,7 +27,8 @@ struct State {
 
 /// Passes frames on until the conversation ends. What is left of the connection is nothing.
 pub(crate) async fn relay(shared: &Arc<Shared>, tap: &mut Tap<'_>, asked: Asked<'_, '_>, link: Link) -> After {
-    let (Source::Http1 { reader, .. }, Some(writer), Link::Http1(mut server)) = (asked.source, asked.reply.into_writer(), link)
+    let (Source::Http1 { reader, .. }, Some(writer), Link::Http1(mut server)) =
+        (asked.source, asked.reply.into_writer(), link)
     else {
         return After::Reset;
     };
@@ -95,7 +96,9 @@ async fn pass(
         Direction::Received => Mishap::Server { failure: Failure::of_broken(&broken), was_sent: true },
     };
     let to_write = |error: std::io::Error| match direction {
-        Direction::Sent => Mishap::Server { failure: Failure::of(&error, "the server ended the connection"), was_sent: true },
+        Direction::Sent => {
+            Mishap::Server { failure: Failure::of(&error, "the server ended the connection"), was_sent: true }
+        }
         Direction::Received => Mishap::Client(error.to_string()),
     };
     loop {

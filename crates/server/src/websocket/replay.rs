@@ -180,7 +180,10 @@ impl Play<'_> {
         let Some(recorded) = Message::of(&recorded) else { return true };
         while self.waiting.is_empty() {
             if self.is_closed || matches!(self.hear().await, Client::Gone) {
-                self.differs(format!("{} was recorded, and the client ended the conversation instead", recorded.shown()));
+                self.differs(format!(
+                    "{} was recorded, and the client ended the conversation instead",
+                    recorded.shown()
+                ));
                 return false;
             }
         }

@@ -129,7 +129,10 @@ fn empty_body_is_not_absent() {
     ] {
         let (recorded, replayed, tape) = said(answer, method);
         assert_eq!(text(&recorded), text(&replayed), "{}", text(answer));
-        assert_eq!(recorded.windows(2).filter(|two| two == b"17").count(), usize::from(answer.windows(2).any(|two| two == b"17")));
+        assert_eq!(
+            recorded.windows(2).filter(|two| two == b"17").count(),
+            usize::from(answer.windows(2).any(|two| two == b"17"))
+        );
         let exchange = tape.exchange(0).unwrap();
         let found = exchange.response.unwrap().body.map(|body| body.bytes().len());
         assert_eq!(found, body, "{method} {}", text(answer));
@@ -159,9 +162,8 @@ fn a_body_that_ends_with_the_connection_is_whole() {
 #[test]
 fn compressed_bodies_stay_as_they_were_sent() {
     let mut trip = Trip::new();
-    let (recorded, replayed, _) = trip.twice(|proxy| {
-        ["gzip", "br", "zstd"].map(|encoding| client(proxy).get(&format!("/encoded/{encoding}")))
-    });
+    let (recorded, replayed, _) =
+        trip.twice(|proxy| ["gzip", "br", "zstd"].map(|encoding| client(proxy).get(&format!("/encoded/{encoding}"))));
     assert!(recorded.iter().all(|answer| answer.status == 200 && !answer.body.is_empty()));
     assert_eq!(recorded, replayed);
 }
