@@ -21,7 +21,8 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
 fn replay_run(arguments: &ReplayArguments) -> End {
     if TapeReader::open(&arguments.tape).is_err() && proxy::is_cassette(&arguments.tape) {
         let tape = arguments.tape.display();
-        let help = format!("name a program that it answers: `mnemon replay {tape} -- COMMAND`, or keep a proxy with --listen");
+        let help =
+            format!("name a program that it answers: `mnemon replay {tape} -- COMMAND`, or keep a proxy with --listen");
         return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
     }
     let opened = TapeReader::open(&arguments.tape).map_err(RecallError::Tape);

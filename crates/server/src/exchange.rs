@@ -1,7 +1,7 @@
 //! One request of a client, and what is done with it.
 
 use crate::http1::Framing;
-use crate::peer::{Broken, Source, within};
+use crate::peer::{Source, within};
 use crate::record::{self, Upload};
 use crate::replay;
 use crate::reply::{After, Reply};
@@ -51,7 +51,7 @@ impl Clock {
 /// Why a request has no body that can be looked up.
 enum NoBody {
     TooLong,
-    Broken(Broken),
+    Broken,
 }
 
 /// Answers a request, and says what is left of the connection.
@@ -72,7 +72,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
             let what = format!("the body of a request that is looked up on a tape has {most} bytes at most");
             return refuse(&mut asked.reply, 413, &what).await;
         }
-        Err(NoBody::Broken(_)) => {
+        Err(NoBody::Broken) => {
             count(&shared.counts.abandoned);
             return After::Reset;
         }
@@ -101,10 +101,10 @@ async fn hold_body(shared: &Shared, asked: &mut Asked<'_, '_>, clock: Clock) -> 
     }
     if std::mem::take(&mut asked.expects_continue) {
         let go_on = Informational { status: 100, reason: "Continue".into(), ..Informational::default() };
-        asked.reply.informational(&go_on).await.map_err(NoBody::Broken)?;
+        asked.reply.informational(&go_on).await.map_err(|_| NoBody::Broken)?;
     }
     let mut body = Body::default();
-    while let Some(bytes) = within(shared.limits.stall, asked.source.next()).await.map_err(NoBody::Broken)? {
+    while let Some(bytes) = within(shared.limits.stall, asked.source.next()).await.map_err(|_| NoBody::Broken)? {
         if body.bytes().len() + bytes.len() > shared.limits.matched_body_bytes {
             return Err(NoBody::TooLong);
         }

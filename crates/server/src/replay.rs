@@ -28,6 +28,11 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
+    /// Of an exchange whose request is complete now, and was when it began.
+    pub(crate) fn new(latency: Latency) -> Self {
+        Self { begun: Instant::now(), base_us: 0, latency }
+    }
+
     /// What was there at a time of the recording is there then; `None` is at once.
     pub(crate) fn due(&self, at_us: u64) -> Option<Instant> {
         let after = Duration::from_micros(at_us.saturating_sub(self.base_us));
@@ -96,14 +101,14 @@ pub(crate) async fn replay(
 }
 
 /// The schedule of an exchange whose request is complete now.
-pub(crate) fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Result<Schedule, ReadError> {
+fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Result<Schedule, ReadError> {
     let mut base_us = 0;
     if let Some(mut body) = request_body.filter(|_| Schedule::is_timed(latency)) {
         while let Some(fragment) = body.read()? {
             base_us = fragment.at_us;
         }
     }
-    Ok(Schedule { begun: Instant::now(), base_us, latency })
+    Ok(Schedule { base_us, ..Schedule::new(latency) })
 }
 
 async fn give(

@@ -119,11 +119,6 @@ impl Session {
         }
     }
 
-    /// Whether a request may reach the network.
-    pub(crate) fn may_send(&self) -> bool {
-        self.mode.may_send(self.existed)
-    }
-
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.
     pub(crate) fn plan(&self, request: &Request<'_>) -> Plan {
         let Some(player) = self.player.as_ref().filter(|_| self.looks_up()) else {

@@ -9,7 +9,7 @@ use crate::upstream::Upstream;
 use cassette::redact::Redaction;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
@@ -23,8 +23,6 @@ pub(crate) struct Shared {
     pub(crate) started: Instant,
     redaction: Option<Arc<Redaction>>,
     session: RwLock<Arc<Session>>,
-    /// Why tapes that were in use before were not sealed.
-    failures: Mutex<Vec<ProxyError>>,
     /// Whether the proxy is to stop.
     pub(crate) stops: watch::Sender<bool>,
     busy: Arc<Busy>,
@@ -64,7 +62,6 @@ impl Shared {
             started: Instant::now(),
             redaction: options.redaction.clone(),
             session: RwLock::new(Arc::new(session)),
-            failures: Mutex::default(),
             stops: watch::Sender::new(false),
             busy: Arc::default(),
         })
@@ -89,15 +86,6 @@ impl Shared {
             std::thread::sleep(Duration::from_millis(2));
         }
         before.finish().map_err(ProxyError::from)
-    }
-
-    /// Remembers why something was not sealed, for the end.
-    pub(crate) fn failed(&self, error: ProxyError) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-    }
-
-    pub(crate) fn take_failure(&self) -> Option<ProxyError> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     pub(crate) fn report(&self) -> Report {

@@ -43,7 +43,10 @@ fn not_started(program: &OsString, error: &io::Error) -> u8 {
         render::error(&format!("there is no program {shown}"), Some("name one that is on PATH, or give its path"));
         return NOT_FOUND;
     }
-    render::error(&format!("cannot run {shown}: {error}"), Some("make it executable, or put its interpreter before it"));
+    render::error(
+        &format!("cannot run {shown}: {error}"),
+        Some("make it executable, or put its interpreter before it"),
+    );
     NOT_RUNNABLE
 }
 

@@ -45,7 +45,8 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     }
     let existed = [tape.clone(), recording_of(tape)].iter().any(|path| path.exists());
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
-    match play(options, playing).and_then(|options| reach(options, upstream)).and_then(|options| hide(options, secrets)) {
+    match play(options, playing).and_then(|options| reach(options, upstream)).and_then(|options| hide(options, secrets))
+    {
         Ok(options) => {
             let existed = existed && *mode != Mode::All;
             Job { tape, records: *mode != Mode::None, existed, serving, command }.run(options)
@@ -194,7 +195,9 @@ fn not_started(tape: &Path, error: &ProxyError) -> End {
         ProxyError::NoTape(_) => fail(&error.to_string(), "", End::Usage),
         ProxyError::Unreadable(error) => crate::tape::damaged(tape, error),
         ProxyError::Record(RecordError::Unreadable(error)) => crate::tape::damaged(tape, error),
-        ProxyError::File { error: io, .. } if io.kind() == ErrorKind::NotFound => fail(&error.to_string(), "", End::Usage),
+        ProxyError::File { error: io, .. } if io.kind() == ErrorKind::NotFound => {
+            fail(&error.to_string(), "", End::Usage)
+        }
         _ => fail(&error.to_string(), "", End::Error),
     }
 }

@@ -11,6 +11,8 @@ mod own;
 mod target;
 mod tunnel;
 
+pub(crate) use own::state;
+
 use crate::report::count;
 use crate::shared::{Guard, Shared};
 use crate::stream::Stream;

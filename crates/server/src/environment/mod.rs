@@ -70,7 +70,8 @@ pub fn environment(proxy: SocketAddr, authority: &Authority) -> Result<Vec<(OsSt
         node: folder.join("node").join("preload.cjs"),
     };
     let bundle = fs::read(&files.bundle).map_err(failed("read", &files.bundle))?;
-    let store = key_store::of(&bundle).ok_or_else(|| failed("read", &files.bundle)(std::io::ErrorKind::InvalidData.into()))?;
+    let store =
+        key_store::of(&bundle).ok_or_else(|| failed("read", &files.bundle)(std::io::ErrorKind::InvalidData.into()))?;
     put(&files.key_store, &store)?;
     PYTHON.iter().try_for_each(|(name, content)| put(&files.python.join(name), content.as_bytes()))?;
     put(&files.node, NODE.as_bytes())?;
@@ -184,9 +185,8 @@ mod tests {
         let path = |name: &str| PathBuf::from("/the data").join(name);
         let (certificate, bundle, key_store) = (path("ca.pem"), path("bundle.pem"), path("bundle.jks"));
         let files = Files { certificate, bundle, key_store, python: path("python"), node: path("preload.cjs") };
-        let inherited = |name: &str| {
-            inherited.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
-        };
+        let inherited =
+            |name: &str| inherited.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
         let variables = variables("127.0.0.1:3128".parse().unwrap(), &files, &inherited);
         variables.into_iter().map(|(name, value)| (name.into_string().unwrap(), value.into_string().unwrap())).collect()
     }
