@@ -76,12 +76,7 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
     python.and(node)
 }
 
-fn fill(
-    folder: &Path,
-    lists: &[&str],
-    installs: bool,
-    install: fn(&Path) -> Result<(), String>,
-) -> Result<(), String> {
+fn fill(folder: &Path, lists: &[&str], installs: bool, install: fn(&Path) -> Result<(), String>) -> Result<(), String> {
     if is_filled(folder, lists) {
         return Ok(());
     }

@@ -9,8 +9,12 @@ use server::Proxy;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
 
-/// Waits for a signal, or for the end of the standard input where a program reads the JSON. Gives the exit code.
+/// How often it is looked whether the control socket was told to stop.
+const CONTROL_LOOKED_AT: Duration = Duration::from_millis(200);
+
+/// Waits for a signal, for the word of the control socket, or for the end of the standard input where a program reads the JSON. Gives the exit code.
 pub(super) fn until_told(
     proxy: &Proxy,
     is_json: bool,
@@ -35,7 +39,7 @@ pub(super) fn until_told(
         say_how(proxy, doing);
     }
     // One sender at least lives as long as signals are watched for.
-    let _ = told.recv();
+    while told.recv_timeout(CONTROL_LOOKED_AT).is_err() && !proxy.is_stopping() {}
     0
 }
 

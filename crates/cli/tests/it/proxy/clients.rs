@@ -182,7 +182,12 @@ fn go_net_http() {
     let folder = crate::harness::Folder::new("proxy-go-build");
     let binary = folder.path().join("client");
     let mut build = std::process::Command::new("go");
-    build.args(["build", "-o"]).arg(&binary).arg(client("client.go")).env("GOFLAGS", "-mod=mod").env("GO111MODULE", "off");
+    build
+        .args(["build", "-o"])
+        .arg(&binary)
+        .arg(client("client.go"))
+        .env("GOFLAGS", "-mod=mod")
+        .env("GO111MODULE", "off");
     assert!(build.status().expect("go runs").success());
     let lines = both_ways("go", &[binary.into()]);
     has_line(&lines, "line /json HTTP/2.0 200");
@@ -203,7 +208,10 @@ fn curl() {
     }
     for (name, words) in [
         ("curl-1", "--http1.1 --compressed https://api.mnemon.test/encoded/gzip https://api.mnemon.test/encoded/br"),
-        ("curl-2", "--http2 --include https://api.mnemon.test/twice https://api.mnemon.test/count https://api.mnemon.test/count"),
+        (
+            "curl-2",
+            "--http2 --include https://api.mnemon.test/twice https://api.mnemon.test/count https://api.mnemon.test/count",
+        ),
         ("curl-plain", "--include http://api.mnemon.test/twice http://api.mnemon.test/bytes/1000?length=no"),
         ("curl-continue", "--http1.1 --data-binary @/bin/sh -H Expect:100-continue https://api.mnemon.test/upload"),
         ("curl-stream", "--no-buffer https://api.mnemon.test/sse?n=2&gap=1"),
