@@ -1,0 +1,142 @@
+//! A WebSocket that goes to a server, and to the tape frame by frame.
+
+use super::frame::{Next, next};
+use crate::exchange::Asked;
+use crate::http1::{Reader, Writer};
+use crate::peer::Source;
+use crate::record::{Mishap, Tap};
+use crate::reply::After;
+use crate::report::count;
+use crate::shared::Shared;
+use crate::upstream::{Failure, Link};
+use cassette::{Direction, NetworkError, NetworkErrorKind, Opcode, Outcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::io::AsyncWriteExt;
+
+/// A frame with a longer payload is sent on, and neither it nor what follows is recorded: it would not fit into a frame of a tape.
+const RECORDED_BYTES_MAX: u64 = 15 << 20;
+
+/// What both directions know.
+#[derive(Default)]
+struct State {
+    /// Whether somebody has said that the conversation ends.
+    is_closing: AtomicBool,
+    is_truncated: AtomicBool,
+}
+
+/// Passes frames on until the conversation ends. What is left of the connection is nothing.
+pub(crate) async fn relay(shared: &Arc<Shared>, tap: &mut Tap<'_>, asked: Asked<'_, '_>, link: Link) -> After {
+    let (Source::Http1 { reader, .. }, Some(writer), Link::Http1(mut server)) =
+        (asked.source, asked.reply.into_writer(), link)
+    else {
+        return After::Reset;
+    };
+    if tap.tell(0, cassette::Call::open_websocket).is_err() {
+        return After::Reset;
+    }
+    let state = State::default();
+    let ended = {
+        let sent = pass(shared, tap, &state, Direction::Sent, reader, &mut server.writer);
+        let received = pass(shared, tap, &state, Direction::Received, &mut server.reader, writer);
+        tokio::select! {
+            ended = sent => ended,
+            ended = received => ended,
+            () = shared.stopping() => {
+                state.is_truncated.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    };
+    end(shared, tap, &state, ended)
+}
+
+fn end(shared: &Shared, tap: &mut Tap<'_>, state: &State, ended: Result<(), Mishap>) -> After {
+    let is_closing = state.is_closing.load(Ordering::Relaxed);
+    let abort = |kind, message: String| Outcome::Aborted(NetworkError { kind, message: message.into() });
+    let outcome = match ended {
+        _ if state.is_truncated.load(Ordering::Relaxed) => Outcome::Truncated,
+        _ if is_closing => Outcome::Complete,
+        Ok(()) => abort(NetworkErrorKind::Reset, "the server ended the WebSocket without closing it".to_owned()),
+        Err(Mishap::Server { failure, .. }) => {
+            shared.counts.failure(failure.kind);
+            abort(failure.kind, failure.message)
+        }
+        Err(Mishap::Client(message)) => {
+            count(&shared.counts.abandoned);
+            abort(NetworkErrorKind::Other, message)
+        }
+        Err(Mishap::Recorder(error)) => {
+            shared.counts.recorder_failed(error.to_string());
+            return After::Reset;
+        }
+        Err(Mishap::TooLarge(what)) => abort(NetworkErrorKind::Other, what.to_owned()),
+    };
+    match tap.end(outcome, Vec::new(), Vec::new()) {
+        Ok(()) if is_closing => After::Close,
+        Ok(()) => After::Reset,
+        Err(error) => {
+            shared.counts.recorder_failed(error.to_string());
+            After::Reset
+        }
+    }
+}
+
+/// Passes frames on one way until somebody ends the connection.
+async fn pass(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    state: &State,
+    direction: Direction,
+    reader: &mut Reader,
+    writer: &mut Writer,
+) -> Result<(), Mishap> {
+    let to_read = |broken: crate::peer::Broken| match direction {
+        Direction::Sent => Mishap::Client(broken.to_string()),
+        Direction::Received => Mishap::Server { failure: Failure::of_broken(&broken), was_sent: true },
+    };
+    let to_write = |error: std::io::Error| match direction {
+        Direction::Sent => {
+            Mishap::Server { failure: Failure::of(&error, "the server ended the connection"), was_sent: true }
+        }
+        Direction::Received => Mishap::Client(error.to_string()),
+    };
+    loop {
+        match next(reader, RECORDED_BYTES_MAX).await.map_err(to_read)? {
+            Next::Frame(frame) => {
+                if !state.is_truncated.load(Ordering::Relaxed) {
+                    let recorded = frame.recorded(tap.at_us(), direction);
+                    tap.tell(recorded.payload.len(), |call| call.frame(&recorded))?;
+                }
+                if frame.head.opcode == Opcode::CLOSE {
+                    state.is_closing.store(true, Ordering::Relaxed);
+                }
+                writer.io.write_all(&frame.raw).await.map_err(to_write)?;
+            }
+            Next::Long(head) => {
+                if !state.is_truncated.swap(true, Ordering::Relaxed) {
+                    shared.counts.warn("a WebSocket had a frame of more than 15 MiB; it is not recorded from there on");
+                }
+                let mut left = head.bytes as u64 + head.payload;
+                while left > 0 {
+                    if reader.buffer.is_empty() && reader.fill().await.map_err(|error| to_read(error.into()))? == 0 {
+                        return ended(direction);
+                    }
+                    let count = usize::try_from(left).unwrap_or(usize::MAX).min(reader.buffer.len());
+                    writer.io.write_all(&reader.buffer.split_to(count)).await.map_err(to_write)?;
+                    left -= count as u64;
+                }
+            }
+            Next::End => return ended(direction),
+        }
+        // Without TLS there is nothing to be sent but what was written; with it there may be.
+        writer.io.flush().await.map_err(to_write)?;
+    }
+}
+
+fn ended(direction: Direction) -> Result<(), Mishap> {
+    match direction {
+        Direction::Sent => Err(Mishap::Client("the client ended the WebSocket without closing it".to_owned())),
+        Direction::Received => Ok(()),
+    }
+}

@@ -1,0 +1,293 @@
+//! Which answer a request gets from the tape, and what is said if there is none.
+
+use crate::fixture::{Mode, Rude, Trip, client};
+use cassette::matching::{Repeats, Rules};
+use cassette::{Chunk, Exchange, Expired, Expiry, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape};
+use server::{Proxy, Resolve};
+use std::collections::HashSet;
+use std::path::Path;
+use std::thread;
+
+/// A tape with an exchange for each of these targets; the bodies of the answers count them.
+fn make_tape(path: &Path, targets: &[&str], started_ns: i64) {
+    let exchange = |(number, target): (usize, &&str)| Exchange {
+        number: number as u64,
+        started_ns,
+        request: Request {
+            method: "GET".into(),
+            scheme: "http".into(),
+            host: origin::NAME.into(),
+            port: 80,
+            target: (*target).to_owned().into(),
+            ..Request::default()
+        },
+        response: Some(Response {
+            status: 200,
+            body: cassette::Body::from_parts(
+                format!("{number}").into_bytes(),
+                vec![Chunk { at_us: 0, bytes: format!("{number}").len() }],
+            ),
+            ..Response::default()
+        }),
+        ..Exchange::default()
+    };
+    let exchanges: Vec<_> = targets.iter().enumerate().map(exchange).collect();
+    write_tape(path, &exchanges, &[], cassette::SealOptions::default()).unwrap();
+}
+
+fn now_ns() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64
+}
+
+#[test]
+fn identical_requests_replay_in_sequence() {
+    let mut trip = Trip::new();
+    let (recorded, replayed, _) = trip.twice(|proxy| {
+        let mut client = client(proxy);
+        [(); 3].map(|()| client.get("/count").text())
+    });
+    assert_eq!(recorded, ["1", "2", "3"]);
+    assert_eq!(recorded, replayed);
+}
+
+#[test]
+fn what_comes_after_the_last_answer_is_for_the_user_to_say() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a", "/a"], now_ns());
+    let answers = |repeats| {
+        let proxy = Proxy::start(trip.options(Mode::None).repeats(repeats)).unwrap();
+        let mut client = client(&proxy);
+        [(); 4]
+            .map(|()| client.get("/a"))
+            .map(|answer| if answer.status == 200 { answer.text() } else { answer.status.to_string() })
+    };
+    assert_eq!(answers(Repeats::Refused), ["0", "1", "599", "599"]);
+    assert_eq!(answers(Repeats::Last), ["0", "1", "1", "1"]);
+    assert_eq!(answers(Repeats::Cycle), ["0", "1", "0", "1"]);
+}
+
+#[test]
+fn miss_is_not_a_recorded_404() {
+    let mut trip = Trip::new();
+    let (_, replayed, report) = trip.twice(|proxy| {
+        let mut client = client(proxy);
+        [client.get("/status/404"), client.get("/other?page=2"), client.get("/status/404")]
+    });
+    assert_eq!((replayed[0].status, replayed[0].header("x-mnemon")), (404, None));
+    assert_eq!((replayed[1].status, replayed[1].header("x-mnemon")), (404, None));
+    let proxy = trip.replay();
+    let answer = client(&proxy).get("/other?page=3");
+    assert_eq!((answer.status, answer.header("x-mnemon").as_deref()), (599, Some("miss")));
+    let said = answer.json();
+    assert_eq!(said["nearest"]["exchange"], 1, "{said}");
+    assert_eq!(said["nearest"]["differences"][0]["place"], "query page");
+    assert_eq!(said["nearest"]["differences"][0]["live"], "\"3\"");
+    assert!(said["message"].as_str().unwrap().contains("no recorded exchange answers GET"));
+    let report_of_miss = proxy.stop().unwrap();
+    assert_eq!((report_of_miss.missed, report_of_miss.misses.len(), report_of_miss.unused), (1, 1, 3));
+    assert!(report_of_miss.differs() && !report.differs());
+}
+
+#[test]
+fn nothing_falls_through_to_the_network() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a"], now_ns());
+    for mode in [Mode::None, Mode::Once] {
+        let proxy = Proxy::start(trip.options(mode)).unwrap();
+        assert_eq!(client(&proxy).get("/json").status, 599);
+        assert_eq!(client(&proxy).secure(&proxy, origin::NAME).ask_inside("GET", "/json", "", b"").status, 599);
+    }
+    assert!(trip.origin.as_ref().unwrap().requests().is_empty());
+}
+
+#[test]
+fn new_requests_are_added_to_a_tape() {
+    let mut trip = Trip::new();
+    let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
+    proxy.stop().unwrap();
+    let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
+    assert_eq!(client(&proxy).ask("POST", "/upload", "Expect: 100-continue\r\n", b"four").status, 100);
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.replayed, report.recorded), (1, 1));
+    assert_eq!(trip.origin.as_ref().unwrap().requests().len(), 2);
+    let proxy = trip.replay();
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", b"four").json()["bytes"], 4);
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
+}
+
+#[test]
+fn recording_anew_replaces_a_tape_when_it_is_complete() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a", "/b"], now_ns());
+    let proxy = trip.record();
+    client(&proxy).get("/json");
+    assert_eq!(Tape::open(trip.tape()).unwrap().len(), 2);
+    proxy.stop().unwrap();
+    let tape = Tape::open(trip.tape()).unwrap();
+    assert_eq!((tape.len(), tape.request(0).unwrap().target.as_text()), (1, Some("/json")));
+}
+
+#[test]
+fn answers_that_are_too_old_are_refused_or_recorded_again() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/json"], now_ns() - 3_600_000_000_000);
+    let ask = |mode, max_age, then| {
+        let proxy = Proxy::start(trip.options(mode).expiry(Expiry { max_age, then })).unwrap();
+        let answer = client(&proxy).get("/json");
+        (answer.status, answer.header("x-mnemon"), proxy.stop().unwrap())
+    };
+    let (status, what, report) = ask(Mode::None, 60, Expired::Refuse);
+    assert_eq!((status, what.as_deref(), report.expired), (599, Some("expired"), 1));
+    let (status, _, report) = ask(Mode::None, 60, Expired::Warn);
+    assert_eq!((status, report.warnings.len()), (200, 1));
+    assert_eq!(ask(Mode::None, 7200, Expired::Refuse).0, 200);
+    let (status, _, report) = ask(Mode::New, 60, Expired::Record);
+    assert_eq!((status, report.recorded), (200, 1));
+}
+
+#[test]
+fn no_tape_is_said_plainly() {
+    let trip = Trip::new();
+    let error = Proxy::start(trip.options(Mode::None)).unwrap_err().to_string();
+    assert!(error.contains("there is no tape at") && error.contains("trip.tape"), "{error}");
+}
+
+#[test]
+fn redaction_keeps_match() {
+    let mut trip = Trip::new();
+    let ask = |proxy: &Proxy, secret: &str| {
+        let headers = format!("Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n");
+        let body = format!(r#"{{"password": "{secret}", "name": "Sam"}}"#);
+        client(proxy).ask("POST", &format!("/upload?api_key={secret}"), &headers, body.as_bytes())
+    };
+    let proxy = trip.record();
+    let recorded = ask(&proxy, "a-very-long-secret-0123456789");
+    proxy.stop().unwrap();
+    let bytes = std::fs::read(trip.tape()).unwrap();
+    assert!(!bytes.windows(18).any(|some| some == b"a-very-long-secret"));
+    let proxy = trip.replay();
+    // Another secret, of another length, is the same request.
+    assert_eq!(ask(&proxy, "dummy-secret").body, recorded.body);
+}
+
+#[test]
+fn concurrent_replay_scales() {
+    const REQUESTS: usize = 1000;
+    let trip = Trip::new();
+    let targets: Vec<String> = (0..REQUESTS).map(|number| format!("/{}", number % 10)).collect();
+    make_tape(&trip.tape(), &targets.iter().map(String::as_str).collect::<Vec<_>>(), now_ns());
+    let proxy = Proxy::start(trip.options(Mode::None)).unwrap();
+    // A thousand at a time: all are asked before any answer is read.
+    let mut clients: Vec<_> = (0..REQUESTS).map(|_| client(&proxy)).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(format!("GET http://{0}/{1} HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME, number % 10));
+    }
+    let given: Vec<(usize, usize)> = clients
+        .iter_mut()
+        .enumerate()
+        .map(|(number, client)| (number % 10, client.answer("GET").text().parse().unwrap()))
+        .collect();
+    // Each answer went to who asked for it, and to nobody else.
+    assert!(given.iter().all(|(asked, answer)| answer % 10 == *asked));
+    assert_eq!(given.iter().map(|(_, answer)| answer).collect::<HashSet<_>>().len(), REQUESTS);
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.replayed, report.unused, report.connections), (1000, 0, 1000));
+}
+
+#[test]
+fn the_order_is_that_of_the_beginnings() {
+    let mut trip = Trip::new();
+    let proxy = trip.record();
+    thread::scope(|scope| {
+        scope.spawn(|| client(&proxy).get("/slow?ms=300"));
+        thread::sleep(std::time::Duration::from_millis(100));
+        scope.spawn(|| client(&proxy).get("/json"));
+    });
+    proxy.stop().unwrap();
+    let tape = Tape::open(trip.tape()).unwrap();
+    let targets: Vec<_> =
+        tape.exchanges().map(|exchange| exchange.unwrap().request.target.to_text_lossy().into_owned()).collect();
+    assert_eq!(targets, ["/slow?ms=300", "/json"]);
+    drop(trip.origin.take());
+}
+
+#[test]
+fn rules_say_what_is_the_same_question() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a?x=1"], now_ns());
+    let proxy = Proxy::start(trip.options(Mode::None).rules(Rules::lenient())).unwrap();
+    assert_eq!(client(&proxy).ask("GET", "/a?y=2", "", b"ignored").text(), "0");
+}
+
+/// Records and replays a request to an address where this happens.
+fn failing(
+    to: std::net::SocketAddr,
+    host: &str,
+) -> (Option<crate::fixture::Answer>, Option<crate::fixture::Answer>, Tape) {
+    let mut trip = Trip::new();
+    let options =
+        |trip: &Trip, mode| trip.options(mode).resolve(Resolve { host: "rude.test".to_owned(), port: None, to });
+    let ask = |proxy: &Proxy| {
+        let mut client = client(proxy);
+        client.send(format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        client.try_answer("GET")
+    };
+    let proxy = Proxy::start(options(&trip, Mode::All)).unwrap();
+    let recorded = ask(&proxy);
+    proxy.stop().unwrap();
+    drop(trip.origin.take());
+    let proxy = Proxy::start(options(&trip, Mode::None)).unwrap();
+    let replayed = ask(&proxy);
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.replayed, report.missed), (1, 0));
+    (recorded, replayed, Tape::open(trip.tape()).unwrap())
+}
+
+fn outcome(tape: &Tape) -> NetworkErrorKind {
+    match tape.exchange(0).unwrap().outcome {
+        Outcome::Aborted(error) => error.kind,
+        outcome => panic!("{outcome:?}"),
+    }
+}
+
+#[test]
+fn network_error_recorded_and_replayed() {
+    // Nobody listens on a port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (recorded, replayed, tape) = failing(free, "rude.test");
+    let recorded = recorded.unwrap();
+    assert_eq!((recorded.status, recorded.header("x-mnemon").as_deref()), (502, Some("refused")));
+    assert_eq!(Some(recorded), replayed);
+    assert_eq!(outcome(&tape), NetworkErrorKind::Refused);
+
+    let (recorded, replayed, tape) = failing(free, "no-such-name.invalid");
+    let recorded = recorded.unwrap();
+    assert_eq!((recorded.status, recorded.header("x-mnemon").as_deref()), (502, Some("dns")));
+    assert_eq!(Some(recorded), replayed);
+    assert_eq!(outcome(&tape), NetworkErrorKind::Dns);
+
+    let silent = Rude::with(drop);
+    let (recorded, replayed, tape) = failing(silent.address, "rude.test");
+    assert_eq!((recorded, replayed, outcome(&tape)), (None, None, NetworkErrorKind::Reset));
+
+    let nonsense = Rude::start(b"I speak no HTTP\r\n\r\nclose");
+    let (recorded, replayed, tape) = failing(nonsense.address, "rude.test");
+    assert_eq!(recorded.as_ref().map(|answer| answer.status), Some(502));
+    assert_eq!((recorded, outcome(&tape)), (replayed, NetworkErrorKind::Protocol));
+}
+
+#[test]
+fn a_body_that_broke_off_breaks_off_again() {
+    let mut trip = Trip::new();
+    let (recorded, replayed, _) =
+        trip.twice(|proxy| ["/reset?after=10", "/early?after=20"].map(|target| client(proxy).get(target)));
+    assert_eq!(recorded[0].body.len(), 10);
+    assert!(
+        recorded.iter().all(|answer| !answer.is_whole && answer.header("content-length").as_deref() == Some("1000"))
+    );
+    assert_eq!(recorded, replayed);
+    let tape = Tape::open(trip.tape()).unwrap();
+    assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+}

@@ -1,0 +1,11 @@
+//! The proxy as its clients see it, against a server on loopback.
+
+mod answers;
+mod control;
+mod fixture;
+mod http2;
+mod messages;
+mod refusals;
+mod robustness;
+mod streams;
+mod websockets;
