@@ -16,7 +16,9 @@ pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
-    /// Run again what a tape holds, and check that it comes to the same
+    /// Run a program and record its network traffic to a tape
+    Record(crate::proxy::RecordArguments),
+    /// Run again what a tape holds, and check that it comes to the same; answer a program's requests from a cassette
     #[command(after_help = ABOUT_REPLAYS)]
     Replay(ReplayArguments),
     /// Load files into a knowledge base; look at its history, its past, its atoms; check it
@@ -94,11 +96,16 @@ pub(crate) struct RunArguments {
 }
 
 const ABOUT_REPLAYS: &str = "\
-The programs on the tape are run again. What they are told of files, clocks and random numbers comes from the tape; what
-they print, and the state after each commit, must be what it was. No other file is needed.
+A tape of `mnemon run --record`: the programs on it are run again. What they are told of files, clocks and random numbers comes
+from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
+
+A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
+times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
+nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
 
 Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
-there; 4 something differs, or the tape is damaged.";
+there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
+there is none.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
@@ -107,8 +114,18 @@ pub(crate) struct ReplayArguments {
     pub(crate) tape: PathBuf,
 
     /// Stop after this commit; each `!` form is one
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) serving: crate::proxy::ServingArguments,
+
+    #[command(flatten)]
+    pub(crate) playing: crate::proxy::PlayingArguments,
+
+    /// The program whose requests the tape answers, and its words
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 /// References of a heap lead no further than this.

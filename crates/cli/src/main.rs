@@ -1,7 +1,7 @@
 //! The `mnemon` command.
 //!
 //! Exit codes: 0 fine; 1 an assertion failed, or an answer had an error in it, or a limit was reached; 2 wrong usage;
-//! 3 a source does not parse; 4 data is damaged, or a replay differs.
+//! 3 a source does not parse; 4 data is damaged, or a replay differs. With a child, its code, unless a replay differs.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -9,6 +9,7 @@ mod journal;
 mod kb;
 mod load;
 mod output;
+mod proxy;
 mod render;
 mod replay;
 mod run;
@@ -21,7 +22,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments).into(),
-        Command::Replay(arguments) => replay::replay(&arguments).into(),
+        Command::Record(arguments) => proxy::record(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),

@@ -1,13 +1,29 @@
 //! `mnemon replay`: a recorded run once more, checked against its tape.
 
 use crate::arguments::ReplayArguments;
-use crate::output::counted;
+use crate::output::{counted, fail};
+use crate::proxy;
 use crate::render;
 use crate::run::{End, Heard, Terminal, explain, recall_failed, tape_failed, watch_for_interrupts};
 use mnemon::{Engine, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
+use std::process::ExitCode;
 
-/// Runs again what is on a tape.
-pub(crate) fn replay(arguments: &ReplayArguments) -> End {
+/// Runs again what is on a tape, or answers a program's requests from it.
+pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
+    let ReplayArguments { tape, serving, playing, command, .. } = arguments;
+    match command.is_empty() && serving.listen.is_none() && !serving.ready_json {
+        true => replay_run(arguments).into(),
+        false => proxy::replay(tape, serving, playing, command),
+    }
+}
+
+/// A recorded run, or the hint that a cassette is something else.
+fn replay_run(arguments: &ReplayArguments) -> End {
+    if TapeReader::open(&arguments.tape).is_err() && proxy::is_cassette(&arguments.tape) {
+        let tape = arguments.tape.display();
+        let help = format!("name a program that it answers: `mnemon replay {tape} -- COMMAND`, or keep a proxy with --listen");
+        return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
+    }
     let opened = TapeReader::open(&arguments.tape).map_err(RecallError::Tape);
     let replaying = opened.and_then(|tape| Engine::replaying(SystemWorld::default(), tape, arguments.to));
     let (mut engine, program) = match replaying {

@@ -27,15 +27,22 @@ pub(crate) enum End {
     Damaged,
 }
 
+impl End {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Error => 1,
+            Self::Usage => 2,
+            Self::NotParsed => 3,
+            Self::Damaged => 4,
+        }
+    }
+}
+
 impl From<End> for ExitCode {
     fn from(end: End) -> Self {
-        Self::from(match end {
-            End::Fine => 0,
-            End::Error => 1,
-            End::Usage => 2,
-            End::NotParsed => 3,
-            End::Damaged => 4,
-        })
+        end.code().into()
     }
 }
 

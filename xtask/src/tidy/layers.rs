@@ -12,14 +12,15 @@ use super::tree::Tree;
 const LIBRARIES: &[&str] =
     &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon", "server"];
 
-/// What writes programs for tests and chores; nothing that is shipped holds it.
-const TESTS: &str = "generate";
+/// What writes programs and answers requests for tests and chores; nothing that is shipped holds it.
+const TESTS: &[&str] = &["generate", "origin"];
 
 /// Package folder, and the libraries it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("crates/region", &[]),
     ("crates/journal", &[]),
     ("crates/generate", &[]),
+    ("crates/origin", &[]),
     ("crates/space", &["region"]),
     ("crates/store", &["journal"]),
     ("crates/reactive", &["journal"]),
@@ -56,13 +57,15 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str]) -> Vec<Finding> {
     let mut found = Vec::new();
     for dependency in toml::dependencies(text) {
-        let is_of_tests = dependency.names.iter().any(|name| library(name) == Some(TESTS));
+        let Some(library) = dependency.names.iter().find_map(|name| library(name)) else {
+            continue;
+        };
+        let is_of_tests = TESTS.contains(&library);
         if is_of_tests && !dependency.is_for_tests && folder != "xtask" {
-            let message = format!("{TESTS} is for tests: move it to [dev-dependencies]");
+            let message = format!("{library} is for tests: move it to [dev-dependencies]");
             found.push(Finding::new(manifest, dependency.line, message));
         }
-        let library = dependency.names.iter().find_map(|name| library(name));
-        if let Some(library) = library.filter(|library| *library != TESTS && !allowed.contains(library)) {
+        if !is_of_tests && !allowed.contains(&library) {
             found.push(Finding::new(manifest, dependency.line, points_up(folder, library, allowed)));
         }
     }
@@ -72,7 +75,7 @@ fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str])
 /// The library of this package name or short name.
 pub(super) fn library(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix("mnemon-").unwrap_or(name);
-    LIBRARIES.iter().chain([&TESTS]).find(|library| **library == name).copied()
+    LIBRARIES.iter().chain(TESTS).find(|library| **library == name).copied()
 }
 
 fn code_findings(tree: &Tree, folder: &str, allowed: &[&str]) -> Vec<Finding> {

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Recorded exchanges, by their positions, which are below [`count`](Recorded::count).
@@ -140,9 +141,9 @@ impl<E: fmt::Display> fmt::Display for NotFound<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for NotFound<E> {}
 
-/// Answers requests from what is recorded.
-pub struct Player<'r, R: Recorded + ?Sized> {
-    recorded: &'r R,
+/// Answers requests from what is recorded, which it borrows or shares: `Player<&Tape>`, `Player<Arc<Tape>>`.
+pub struct Player<P> {
+    recorded: P,
     rules: Rules,
     repeats: Repeats,
     lanes: HashMap<u32, Lane>,
@@ -171,12 +172,12 @@ struct Turns {
     next: usize,
 }
 
-impl<'r, R: Recorded + ?Sized> Player<'r, R> {
+impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     /// A player of what is recorded. A tape is not read for it beyond its index, if the rules are those it was sealed with.
     ///
     /// # Errors
     /// A request cannot be read.
-    pub fn new(recorded: &'r R, rules: Rules, repeats: Repeats) -> Result<Self, R::Error> {
+    pub fn new(recorded: P, rules: Rules, repeats: Repeats) -> Result<Self, R::Error> {
         let keys = recorded.keys(&rules)?;
         let mut lanes: HashMap<u32, Lane> = HashMap::new();
         for position in recorded.in_order() {
@@ -193,11 +194,25 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
     /// # Errors
     /// [`NotFound::Miss`] with the nearest recorded exchange, or [`NotFound::Unreadable`].
     pub fn find(&self, live: &Request<'_>) -> Result<Found, NotFound<R::Error>> {
-        let queue = self.queue(live).map_err(NotFound::Unreadable)?;
-        let Some(queue) = queue else { return Err(self.miss(live, None)) };
-        match self.take_turn(queue, live).map_err(NotFound::Unreadable)? {
+        match self.look(live).map_err(NotFound::Unreadable)? {
             Some(found) => Ok(found),
-            None => Err(self.miss(live, Some(queue))),
+            None => Err(self.explain(live)),
+        }
+    }
+
+    /// As [`Player::find`], but does not look for the nearest recorded exchange if nothing answers.
+    ///
+    /// # Errors
+    /// What is recorded cannot be read.
+    pub fn look(&self, live: &Request<'_>) -> Result<Option<Found>, R::Error> {
+        self.queue(live)?.map_or(Ok(None), |queue| self.take_turn(queue, live))
+    }
+
+    /// Why nothing answers a request, for which [`Player::look`] found nothing. It looks at up to ten thousand recorded requests.
+    pub fn explain(&self, live: &Request<'_>) -> NotFound<R::Error> {
+        match self.queue(live) {
+            Ok(queue) => self.miss(live, queue),
+            Err(error) => NotFound::Unreadable(error),
         }
     }
 
@@ -284,7 +299,7 @@ impl<'r, R: Recorded + ?Sized> Player<'r, R> {
         let all_given = |last| Ok(Reason::AllGiven { count: given.len(), last: self.recorded.number(last)? });
         let reason = match (given.last(), queue) {
             (Some(&last), Some(queue)) if given.len() == queue.positions.len() => all_given(last),
-            _ => nearest(self.recorded, &self.rules, live, &given),
+            _ => nearest(&*self.recorded, &self.rules, live, &given),
         };
         match reason {
             Ok(reason) => NotFound::Miss(Box::new(Miss::new(live, reason))),

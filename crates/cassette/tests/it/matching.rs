@@ -47,7 +47,7 @@ fn tape(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'s
     requests.into_iter().enumerate().map(numbered).collect()
 }
 
-fn player<'t>(tape: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<'t, [Exchange<'static>]> {
+fn player<'t>(tape: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<&'t [Exchange<'static>]> {
     Player::new(tape, rules, repeats).expect("what is in memory can be read")
 }
 

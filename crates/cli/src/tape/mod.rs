@@ -71,8 +71,8 @@ pub(crate) fn run(arguments: &TapeArguments) -> End {
     done.unwrap_or_else(|end| end)
 }
 
-/// Opens a tape of any form.
-fn open(path: &Path) -> Result<(Tape, Form), End> {
+/// Opens a tape of any form; tells why if it cannot.
+pub(crate) fn open(path: &Path) -> Result<(Tape, Form), End> {
     Tape::open_any(path).map_err(|error| unreadable(path, &error))
 }
 
@@ -101,7 +101,8 @@ fn not_opened(failure: &Failure) -> End {
     fail(&failure.to_string(), help, end)
 }
 
-fn damaged(path: &Path, error: &ReadError) -> End {
+/// Tells that something is no tape, or is damaged.
+pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     // Recorded runs are journals as recordings are.
     if TapeReader::open(path).is_ok() {
         let message = format!("{} is a recorded run, not a cassette", path.display());

@@ -1,0 +1,297 @@
+//! What `mnemon record` and `mnemon replay -- COMMAND` can be told.
+
+use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
+use cassette::redact::{Redaction, Rules as Secrets};
+use cassette::{Expired, Expiry, Mode};
+use clap::{Args, ValueEnum};
+use server::{Latency, Resolve, UpstreamProxy};
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const ABOUT_RECORDS: &str = "\
+COMMAND runs with variables that send its requests through a proxy on this computer: curl, Python, Node, Go, Java and all that
+takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in TAPE.recording;
+at the end TAPE is sealed. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
+recorded is said on the standard error.
+
+Without COMMAND the proxy stays until Ctrl-C or SIGTERM, and says how programs reach it.
+
+docs/recording.md shows how all of this is used. Exit code: that of COMMAND; 1 something could not be recorded; 2 wrong usage;
+4 the tape is damaged, or it was there already and lacks an answer; 126 COMMAND cannot be run; 127 there is none.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT_RECORDS)]
+pub(crate) struct RecordArguments {
+    /// The tape to record to
+    #[arg(short = 'o', long = "output", value_name = "TAPE")]
+    pub(super) tape: PathBuf,
+
+    /// once: record if there is no tape yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
+    /// none: answer only
+    #[arg(long, value_name = "MODE", default_value = "once")]
+    pub(super) mode: Mode,
+
+    #[command(flatten)]
+    pub(super) serving: ServingArguments,
+
+    #[command(flatten)]
+    pub(super) upstream: UpstreamArguments,
+
+    #[command(flatten)]
+    pub(super) secrets: SecretArguments,
+
+    #[command(flatten)]
+    pub(super) playing: PlayingArguments,
+
+    /// The program and its words
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<OsString>,
+}
+
+/// How the proxy is reached.
+#[derive(Debug, Args)]
+pub(crate) struct ServingArguments {
+    /// Listen here; port 0 is any that is free [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(super) listen: Option<SocketAddr>,
+
+    /// When listening, print a line of JSON with the proxy, the certificate and the variables for programs; end when the standard
+    /// input ends
+    #[arg(long, conflicts_with = "command")]
+    pub(super) ready_json: bool,
+
+    /// Open a socket at this path by which the proxy is asked for its state, told to use another tape, and stopped
+    #[arg(long, value_name = "PATH")]
+    pub(super) control: Option<PathBuf>,
+}
+
+/// How servers are reached.
+#[derive(Debug, Args)]
+pub(crate) struct UpstreamArguments {
+    /// Connect elsewhere for a host, such as api.example.com:443=127.0.0.1:8443; may be given several times
+    #[arg(long, value_name = "HOST:PORT=ADDRESS:PORT")]
+    pub(super) resolve: Vec<Resolve>,
+
+    /// Trust servers with these certificates (PEM), too
+    #[arg(long, value_name = "FILE")]
+    pub(super) upstream_ca: Vec<PathBuf>,
+
+    /// Send requests on through this proxy [default: what HTTPS_PROXY and its like say]
+    #[arg(long, value_name = "URL")]
+    pub(super) upstream_proxy: Option<UpstreamProxy>,
+
+    /// Refuse bodies with more bytes than this; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(super) max_body: Option<u64>,
+}
+
+/// What does not reach the tape.
+#[derive(Debug, Args)]
+pub(crate) struct SecretArguments {
+    /// Record secrets as they are
+    #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
+    pub(super) keep_secrets: bool,
+
+    /// The value of this header, parameter, field or member of JSON is a secret; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(super) secret_name: Vec<String>,
+
+    /// What is at this place in JSON is a secret; may be given several times
+    #[arg(long, value_name = "PATH", value_parser = json_path)]
+    pub(super) secret_json_path: Vec<JsonPath>,
+
+    /// The value of this environment variable is a secret, wherever it stands; may be given several times
+    #[arg(long, value_name = "VARIABLE")]
+    pub(super) secret_from: Vec<String>,
+}
+
+/// What answers a request, and when.
+#[derive(Debug, Args)]
+pub(crate) struct PlayingArguments {
+    /// Answer so many times as fast as it was recorded; 0 answers at once
+    #[arg(long, value_name = "X", value_parser = speed)]
+    pub(super) speed: Option<f64>,
+
+    /// Answer after this time, such as 200ms, and not as it was recorded
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "speed")]
+    pub(super) latency: Option<Duration>,
+
+    /// When all recorded answers to a request were given: refuse, give the last again, or begin anew
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub(super) repeats: RepeatsWord,
+
+    /// Requests may differ in this parameter of the query, or `*` for all of it; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(super) ignore_query: Vec<String>,
+
+    /// Requests may differ at this place of a JSON body, such as `metadata.id`; may be given several times
+    #[arg(long, value_name = "PATH", value_parser = json_path, conflicts_with = "ignore_body")]
+    pub(super) ignore_json: Vec<JsonPath>,
+
+    /// Requests may differ in their bodies
+    #[arg(long)]
+    pub(super) ignore_body: bool,
+
+    /// Requests may go to another scheme, host or port
+    #[arg(long)]
+    pub(super) ignore_host: bool,
+
+    /// Requests must agree in this header; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(super) match_header: Vec<String>,
+
+    /// How old recorded answers may be, such as 30d, 12h or 90s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) max_age: Option<Duration>,
+
+    /// What is done with answers that are older [default: refuse if CI is set, else warn]
+    #[arg(long, value_name = "HOW", value_enum, requires = "max_age")]
+    pub(super) expired: Option<ExpiredWord>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum RepeatsWord {
+    /// A request that comes more often than it was recorded is a miss
+    #[default]
+    Refuse,
+    /// The last answer again and again
+    Last,
+    /// All answers once more, from the first
+    Cycle,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ExpiredWord {
+    /// As if it were not there
+    Refuse,
+    /// Given, with a warning at the end
+    Warn,
+    /// Recorded again, in the mode `new`
+    Record,
+}
+
+impl PlayingArguments {
+    /// Whether anything was asked for.
+    pub(super) fn latency(&self) -> Latency {
+        match (self.speed, self.latency) {
+            (_, Some(time)) => Latency::Fixed(time),
+            (Some(speed), None) => Latency::Scaled(speed),
+            (None, None) => Latency::Recorded,
+        }
+    }
+
+    pub(super) fn rules(&self) -> Rules {
+        let mut rules = Rules::default();
+        if self.ignore_query.iter().any(|name| name == "*") {
+            rules.query = QueryRule::Ignored;
+        } else if !self.ignore_query.is_empty() {
+            rules.query = QueryRule::Without(self.ignore_query.clone());
+        }
+        if self.ignore_body {
+            rules.body = BodyRule::Ignored;
+        } else if !self.ignore_json.is_empty() {
+            rules.body = BodyRule::JsonWithout(self.ignore_json.clone());
+        }
+        if self.ignore_host {
+            (rules.scheme, rules.host, rules.port) = (false, false, false);
+        }
+        if !self.match_header.is_empty() {
+            rules.headers = HeaderRule::Only(self.match_header.clone());
+        }
+        rules
+    }
+
+    pub(super) fn repeats(&self) -> Repeats {
+        match self.repeats {
+            RepeatsWord::Refuse => Repeats::Refused,
+            RepeatsWord::Last => Repeats::Last,
+            RepeatsWord::Cycle => Repeats::Cycle,
+        }
+    }
+
+    /// `is_ci` is whether nobody looks at warnings.
+    pub(super) fn expiry(&self, is_ci: bool) -> Option<Expiry> {
+        let max_age = self.max_age?.as_secs();
+        let then = match self.expired {
+            Some(ExpiredWord::Refuse) => Expired::Refuse,
+            Some(ExpiredWord::Warn) => Expired::Warn,
+            Some(ExpiredWord::Record) => Expired::Record,
+            None if is_ci => Expired::Refuse,
+            None => Expired::Warn,
+        };
+        Some(Expiry { max_age, then })
+    }
+}
+
+impl SecretArguments {
+    /// What is a secret; `None` if nothing is.
+    pub(super) fn redaction(&self) -> Result<Option<Redaction>, String> {
+        if self.keep_secrets {
+            return Ok(None);
+        }
+        let value = |name: &String| {
+            let value = std::env::var_os(name).filter(|value| !value.is_empty());
+            value.map(OsString::into_encoded_bytes).ok_or(format!("there is no variable {name} to take a secret from"))
+        };
+        let secrets = self.secret_from.iter().map(value).collect::<Result<_, _>>()?;
+        let (names, paths) = (self.secret_name.clone(), self.secret_json_path.clone());
+        let rules = Secrets { names, paths, secrets, ..Secrets::default() };
+        rules.compile().map(Some).map_err(|error| error.to_string())
+    }
+}
+
+fn json_path(text: &str) -> Result<JsonPath, String> {
+    JsonPath::new(text).map_err(|error| error.to_string())
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
+    speed.ok_or_else(|| "expected how many times as fast, such as 2 or 0.5, or 0 for at once".to_owned())
+}
+
+const UNITS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
+
+fn time(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a number with ms, s, m, h or d, such as 200ms or 30d".to_owned();
+    let (digits, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?);
+    let seconds = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, seconds)| seconds).ok_or_else(expected)?;
+    let number: f64 = digits.parse().map_err(|_| expected())?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| expected())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "expected a number of bytes, such as 512K, 2G or 1000000".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1_500)));
+        assert_eq!(time("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        for wrong in ["200", "s", "-1s", "5y", "1e300d", "nans"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_and_speeds_are_numbers() {
+        assert_eq!(bytes("2K"), Ok(2_048));
+        assert_eq!(bytes("7"), Ok(7));
+        assert!(bytes("99999999999G").is_err() && bytes("x").is_err() && bytes("").is_err());
+        assert_eq!(speed("0.5"), Ok(0.5));
+        assert!(speed("-1").is_err() && speed("inf").is_err() && speed("fast").is_err());
+    }
+}

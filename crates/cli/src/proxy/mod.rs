@@ -1,0 +1,205 @@
+//! `mnemon record`, and `mnemon replay` with a cassette: a program's traffic through the proxy of `server`.
+//!
+//! 1. [`arguments`] become options of a proxy, which listens when the program is started.
+//! 2. [`child`] runs the program with the variables that its runtime goes by, passes signals on, and gives its exit code.
+//!    Without a program, [`stay`] says how the proxy is reached and waits for a signal.
+//! 3. The proxy is stopped, which seals the tape, and [`summary`] says on the standard error what it did. The standard output
+//!    is the program's.
+
+mod arguments;
+mod child;
+mod signals;
+mod stay;
+mod summary;
+
+use crate::output::fail;
+use crate::render;
+use crate::run::End;
+pub(crate) use arguments::{PlayingArguments, RecordArguments, ServingArguments};
+use arguments::{SecretArguments, UpstreamArguments};
+use cassette::{Form, Mode, ReadError, RecordError, Tape};
+use server::{Control, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
+use signals::Signals;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use summary::Summary;
+
+/// What is done, as far as it does not depend on the verb's own words.
+struct Job<'a> {
+    tape: &'a Path,
+    records: bool,
+    existed: bool,
+    serving: &'a ServingArguments,
+    command: &'a [OsString],
+}
+
+/// `mnemon record`.
+pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
+    let RecordArguments { tape, mode, serving, upstream, secrets, playing, command } = arguments;
+    if Form::of_name(tape) != Form::Tape {
+        let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
+        return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
+    }
+    let existed = [tape.clone(), recording_of(tape)].iter().any(|path| path.exists());
+    let options = ProxyOptions::new(Traffic::tape(tape, *mode));
+    match play(options, playing).and_then(|options| reach(options, upstream)).and_then(|options| hide(options, secrets)) {
+        Ok(options) => {
+            let existed = existed && *mode != Mode::All;
+            Job { tape, records: *mode != Mode::None, existed, serving, command }.run(options)
+        }
+        Err(end) => end.into(),
+    }
+}
+
+/// `mnemon replay TAPE -- COMMAND`.
+pub(crate) fn replay(
+    tape: &Path,
+    serving: &ServingArguments,
+    playing: &PlayingArguments,
+    command: &[OsString],
+) -> ExitCode {
+    let opened = match crate::tape::open(tape) {
+        Ok((opened, _)) => opened,
+        Err(end) => return end.into(),
+    };
+    let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened)));
+    match play(options, playing) {
+        Ok(options) => Job { tape, records: false, existed: true, serving, command }.run(options),
+        Err(end) => end.into(),
+    }
+}
+
+fn recording_of(tape: &Path) -> PathBuf {
+    let mut name = tape.as_os_str().to_owned();
+    name.push(".recording");
+    name.into()
+}
+
+fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOptions, End> {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    let options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
+    Ok(match playing.expiry(is_ci) {
+        Some(expiry) => options.expiry(expiry),
+        None => options,
+    })
+}
+
+fn hide(options: ProxyOptions, secrets: &SecretArguments) -> Result<ProxyOptions, End> {
+    match secrets.redaction() {
+        Ok(Some(redaction)) => Ok(options.redaction(Arc::new(redaction))),
+        Ok(None) => Ok(options.keep_secrets()),
+        Err(message) => Err(fail(&message, "set it, or leave it out", End::Usage)),
+    }
+}
+
+fn reach(mut options: ProxyOptions, upstream: &UpstreamArguments) -> Result<ProxyOptions, End> {
+    for resolve in &upstream.resolve {
+        options = options.resolve(resolve.clone());
+    }
+    for file in &upstream.upstream_ca {
+        options = options.upstream_roots(file);
+    }
+    let mut limits = Limits::default();
+    limits.body_bytes = upstream.max_body;
+    options = options.limits(limits);
+    Ok(match upstream.upstream_proxy.clone().or_else(inherited_proxy) {
+        Some(proxy) => options.upstream_proxy(proxy),
+        None => options,
+    })
+}
+
+/// The proxy that the environment says is to be used, with the hosts that it excepts.
+fn inherited_proxy() -> Option<UpstreamProxy> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let either = |name: &str| variable(name).or_else(|| variable(&name.to_uppercase()));
+    let url = ["https_proxy", "all_proxy", "http_proxy"].into_iter().find_map(either)?;
+    match url.parse::<UpstreamProxy>() {
+        Ok(proxy) => {
+            let except = either("no_proxy").unwrap_or_default();
+            Some(proxy.except(except.split(',').map(str::to_owned)))
+        }
+        Err(error) => {
+            render::say(&format!("warning: going without the proxy of the environment: {error}"));
+            None
+        }
+    }
+}
+
+impl Job<'_> {
+    fn run(&self, mut options: ProxyOptions) -> ExitCode {
+        let signals = match Signals::hold() {
+            Ok(signals) => signals,
+            Err(error) => return fail(&format!("cannot hold back signals: {error}"), "", End::Error).into(),
+        };
+        if let Some(address) = self.serving.listen {
+            options = options.listen(address);
+        }
+        if let Some(path) = &self.serving.control {
+            options = options.control(Control { socket: Some(path.clone()), tapes: None });
+        }
+        let proxy = match Proxy::start(options) {
+            Ok(proxy) => proxy,
+            Err(error) => return not_started(self.tape, &error).into(),
+        };
+        let variables = match server::environment(proxy.address(), proxy.authority()) {
+            Ok(variables) => variables,
+            Err(error) => return fail(&error.to_string(), "", End::Error).into(),
+        };
+        let code = match self.command {
+            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, signals),
+            command => child::run(command, variables, signals),
+        };
+        self.end(proxy, code)
+    }
+
+    fn doing(&self) -> String {
+        let verb = if self.records { "recording to" } else { "answering from" };
+        format!("{verb} {}", self.tape.display())
+    }
+
+    /// Seals the tape and says what was done.
+    fn end(&self, proxy: Proxy, code: u8) -> ExitCode {
+        let so_far = proxy.report();
+        let (report, sealed) = match proxy.stop() {
+            Ok(report) => (report, Ok(())),
+            Err(error) => (so_far, Err(error)),
+        };
+        let tape = self.tape.display().to_string();
+        let Self { records, existed, .. } = *self;
+        let summary = Summary { report: &report, tape, records, existed, program: self.command.first() };
+        summary.lines().iter().for_each(|line| render::say(line));
+        let differs = report.differs().then_some(End::Damaged.code());
+        let failed = self.failure(&report, sealed).filter(|_| code == 0);
+        ExitCode::from(differs.or(failed).unwrap_or(code))
+    }
+
+    /// The code of a recording that is not whole, after saying so.
+    fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
+        let recording = recording_of(self.tape);
+        let (tape, recording) = (self.tape.display(), recording.display());
+        let help = format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it");
+        match (sealed, &report.recorder_failure) {
+            (Err(error), _) => Some(fail(&error.to_string(), &help, End::Error).code()),
+            (Ok(()), Some(failure)) => Some(fail(&format!("not all is recorded: {failure}"), "", End::Error).code()),
+            (Ok(()), None) => None,
+        }
+    }
+}
+
+fn not_started(tape: &Path, error: &ProxyError) -> End {
+    match error {
+        ProxyError::NoTape(_) => fail(&error.to_string(), "", End::Usage),
+        ProxyError::Unreadable(error) => crate::tape::damaged(tape, error),
+        ProxyError::Record(RecordError::Unreadable(error)) => crate::tape::damaged(tape, error),
+        ProxyError::File { error: io, .. } if io.kind() == ErrorKind::NotFound => fail(&error.to_string(), "", End::Usage),
+        _ => fail(&error.to_string(), "", End::Error),
+    }
+}
+
+/// Whether a path is a cassette, as far as can be seen without saying anything.
+pub(crate) fn is_cassette(path: &Path) -> bool {
+    Tape::open_any(path).is_ok()
+}

@@ -1,0 +1,67 @@
+//! A proxy without a program: it says how it is reached, and stays until it is told to end.
+
+use super::signals::Signals;
+use crate::output::fail;
+use crate::render;
+use crate::run::End;
+use serde_json::{Map, Value, json};
+use server::Proxy;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{self, Sender};
+
+/// Waits for a signal, or for the end of the standard input where a program reads the JSON. Gives the exit code.
+pub(super) fn until_told(
+    proxy: &Proxy,
+    is_json: bool,
+    doing: &str,
+    variables: &[(OsString, OsString)],
+    signals: Signals,
+) -> u8 {
+    let (tell, told) = mpsc::channel();
+    let of_signals = tell.clone();
+    if let Err(error) = signals.each(move |_| drop(of_signals.send(()))) {
+        return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
+    }
+    if is_json {
+        let line = ready(proxy, variables);
+        let mut out = io::stdout().lock();
+        if let Err(error) = writeln!(out, "{line}").and_then(|()| out.flush()) {
+            return fail(&format!("cannot say that the proxy is ready: {error}"), "", End::Error).code();
+        }
+        std::thread::spawn(move || watch_input(&tell));
+    } else {
+        say_how(proxy, doing);
+    }
+    // One sender at least lives as long as signals are watched for.
+    let _ = told.recv();
+    0
+}
+
+/// Whoever started the proxy holds its standard input open, and the end of the one is the end of the other.
+fn watch_input(tell: &Sender<()>) {
+    let mut block = [0; 256];
+    while io::stdin().read(&mut block).is_ok_and(|count| count > 0) {}
+    // Nobody listens any more once the proxy stops by itself.
+    let _ = tell.send(());
+}
+
+fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let variables: Map<String, Value> =
+        variables.iter().map(|(name, value)| (text(name), Value::String(text(value)))).collect();
+    json!({
+        "proxy": format!("http://{}", proxy.address()),
+        "ca": proxy.authority().certificate(),
+        "bundle": proxy.authority().bundle(),
+        "control": proxy.control(),
+        "env": variables,
+    })
+}
+
+fn say_how(proxy: &Proxy, doing: &str) {
+    let address = proxy.address();
+    let certificate = proxy.authority().certificate().display();
+    render::say(&format!("mnemon: {doing}, on http://{address}"));
+    render::say(&format!("help: such as `curl --proxy http://{address} --cacert {certificate} URL`; Ctrl-C ends it"));
+}

@@ -1,0 +1,89 @@
+//! What is spoken within a tunnel.
+
+use super::{Scope, Tunnel, h1, h2};
+use crate::report::count;
+use crate::shared::Shared;
+use crate::stream::Stream;
+use bytes::BytesMut;
+use rustls::server::Acceptor;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use tokio_rustls::LazyConfigAcceptor;
+
+/// The first byte of TLS.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// How HTTP/2 begins without TLS (RFC 9113, section 3.4); no method of HTTP/1 is called so.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Opens a tunnel and answers what comes through it.
+pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) {
+    // A client may think a while before it uses a tunnel.
+    let opened = tokio::select! {
+        opened = timeout(shared.limits.idle, open(stream)) => opened,
+        () = shared.stopping() => return,
+    };
+    let Ok(Ok((stream, first))) = opened else { return };
+    match first.first() {
+        Some(&TLS_HANDSHAKE) => secure(shared, stream.with_ahead(first.freeze()), tunnel).await,
+        Some(_) if first.starts_with(HTTP2_PREFACE) => {
+            h2::serve(shared, stream.with_ahead(first.freeze()), &tunnel).await;
+        }
+        Some(byte) if byte.is_ascii_alphabetic() => {
+            h1::serve(shared, stream.with_ahead(first.freeze()), &Scope::Tunnel(tunnel)).await;
+        }
+        _ => {
+            count(&shared.counts.refused);
+            let Tunnel { host, port, .. } = tunnel;
+            shared.counts.warn(format!(
+                "a tunnel to {host}:{port} was for something other than HTTP, and was closed; leave the host out by NO_PROXY"
+            ));
+        }
+    }
+}
+
+/// Tells the client that it can go on, and waits for its first bytes.
+async fn open(mut stream: Stream) -> io::Result<(Stream, BytesMut)> {
+    stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    stream.flush().await?;
+    let mut first = BytesMut::with_capacity(1024);
+    loop {
+        let is_over = stream.read_buf(&mut first).await? == 0;
+        let may_be_http2 = first.len() < HTTP2_PREFACE.len() && HTTP2_PREFACE.starts_with(&first);
+        if is_over || !may_be_http2 {
+            return Ok((stream, first));
+        }
+    }
+}
+
+async fn secure(shared: &Arc<Shared>, stream: Stream, mut tunnel: Tunnel) {
+    let shaken = timeout(shared.limits.head_time, handshake(shared, stream, &mut tunnel)).await;
+    match shaken {
+        Ok(Ok(stream)) if stream.speaks_h2() => h2::serve(shared, stream, &tunnel).await,
+        Ok(Ok(stream)) => h1::serve(shared, stream, &Scope::Tunnel(tunnel)).await,
+        Ok(Err(what)) => {
+            count(&shared.counts.refused);
+            let Tunnel { host, port, .. } = tunnel;
+            shared.counts.warn(format!("no secure connection with a client that wanted {host}:{port}: {what}"));
+        }
+        Err(_) => count(&shared.counts.refused),
+    }
+}
+
+async fn handshake(shared: &Shared, stream: Stream, tunnel: &mut Tunnel) -> Result<Stream, String> {
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.map_err(|error| error.to_string())?;
+    tunnel.is_secure = true;
+    let asked = hello.client_hello().server_name().map(str::to_owned);
+    let is_host = |name: &String| name.eq_ignore_ascii_case(&tunnel.host);
+    tunnel.server_name =
+        asked.filter(|name| !is_host(name) && tunnel.host.parse::<IpAddr>().is_err() || !is_host(name));
+    let name = tunnel.server_name.as_ref().unwrap_or(&tunnel.host);
+    let config = shared.leaves.of(name).map_err(|error| error.to_string())?;
+    let shaken = hello.into_stream(config).await;
+    shaken.map(Stream::from).map_err(|error| {
+        let trust = "the client may not trust the certificate authority of the proxy";
+        if error.to_string().contains("alert") { format!("{error}; {trust}") } else { error.to_string() }
+    })
+}

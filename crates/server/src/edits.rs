@@ -1,0 +1,5 @@
+//! What is changed in replayed answers: faults that are put in, and templates.
+
+/// What is changed in replayed answers.
+#[derive(Clone, Debug, Default)]
+pub struct Edits {}

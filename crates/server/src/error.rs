@@ -1,0 +1,121 @@
+//! Why a proxy does not start, or has not done all that it was to.
+
+use cassette::{ReadError, RecordError};
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a proxy does not start, or has not done all that it was to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ProxyError {
+    /// It cannot listen there.
+    Listen {
+        /// Where it was to listen.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// There is no tape to be replayed.
+    NoTape(PathBuf),
+    /// The tape cannot be read.
+    Unreadable(ReadError),
+    /// The tape cannot be recorded, or what was recorded was not all sealed.
+    Record(RecordError),
+    /// There is no certificate authority.
+    Authority(AuthorityError),
+    /// A file that was named cannot be used.
+    File {
+        /// What was to be done with it: a verb.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it was not done.
+        error: io::Error,
+    },
+    /// The system gives no threads.
+    Threads(io::Error),
+    /// The proxy stopped by itself: this is a defect of Mnemon.
+    Died,
+}
+
+impl fmt::Display for ProxyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen { address, error } => {
+                write!(f, "cannot listen on {address}: {error}; name another address, or port 0 for any that is free")
+            }
+            Self::NoTape(path) => {
+                write!(f, "there is no tape at {}: name another, or record it first", path.display())
+            }
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Record(error) => error.fmt(f),
+            Self::Authority(error) => error.fmt(f),
+            Self::File { action, path, error } => write!(f, "cannot {action} {}: {error}", path.display()),
+            Self::Threads(error) => write!(f, "cannot start the threads of the proxy: {error}; end other programs"),
+            Self::Died => f.write_str("the proxy ended by itself; what it had recorded is beside the tape"),
+        }
+    }
+}
+
+impl Error for ProxyError {}
+
+impl From<ReadError> for ProxyError {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<RecordError> for ProxyError {
+    fn from(error: RecordError) -> Self {
+        Self::Record(error)
+    }
+}
+
+impl From<AuthorityError> for ProxyError {
+    fn from(error: AuthorityError) -> Self {
+        Self::Authority(error)
+    }
+}
+
+/// Why there is no certificate authority.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AuthorityError {
+    /// Nothing says where the user's data lie.
+    NoFolder,
+    /// The system refused.
+    File {
+        /// What was to be done with it: a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// What lies there is no authority of Mnemon.
+    Damaged(PathBuf),
+    /// A certificate could not be made.
+    Certificate(String),
+}
+
+impl fmt::Display for AuthorityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFolder => f.write_str(
+                "nothing says where the key of the certificate authority is to lie: set HOME, XDG_DATA_HOME or MNEMON_DATA_DIR",
+            ),
+            Self::File { action, path, error } => write!(f, "cannot {action} {}: {error}", path.display()),
+            Self::Damaged(path) => write!(
+                f,
+                "{} is no certificate authority of Mnemon: remove it, and another is made, which programs must be told of anew",
+                path.display()
+            ),
+            Self::Certificate(what) => write!(f, "cannot make a certificate: {what}"),
+        }
+    }
+}
+
+impl Error for AuthorityError {}

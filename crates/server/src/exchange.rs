@@ -1,0 +1,200 @@
+//! One request of a client, and what is done with it.
+
+use crate::http1::Framing;
+use crate::peer::{Broken, Source, within};
+use crate::record::{self, Upload};
+use crate::replay;
+use crate::reply::{After, Reply};
+use crate::report::{NoAnswer, count};
+use crate::session::{Plan, Session, now_ns};
+use crate::shared::Shared;
+use crate::upstream::Route;
+use cassette::matching::Reason;
+use cassette::{Body, Header, Informational, Request};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One request of a client.
+pub(crate) struct Asked<'c, 'r> {
+    pub(crate) started: Instant,
+    pub(crate) request: Request<'r>,
+    pub(crate) route: Route,
+    pub(crate) source: Source<'c>,
+    pub(crate) framing: Framing,
+    pub(crate) reply: Reply<'c>,
+    /// Whether the client waits with the body until it is told to go on.
+    pub(crate) expects_continue: bool,
+    /// Whether it asks for a WebSocket.
+    pub(crate) is_upgrade: bool,
+}
+
+/// Time, as it is on a tape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) started_ns: i64,
+    pub(crate) started: Instant,
+}
+
+impl Clock {
+    fn new(started: Instant) -> Self {
+        let ago = i64::try_from(started.elapsed().as_nanos()).unwrap_or_default();
+        Self { started_ns: now_ns().saturating_sub(ago), started }
+    }
+
+    /// Microseconds since the exchange began.
+    pub(crate) fn at_us(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Why a request has no body that can be looked up.
+enum NoBody {
+    TooLong,
+    Broken(Broken),
+}
+
+/// Answers a request, and says what is left of the connection.
+pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After {
+    count(&shared.counts.requests);
+    let session = shared.session();
+    let clock = Clock::new(asked.started);
+    if !session.looks_up() {
+        let records = matches!(session.plan(&asked.request), Plan::Record);
+        return record::relay(shared, &session, asked, clock, Upload::Live, records).await;
+    }
+    match hold_body(shared, &mut asked, clock).await {
+        Ok(()) => {}
+        Err(NoBody::TooLong) => {
+            count(&shared.counts.refused);
+            asked.reply.keeps_alive = false;
+            let most = shared.limits.matched_body_bytes;
+            let what = format!("the body of a request that is looked up on a tape has {most} bytes at most");
+            return refuse(&mut asked.reply, 413, &what).await;
+        }
+        Err(NoBody::Broken(_)) => {
+            count(&shared.counts.abandoned);
+            return After::Reset;
+        }
+    }
+    match session.plan(&asked.request) {
+        Plan::Replay { position, given_before, is_expired } => {
+            if is_expired {
+                shared.counts.warn("the tape has answers that are older than they should be; record them again");
+            }
+            replay::replay(shared, &session, asked, position, given_before).await
+        }
+        Plan::Record => record::relay(shared, &session, asked, clock, Upload::Held, true).await,
+        Plan::Forward => record::relay(shared, &session, asked, clock, Upload::Held, false).await,
+        Plan::Missing(why) => missing(shared, &session, &mut asked.reply, &why).await,
+        Plan::Expired { position, age } => expired(shared, &session, asked, position, age).await,
+    }
+}
+
+/// Reads all of the body of a request into it.
+async fn hold_body(shared: &Shared, asked: &mut Asked<'_, '_>, clock: Clock) -> Result<(), NoBody> {
+    if asked.framing == Framing::Absent {
+        return Ok(());
+    }
+    if matches!(asked.framing, Framing::Known(bytes) if bytes > shared.limits.matched_body_bytes as u64) {
+        return Err(NoBody::TooLong);
+    }
+    if std::mem::take(&mut asked.expects_continue) {
+        let go_on = Informational { status: 100, reason: "Continue".into(), ..Informational::default() };
+        asked.reply.informational(&go_on).await.map_err(NoBody::Broken)?;
+    }
+    let mut body = Body::default();
+    while let Some(bytes) = within(shared.limits.stall, asked.source.next()).await.map_err(NoBody::Broken)? {
+        if body.bytes().len() + bytes.len() > shared.limits.matched_body_bytes {
+            return Err(NoBody::TooLong);
+        }
+        body.push(clock.at_us(), &bytes);
+    }
+    asked.request.body = Some(body);
+    asked.request.trailers = asked.source.take_trailers();
+    Ok(())
+}
+
+/// Status of answers that no server gives: there is no such answer.
+const NO_ANSWER: u16 = 599;
+
+async fn missing(shared: &Shared, session: &Session, reply: &mut Reply<'_>, why: &NoAnswer) -> After {
+    let body = match why {
+        NoAnswer::Miss(miss) => {
+            shared.counts.miss(miss);
+            let nearest = match &miss.reason {
+                Reason::Unlike(nearest) => {
+                    let differences = nearest.differences.iter().map(|difference| {
+                        json!({"place": difference.place, "recorded": difference.recorded, "live": difference.live})
+                    });
+                    json!({
+                        "exchange": nearest.number,
+                        "request": nearest.request,
+                        "differences": differences.collect::<Vec<_>>(),
+                    })
+                }
+                Reason::AllGiven { count, last } => json!({"exchange": last, "given": count}),
+                _ => Value::Null,
+            };
+            json!({"error": "miss", "request": miss.request, "message": miss.to_string(), "nearest": nearest, "tape": tape(session)})
+        }
+        NoAnswer::Unreadable(error) => {
+            shared.counts.warn(error.to_string());
+            json!({"error": "unreadable", "message": error.to_string(), "tape": tape(session)})
+        }
+    };
+    let what = if matches!(why, NoAnswer::Miss(_)) { "miss" } else { "unreadable" };
+    own(reply, NO_ANSWER, "Not On The Tape", what, &body).await
+}
+
+async fn expired(shared: &Shared, session: &Session, asked: Asked<'_, '_>, position: usize, age: i64) -> After {
+    count(&shared.counts.expired);
+    let number = session.tape().and_then(|tape| tape.outline(position).ok()).map(|outline| outline.exchange.number);
+    let most = session.playback.expiry.map_or(0, |expiry| expiry.max_age);
+    let message = format!("the recorded answer is {age} seconds old, and {most} are allowed; record it again");
+    let body = json!({
+        "error": "expired",
+        "request": asked.request.line(),
+        "message": message,
+        "exchange": number,
+        "tape": tape(session),
+    });
+    let mut reply = asked.reply;
+    own(&mut reply, NO_ANSWER, "Too Old", "expired", &body).await
+}
+
+fn tape(session: &Session) -> Option<String> {
+    session.path().map(|path| path.display().to_string())
+}
+
+/// An answer of the proxy's own, which says so in a header.
+pub(crate) async fn own(reply: &mut Reply<'_>, status: u16, reason: &str, what: &str, body: &Value) -> After {
+    let headers = [
+        Header::new("Content-Type", "application/json"),
+        Header::new("X-Mnemon", what.to_owned()),
+        // Clients of some services ask again if they are not told so.
+        Header::new("X-Should-Retry", "false"),
+    ];
+    let body = format!("{body:#}\n");
+    match reply.own(status, reason, &headers, body.as_bytes()).await {
+        Ok(()) => reply.after(),
+        Err(_) => After::Reset,
+    }
+}
+
+/// Refuses a request.
+pub(crate) async fn refuse(reply: &mut Reply<'_>, status: u16, what: &str) -> After {
+    let reason = match status {
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        431 => "Request Header Fields Too Large",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Refused",
+    };
+    own(reply, status, reason, "refused", &json!({"error": "refused", "message": what})).await
+}

@@ -1,0 +1,95 @@
+//! HTTP/1 as it is on the wire, read and written.
+//!
+//! What is kept on a tape is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
+//! chunks. Libraries for HTTP give messages with all of this smoothed away, so heads and bodies are read here;
+//! [0019](../../../../docs/decisions/0019-the-recording-proxy.md) has the reasons.
+//!
+//! Requests are read strictly, since what two readers understand differently is how one request is smuggled in another.
+//! Responses are read as servers send them, as long as it is plain where they end.
+
+mod body;
+mod head;
+mod write;
+
+pub(crate) use body::{Decoder, Framing};
+pub(crate) use head::{BadHead, RequestHead, ResponseHead, named, parse_request, parse_response};
+pub(crate) use write::{Coding, Writer, put_headers, put_request_line, put_status_line};
+
+use crate::stream::Stream;
+use bytes::{Bytes, BytesMut};
+use std::io;
+use tokio::io::{AsyncReadExt, ReadHalf};
+
+/// How much is read at a time: at first, and when a read brought as much as that.
+const READ_BYTES: usize = 8 << 10;
+const READ_BYTES_BULK: usize = 64 << 10;
+
+/// What comes from the other side.
+pub(crate) struct Reader {
+    pub(crate) io: ReadHalf<Stream>,
+    pub(crate) buffer: BytesMut,
+    is_bulk: bool,
+}
+
+/// Why no head was read.
+pub(crate) enum NoHead {
+    /// The other side had nothing more to say.
+    End,
+    /// It ended in the middle of one, or the system failed.
+    Broken(io::Error),
+    /// It is too long.
+    TooLong,
+}
+
+impl Reader {
+    pub(crate) fn new(io: ReadHalf<Stream>) -> Self {
+        Self { io, buffer: BytesMut::new(), is_bulk: false }
+    }
+
+    /// Waits for more bytes. Gives how many there are; 0 at the end. Nothing is lost if it is given up.
+    pub(crate) async fn fill(&mut self) -> io::Result<usize> {
+        let wanted = if self.is_bulk { READ_BYTES_BULK } else { READ_BYTES };
+        self.buffer.reserve(wanted);
+        let count = self.io.read_buf(&mut self.buffer).await?;
+        self.is_bulk = count >= READ_BYTES;
+        Ok(count)
+    }
+
+    /// Takes a head off the buffer, the empty line behind it included, waiting for it.
+    pub(crate) async fn head(&mut self, bytes_max: usize) -> Result<Bytes, NoHead> {
+        let mut looked_at = 0;
+        loop {
+            self.drop_empty_lines();
+            if let Some(end) = head::end_of_head(&self.buffer, looked_at) {
+                return if end <= bytes_max { Ok(self.buffer.split_to(end).freeze()) } else { Err(NoHead::TooLong) };
+            }
+            if self.buffer.len() > bytes_max {
+                return Err(NoHead::TooLong);
+            }
+            looked_at = self.buffer.len().saturating_sub(3);
+            let is_begun = !self.buffer.is_empty();
+            match self.fill().await {
+                Ok(0) if is_begun => return Err(NoHead::Broken(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Err(NoHead::End),
+                Ok(_) => {}
+                Err(error) if is_begun => return Err(NoHead::Broken(error)),
+                Err(_) => return Err(NoHead::End),
+            }
+        }
+    }
+
+    /// Empty lines before a head are nothing (RFC 9112, section 2.2).
+    fn drop_empty_lines(&mut self) {
+        while self.buffer.starts_with(b"\r\n") {
+            let _ = self.buffer.split_to(2);
+        }
+    }
+
+    /// Returns when the other side has ended, and never if it says something instead.
+    pub(crate) async fn gone(&mut self) {
+        if self.buffer.is_empty() && matches!(self.fill().await, Ok(0) | Err(_)) {
+            return;
+        }
+        std::future::pending().await
+    }
+}

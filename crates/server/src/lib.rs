@@ -1,0 +1,41 @@
+//! A proxy that records any program's HTTP and WebSocket traffic to a tape, and answers from it.
+//!
+//! 1. A [`Proxy`] listens; a program is told of it by its [`environment`], and trusts its [`Authority`].
+//! 2. What comes is decided by the mode of the [`Traffic`]: it goes to the network and to the tape as it happens, or is answered
+//!    from the tape and never goes to the network.
+//! 3. What it did is in its [`Report`].
+//!
+//! It is the only crate of Mnemon that links tokio. Its interface blocks.
+#![forbid(unsafe_code)]
+
+mod authority;
+mod client;
+mod control;
+mod edits;
+mod environment;
+mod error;
+mod exchange;
+mod headers;
+mod http1;
+mod http2;
+mod options;
+mod peer;
+mod proxy;
+mod record;
+mod replay;
+mod reply;
+mod report;
+mod session;
+mod shared;
+mod stream;
+mod text;
+mod upstream;
+mod websocket;
+
+pub use authority::{Authority, data_directory};
+pub use edits::Edits;
+pub use environment::environment;
+pub use error::{AuthorityError, ProxyError};
+pub use options::{Control, Latency, Limits, OptionError, ProxyOptions, Resolve, Traffic, UpstreamProxy};
+pub use proxy::Proxy;
+pub use report::{DETAILS_MAX, Report};

@@ -1,0 +1,131 @@
+//! A proxy from its start to its end.
+
+use crate::authority::{Authority, Leaves, data_directory};
+use crate::client;
+use crate::control;
+use crate::error::ProxyError;
+use crate::options::ProxyOptions;
+use crate::report::Report;
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::upstream::provider;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+/// A proxy that records what goes through it, or answers from what was recorded.
+///
+/// It serves on threads of its own until it is stopped or dropped. Its methods block, and are not for asynchronous code.
+pub struct Proxy {
+    runtime: Option<Runtime>,
+    shared: Arc<Shared>,
+    authority: Arc<Authority>,
+    control: Option<control::Socket>,
+}
+
+impl Proxy {
+    /// Starts a proxy. When this returns it is listening, and its tape is open.
+    ///
+    /// # Errors
+    /// The address is taken, the tape cannot be opened, or there is no certificate authority and none can be made.
+    pub fn start(options: ProxyOptions) -> Result<Self, ProxyError> {
+        let folder = options.data_directory.clone().map_or_else(data_directory, Ok)?;
+        let authority = Arc::new(Authority::open(folder)?);
+        let leaves = Leaves::new(authority.clone(), provider())?;
+        let failed = |error| ProxyError::Listen { address: options.listen, error };
+        let listener = TcpListener::bind(options.listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.redaction.clone())?;
+        let shared = Arc::new(Shared::new(&options, address, leaves, session)?);
+        warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
+        let runtime = runtime(&options)?;
+        let listener = {
+            let _within = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(failed)?
+        };
+        runtime.spawn(client::accept(shared.clone(), listener));
+        let control = options.control.as_ref();
+        let control = control.map(|control| {
+            let _within = runtime.enter();
+            control::Socket::open(control, &shared, authority.folder())
+        });
+        Ok(Self { runtime: Some(runtime), shared, authority, control: control.transpose()? })
+    }
+
+    /// Where it listens. The port is the one that it has, also if it was to be any.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// The certificate authority that its clients must trust.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Where its control socket lies, if it has one.
+    pub fn control(&self) -> Option<&std::path::Path> {
+        self.control.as_ref().map(control::Socket::path)
+    }
+
+    /// What it did so far.
+    pub fn report(&self) -> Report {
+        self.shared.report()
+    }
+
+    /// Returns when somebody has asked it to stop by its control socket, or never.
+    pub fn wait(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(self.shared.stopping());
+        }
+    }
+
+    /// Stops it: no connection is taken any more, what is under way has a little time to end, the tape is sealed. The port and
+    /// the threads are free when this returns.
+    ///
+    /// # Errors
+    /// Something was not recorded, or the tape was not sealed; its recording lies beside it then.
+    pub fn stop(mut self) -> Result<Report, ProxyError> {
+        let sealed = self.end();
+        let report = self.shared.report();
+        sealed.map(|()| report)
+    }
+
+    fn end(&mut self) -> Result<(), ProxyError> {
+        let Some(runtime) = self.runtime.take() else { return Ok(()) };
+        self.shared.stops.send_replace(true);
+        let drained = runtime.block_on(async { timeout(self.shared.limits.drain, self.shared.idle()).await });
+        if drained.is_err() {
+            self.shared.counts.warn("what was under way when the proxy stopped was cut off");
+        }
+        // What is cut off here is partial on the tape.
+        runtime.shutdown_timeout(Duration::from_secs(10));
+        drop(self.control.take());
+        self.shared.session().finish()?;
+        self.shared.take_failure().map_or(Ok(()), Err)
+    }
+}
+
+/// Stops it. Errors are not seen here; [`Proxy::stop`] gives them.
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy").field("address", &self.address()).finish_non_exhaustive()
+    }
+}
+
+fn runtime(options: &ProxyOptions) -> Result<Runtime, ProxyError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores);
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(threads).thread_name("proxy").enable_all();
+    builder.build().map_err(ProxyError::Threads)
+}

@@ -1,0 +1,470 @@
+//! A request that goes to the network, and to the tape as it happens.
+//!
+//! 1. Both ways are open at the same time: a server may answer before it has the whole body, and a client sees each piece of an
+//!    answer when it comes.
+//! 2. Each piece is given to the recorder before it is sent on. While the recorder's queue is full nothing is read.
+//! 3. The last piece of an answer is held back until what was recorded survives the death of the program: who has an answer finds
+//!    it on the tape.
+
+use crate::exchange::{Asked, Clock, own};
+use crate::headers::lists;
+use crate::http1::Framing;
+use crate::peer::{Broken, Sink, Source, within};
+use crate::reply::{After, Length, Reply};
+use crate::report::count;
+use crate::session::{Session, kind_name};
+use crate::shared::Shared;
+use crate::upstream::{Answer, Answers, Failure, Link, Outbound, begin};
+use crate::websocket;
+use bytes::Bytes;
+use cassette::{
+    Body, Call, Ending, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, Outcome,
+    QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
+};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where the body of a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upload {
+    /// From the client.
+    Live,
+    /// From the request, in which it is already.
+    Held,
+}
+
+/// Why an exchange did not come to its end.
+pub(crate) enum Mishap {
+    /// The client is gone, or does nothing.
+    Client(String),
+    /// The server, or the way to it, failed. Whether the request was under way by then.
+    Server { failure: Failure, was_sent: bool },
+    /// Nothing can be recorded.
+    Recorder(RecordError),
+    /// A limit of the user's.
+    TooLarge(&'static str),
+}
+
+impl Mishap {
+    fn client(broken: &Broken) -> Self {
+        Self::Client(broken.to_string())
+    }
+
+    pub(crate) fn server(broken: &Broken) -> Self {
+        Self::Server { failure: Failure::of_broken(broken), was_sent: true }
+    }
+}
+
+impl From<RecordError> for Mishap {
+    fn from(error: RecordError) -> Self {
+        Self::Recorder(error)
+    }
+}
+
+/// What goes to the tape of an exchange.
+pub(crate) struct Tap<'s> {
+    session: &'s Session,
+    call: Option<Call>,
+    clock: Clock,
+    /// How many bytes of bodies it was told.
+    bytes: AtomicUsize,
+}
+
+/// From so many bytes in the queue on, somebody may have to wait for it.
+const CROWDED_BYTES: usize = QUEUE_BYTES_DEFAULT / 2;
+/// To look through so many takes a while.
+const LONG_BYTES: usize = 256 << 10;
+
+impl<'s> Tap<'s> {
+    fn new(session: &'s Session, clock: Clock, request: &Request<'_>, records: bool) -> Result<Self, RecordError> {
+        let call = if records { Some(session.begin(clock.started_ns, request)?) } else { None };
+        Ok(Self { session, call, clock, bytes: AtomicUsize::new(0) })
+    }
+
+    pub(crate) fn at_us(&self) -> u64 {
+        self.clock.at_us()
+    }
+
+    /// Tells the recorder something of so many bytes. Others go on if that takes long.
+    pub(crate) fn tell(
+        &self,
+        bytes: usize,
+        what: impl FnOnce(&Call) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        let Some(call) = &self.call else { return Ok(()) };
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if bytes > LONG_BYTES || self.session.queued_bytes() + bytes > CROWDED_BYTES {
+            tokio::task::block_in_place(|| what(call))
+        } else {
+            what(call)
+        }
+    }
+
+    fn request_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
+        self.tell(bytes.len(), |call| call.request_chunk(self.at_us(), bytes))
+    }
+
+    fn response_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
+        self.tell(bytes.len(), |call| call.response_chunk(self.at_us(), bytes))
+    }
+
+    /// Ends the exchange.
+    pub(crate) fn end(
+        &mut self,
+        outcome: Outcome<'_>,
+        request_trailers: Vec<Header<'_>>,
+        response_trailers: Vec<Header<'_>>,
+    ) -> Result<(), RecordError> {
+        let Some(call) = self.call.take() else { return Ok(()) };
+        let ended_us = Some(self.at_us());
+        let ending = Ending { ended_us, request_trailers, response_trailers, outcome };
+        // A compressed body is looked through now.
+        let takes_long = self.bytes.load(Ordering::Relaxed) > LONG_BYTES;
+        if takes_long { tokio::task::block_in_place(|| call.end(ending)) } else { call.end(ending) }
+    }
+
+    fn abort(&mut self, error: NetworkError<'_>) {
+        // If the recorder has failed, that is said elsewhere.
+        let _ = self.end(Outcome::Aborted(error), Vec::new(), Vec::new());
+    }
+
+    /// Whether something is recorded at all.
+    pub(crate) fn records(&self) -> bool {
+        self.call.is_some()
+    }
+}
+
+/// Sends a request on, and its answer back.
+pub(crate) async fn relay(
+    shared: &Arc<Shared>,
+    session: &Session,
+    mut asked: Asked<'_, '_>,
+    clock: Clock,
+    upload: Upload,
+    records: bool,
+) -> After {
+    count(if records { &shared.counts.recorded } else { &shared.counts.forwarded });
+    if upload == Upload::Live && asked.framing != Framing::Absent {
+        // There is a body; nothing of it is there yet.
+        asked.request.body = Some(Body::default());
+    }
+    let mut tap = match Tap::new(session, clock, &asked.request, records) {
+        Ok(tap) => tap,
+        Err(error) => {
+            asked.reply.keeps_alive &= asked.source.is_done();
+            return mishap(shared, &mut asked.reply, None, &asked.request, Mishap::Recorder(error)).await;
+        }
+    };
+    let relayed = relay_both(shared, &mut tap, &mut asked, upload).await;
+    asked.reply.keeps_alive &= asked.source.is_done();
+    match relayed {
+        Ok(Relayed::Message(trailers)) => match finish(&mut tap, &mut asked, trailers).await {
+            Ok(()) => asked.reply.after(),
+            Err(error) => mishap(shared, &mut asked.reply, Some(&mut tap), &asked.request, error).await,
+        },
+        Ok(Relayed::WebSocket(link)) => websocket::relay(shared, &mut tap, asked, link).await,
+        Err(error) => mishap(shared, &mut asked.reply, Some(&mut tap), &asked.request, error).await,
+    }
+}
+
+/// What came of a request.
+enum Relayed {
+    /// A response, all of which is there but its end.
+    Message(Vec<Header<'static>>),
+    /// A WebSocket on this connection.
+    WebSocket(Link),
+}
+
+/// Ends the recording, then the answer.
+async fn finish(tap: &mut Tap<'_>, asked: &mut Asked<'_, '_>, trailers: Vec<Header<'static>>) -> Result<(), Mishap> {
+    let records = tap.records();
+    tap.end(Outcome::Complete, asked.source.take_trailers(), trailers.clone())?;
+    if records {
+        tap.session.acknowledged().await?;
+    }
+    asked.reply.finish(&trailers).await.map_err(|broken| Mishap::client(&broken))
+}
+
+/// Sends a request on. A connection that was used before may have ended just now; then it is asked again on another.
+async fn relay_both(
+    shared: &Arc<Shared>,
+    tap: &mut Tap<'_>,
+    asked: &mut Asked<'_, '_>,
+    upload: Upload,
+) -> Result<Relayed, Mishap> {
+    let unsent = |failure| Mishap::Server { failure, was_sent: false };
+    let mut link = shared.upstream.link(&asked.route).await.map_err(unsent)?;
+    let may_repeat = link.is_used() && asked.framing == Framing::Absent && is_safe(&asked.request.method);
+    let mut done = on_link(shared, tap, asked, &mut link, upload).await;
+    if may_repeat
+        && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
+        && !asked.reply.is_begun()
+    {
+        link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
+        done = on_link(shared, tap, asked, &mut link, upload).await;
+    }
+    match done? {
+        Some(trailers) => {
+            if asked.source.is_done() {
+                shared.upstream.give_back(&asked.route, link);
+            }
+            Ok(Relayed::Message(trailers))
+        }
+        None => Ok(Relayed::WebSocket(link)),
+    }
+}
+
+/// Whether asking twice is asking once (RFC 9110, section 9.2.2).
+fn is_safe(method: &[u8]) -> bool {
+    [&b"GET"[..], b"HEAD", b"OPTIONS", b"TRACE", b"PUT", b"DELETE"].contains(&method)
+}
+
+/// Sends a request on a connection, and its answer back but for the end. Gives the trailers, or nothing if it is a WebSocket now.
+async fn on_link(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    asked: &mut Asked<'_, '_>,
+    link: &mut Link,
+    upload: Upload,
+) -> Result<Option<Vec<Header<'static>>>, Mishap> {
+    let Asked { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = asked;
+    let mut sent = request.borrowed();
+    if upload == Upload::Held && !*expects_continue {
+        // The client was told to go on already.
+        sent.headers.retain(|header| !header.is("expect"));
+    }
+    let outbound = Outbound { request: &sent, route, body: *framing, is_upgrade: *is_upgrade };
+    let limit = shared.limits.upstream_idle;
+    let mut closes = false;
+    let received = {
+        let (mut sink, answers) =
+            within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
+        let sending = send(shared, tap, &sent, source, &mut sink, upload);
+        let receiving = receive(shared, tap, &request.method, answers, reply, &mut closes);
+        tokio::pin!(sending, receiving);
+        let mut not_sent = None;
+        loop {
+            tokio::select! {
+                biased;
+                received = &mut receiving => break received.map_err(|error| match (error, not_sent.take()) {
+                    // Why it was not sent says more than that nothing came.
+                    (Mishap::Server { .. }, Some(earlier)) => earlier,
+                    (error, _) => error,
+                }),
+                error = &mut sending, if not_sent.is_none() => match error {
+                    // The server may have said why before it stopped to listen.
+                    error @ Mishap::Server { .. } => not_sent = Some(error),
+                    error => break Err(error),
+                },
+            }
+        }
+    }?;
+    if let Link::Http1(connection) = link {
+        connection.closes |= closes;
+    }
+    Ok(received)
+}
+
+/// Sends the body of a request, and watches whether the client stays. Returns if something is wrong only.
+async fn send(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    request: &Request<'_>,
+    source: &mut Source<'_>,
+    sink: &mut Sink<'_>,
+    upload: Upload,
+) -> Mishap {
+    let sent = match upload {
+        Upload::Live => send_live(shared, tap, source, sink).await,
+        Upload::Held => send_held(shared, request, sink).await,
+    };
+    if let Err(error) = sent {
+        return error;
+    }
+    source.gone().await;
+    Mishap::Client("the client ended the connection before it had the answer".to_owned())
+}
+
+async fn send_live(shared: &Shared, tap: &Tap<'_>, source: &mut Source<'_>, sink: &mut Sink<'_>) -> Result<(), Mishap> {
+    let mut bytes_left = shared.limits.body_bytes.unwrap_or(u64::MAX);
+    loop {
+        let next = within(shared.limits.stall, source.next()).await.map_err(|broken| Mishap::client(&broken))?;
+        let Some(bytes) = next else { break };
+        bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the request"))?;
+        tap.request_chunk(&bytes)?;
+        within(shared.limits.upstream_idle, sink.data(bytes)).await.map_err(|broken| Mishap::server(&broken))?;
+        within(shared.limits.upstream_idle, sink.flush()).await.map_err(|broken| Mishap::server(&broken))?;
+    }
+    // Trailers stay with the source: they are recorded at the end.
+    let ended = within(shared.limits.upstream_idle, sink.finish(&source.trailers())).await;
+    ended.map_err(|broken| Mishap::server(&broken))
+}
+
+async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<(), Mishap> {
+    let put = async {
+        for (_, bytes) in request.body.iter().flat_map(Body::pieces) {
+            sink.data(Bytes::copy_from_slice(bytes)).await?;
+        }
+        sink.finish(&request.trailers).await
+    };
+    within(shared.limits.upstream_idle, put).await.map_err(|broken| Mishap::server(&broken))
+}
+
+/// Receives an answer and sends it back, but for its end. Gives the trailers, or nothing if it is a WebSocket now.
+async fn receive(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    method: &[u8],
+    mut answers: Answers<'_>,
+    reply: &mut Reply<'_>,
+    closes: &mut bool,
+) -> Result<Option<Vec<Header<'static>>>, Mishap> {
+    let limits = &shared.limits;
+    let (mut response, rest) = loop {
+        let next = within(limits.upstream_idle, answers.next(limits.head_bytes, || tap.at_us()));
+        let next = tokio::select! {
+            biased;
+            next = next => next.map_err(|broken| Mishap::server(&broken))?,
+            () = reply.gone() => return Err(Mishap::Client("the client gave the request up".to_owned())),
+        };
+        match next {
+            Answer::Informational(informational) => pass_informational(shared, tap, reply, &informational).await?,
+            Answer::Response(response, rest) => break (response, rest),
+        }
+    };
+    let framing = Framing::of_response(method, response.status, &response.headers);
+    let framing = framing.map_err(|what| protocol(&what))?;
+    response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
+    tap.tell(0, |call| call.response(&response))?;
+    if response.status == 101 {
+        reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
+        within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
+        return Ok(None);
+    }
+    *closes = framing == Framing::UntilEnd || ends_connection(&response);
+    let body = answers.body(rest, framing, limits.head_bytes).ok_or_else(|| protocol("the answer has no body"))?;
+    let length = match framing {
+        Framing::Absent => Length::Absent,
+        Framing::Known(bytes) => Length::Known(bytes),
+        Framing::Chunked | Framing::UntilEnd if body.is_done() => Length::Known(0),
+        Framing::Chunked | Framing::UntilEnd => Length::Unknown,
+    };
+    reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
+    receive_body(shared, tap, body, reply).await.map(Some)
+}
+
+fn protocol(what: &str) -> Mishap {
+    Mishap::Server { failure: Failure::new(NetworkErrorKind::Protocol, what), was_sent: true }
+}
+
+async fn pass_informational(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    reply: &mut Reply<'_>,
+    informational: &Informational<'_>,
+) -> Result<(), Mishap> {
+    tap.tell(0, |call| call.informational(informational))?;
+    within(shared.limits.stall, reply.informational(informational)).await.map_err(|broken| Mishap::client(&broken))
+}
+
+/// Whether a server says that it ends the connection after this.
+fn ends_connection(response: &Response<'_>) -> bool {
+    match response.version {
+        HttpVersion::Http10 => !lists(&response.headers, "connection", "keep-alive"),
+        _ => lists(&response.headers, "connection", "close"),
+    }
+}
+
+async fn receive_body(
+    shared: &Shared,
+    tap: &Tap<'_>,
+    mut body: Source<'_>,
+    reply: &mut Reply<'_>,
+) -> Result<Vec<Header<'static>>, Mishap> {
+    let limits = &shared.limits;
+    let mut bytes_left = limits.body_bytes.unwrap_or(u64::MAX);
+    loop {
+        // What is there already goes in one piece; what is gathered goes before anybody waits.
+        let at_once = tokio::select! {
+            biased;
+            next = body.next() => Some(next),
+            () = std::future::ready(()) => None,
+        };
+        let next = match at_once {
+            Some(next) => next,
+            None => {
+                within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
+                tokio::select! {
+                    biased;
+                    next = within(limits.upstream_idle, body.next()) => next,
+                    () = reply.gone() => return Err(Mishap::Client("the client gave the answer up".to_owned())),
+                }
+            }
+        };
+        let Some(bytes) = next.map_err(|broken| Mishap::server(&broken))? else { return Ok(body.take_trailers()) };
+        bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the response"))?;
+        tap.response_chunk(&bytes)?;
+        within(limits.stall, reply.data(bytes)).await.map_err(|broken| Mishap::client(&broken))?;
+    }
+}
+
+/// Tells the client, the tape and the user that an exchange did not come to its end.
+pub(crate) async fn mishap(
+    shared: &Shared,
+    reply: &mut Reply<'_>,
+    mut tap: Option<&mut Tap<'_>>,
+    request: &Request<'_>,
+    mishap: Mishap,
+) -> After {
+    let mut abort = |error: NetworkError<'_>| {
+        if let Some(tap) = &mut tap {
+            tap.abort(error);
+        }
+    };
+    let (status, what, message) = match mishap {
+        Mishap::Client(message) => {
+            count(&shared.counts.abandoned);
+            abort(NetworkError { kind: NetworkErrorKind::Other, message: message.into() });
+            reply.abort();
+            return After::Reset;
+        }
+        Mishap::Server { failure, was_sent } => {
+            shared.counts.failure(failure.kind);
+            abort(failure.error());
+            if was_sent && failure.kind == NetworkErrorKind::Reset {
+                // What the client would have seen of it.
+                reply.abort();
+                return After::Reset;
+            }
+            (502, kind_name(failure.kind), failure.to_string())
+        }
+        Mishap::Recorder(error) => {
+            shared.counts.recorder_failed(error.to_string());
+            (502, "recorder", format!("nothing can be recorded: {error}"))
+        }
+        Mishap::TooLarge(what) => {
+            count(&shared.counts.refused);
+            let message = format!("{what} has more bytes than the limit of the proxy allows");
+            abort(NetworkError { kind: NetworkErrorKind::Other, message: message.clone().into() });
+            (502, "refused", message)
+        }
+    };
+    if reply.is_begun() {
+        reply.abort();
+        return After::Reset;
+    }
+    bad_gateway(reply, status, what, &message, request).await
+}
+
+/// The answer of a proxy that got none. A replay gives the same.
+pub(crate) async fn bad_gateway(
+    reply: &mut Reply<'_>,
+    status: u16,
+    what: &str,
+    message: &str,
+    request: &Request<'_>,
+) -> After {
+    let body = json!({"error": what, "message": message, "request": request.line()});
+    own(reply, status, "Bad Gateway", what, &body).await
+}

@@ -1,0 +1,152 @@
+//! What a proxy did, counted.
+
+use cassette::matching::{Miss, NotFound};
+use cassette::{NetworkErrorKind, ReadError};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// So many misses, warnings and lines are told apart. The numbers count all of them.
+pub const DETAILS_MAX: usize = 100;
+
+/// What a proxy did since it started. What is told apart is bounded by [`DETAILS_MAX`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// Connections that clients made.
+    pub connections: u64,
+    /// Requests that came, but for those to the proxy itself.
+    pub requests: u64,
+    /// Requests that went to the network and to the tape. Those that ended in an error of the network are among them.
+    pub recorded: u64,
+    /// Requests that were answered from the tape.
+    pub replayed: u64,
+    /// Requests that went to the network and not to the tape.
+    pub forwarded: u64,
+    /// Requests that nothing on the tape answers.
+    pub missed: u64,
+    /// The first of them, with the nearest recorded request each.
+    pub misses: Vec<Miss>,
+    /// Requests that were not answered since what is recorded is too old.
+    pub expired: u64,
+    /// How many recorded exchanges answered nothing; 0 if nothing is answered from a tape.
+    pub unused: u64,
+    /// The first of them: number and request.
+    pub unused_requests: Vec<(u64, String)>,
+    /// Connections and requests that were refused, such as for a limit.
+    pub refused: u64,
+    /// Requests that went to the network and that a filter kept from the tape.
+    pub left_out: u64,
+    /// Exchanges that the client ended before they were over.
+    pub abandoned: u64,
+    /// Errors of the network, by kind, in the words of [`NetworkErrorKind`].
+    pub failures: BTreeMap<String, u64>,
+    /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
+    pub websocket_differences: u64,
+    /// What else a user is to know, such as answers that are too old. Each is said once.
+    pub warnings: Vec<String>,
+    /// Why nothing is recorded any more, if that is so.
+    pub recorder_failure: Option<String>,
+}
+
+impl Report {
+    /// Whether something differed from what is recorded: a miss, an answer that is too old, other messages of a WebSocket.
+    pub fn differs(&self) -> bool {
+        self.missed + self.expired + self.websocket_differences > 0
+    }
+}
+
+/// Counts while the proxy runs.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) connections: AtomicU64,
+    pub(crate) requests: AtomicU64,
+    pub(crate) recorded: AtomicU64,
+    pub(crate) replayed: AtomicU64,
+    pub(crate) forwarded: AtomicU64,
+    pub(crate) missed: AtomicU64,
+    pub(crate) expired: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) left_out: AtomicU64,
+    pub(crate) abandoned: AtomicU64,
+    pub(crate) websocket_differences: AtomicU64,
+    details: Mutex<Details>,
+}
+
+#[derive(Debug, Default)]
+struct Details {
+    misses: Vec<Miss>,
+    failures: BTreeMap<String, u64>,
+    warnings: Vec<String>,
+    recorder_failure: Option<String>,
+}
+
+/// Counts one more.
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Counts {
+    fn details<T>(&self, with: impl FnOnce(&mut Details) -> T) -> T {
+        with(&mut self.details.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn miss(&self, miss: &Miss) {
+        count(&self.missed);
+        self.details(|details| {
+            if details.misses.len() < DETAILS_MAX {
+                details.misses.push(miss.clone());
+            }
+        });
+    }
+
+    pub(crate) fn failure(&self, kind: NetworkErrorKind) {
+        // Kinds with a number in them are one kind.
+        let words = match kind {
+            NetworkErrorKind::Timeout { .. } => "nothing came for too long".to_owned(),
+            NetworkErrorKind::TooManyRedirects { .. } => "too many redirections".to_owned(),
+            kind => kind.to_string(),
+        };
+        self.details(|details| *details.failures.entry(words).or_default() += 1);
+    }
+
+    pub(crate) fn warn(&self, warning: impl Into<String>) {
+        let warning = warning.into();
+        self.details(|details| {
+            if details.warnings.len() < DETAILS_MAX && !details.warnings.contains(&warning) {
+                details.warnings.push(warning);
+            }
+        });
+    }
+
+    pub(crate) fn recorder_failed(&self, what: String) {
+        self.details(|details| details.recorder_failure = details.recorder_failure.take().or(Some(what)));
+    }
+
+    /// All of it, but for what a tape says.
+    pub(crate) fn report(&self) -> Report {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.details(|details| Report {
+            connections: of(&self.connections),
+            requests: of(&self.requests),
+            recorded: of(&self.recorded),
+            replayed: of(&self.replayed),
+            forwarded: of(&self.forwarded),
+            missed: of(&self.missed),
+            misses: details.misses.clone(),
+            expired: of(&self.expired),
+            unused: 0,
+            unused_requests: Vec::new(),
+            refused: of(&self.refused),
+            left_out: of(&self.left_out),
+            abandoned: of(&self.abandoned),
+            failures: details.failures.clone(),
+            websocket_differences: of(&self.websocket_differences),
+            warnings: details.warnings.clone(),
+            recorder_failure: details.recorder_failure.clone(),
+        })
+    }
+}
+
+/// Why a recorded answer was not found.
+pub(crate) type NoAnswer = NotFound<ReadError>;

@@ -1,0 +1,328 @@
+//! A tape while a proxy uses it: what is looked up on it, and what is recorded to it.
+
+use crate::error::ProxyError;
+use crate::options::{Playback, Source, Traffic};
+use crate::report::{DETAILS_MAX, NoAnswer, Report};
+use cassette::matching::{Player, Recorded};
+use cassette::redact::Redaction;
+use cassette::{
+    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Tape,
+};
+use journal::Durability;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
+
+/// A tape while a proxy uses it.
+pub(crate) struct Session {
+    mode: Mode,
+    path: Option<PathBuf>,
+    existed: bool,
+    tape: Option<Arc<Tape>>,
+    player: Option<Player<Arc<Tape>>>,
+    recording: Mutex<Option<Recording>>,
+    redaction: Option<Arc<Redaction>>,
+    pub(crate) playback: Playback,
+}
+
+/// What is recorded to, and where it goes when it is sealed.
+struct Recording {
+    recorder: Arc<Recorder>,
+    acknowledgements: Sender<Acknowledgement>,
+    acknowledger: thread::JoinHandle<()>,
+    /// The tape that the new one is put in place of.
+    replaced: Option<(PathBuf, PathBuf)>,
+}
+
+type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
+
+/// What is done with a request, as far as the tape decides.
+pub(crate) enum Plan {
+    /// It is answered by the exchange at this place.
+    Replay {
+        position: usize,
+        given_before: u64,
+        is_expired: bool,
+    },
+    Record,
+    Forward,
+    /// Nothing answers it.
+    Missing(Box<NoAnswer>),
+    /// What would answer it is too old, by so many seconds.
+    Expired {
+        position: usize,
+        age: i64,
+    },
+}
+
+impl Session {
+    /// Opens a tape. Gives warnings as well.
+    pub(crate) fn open(
+        traffic: &Traffic,
+        playback: Playback,
+        redaction: Option<Arc<Redaction>>,
+    ) -> Result<(Self, Vec<String>), ProxyError> {
+        let mode = traffic.mode;
+        let (mut tape, mut path, mut existed) = (None, None, false);
+        match &traffic.source {
+            Source::Loaded(loaded) => (tape, existed) = (Some(loaded.clone()), true),
+            Source::Path(at) => {
+                existed = is_tape_at(at);
+                path = Some(at.clone());
+                if existed && mode != Mode::All {
+                    tape = Some(Arc::new(Tape::open(at)?));
+                } else if mode == Mode::None {
+                    return Err(ProxyError::NoTape(at.clone()));
+                }
+            }
+            Source::Nowhere => {}
+        }
+        let player = tape.clone().map(|tape| Player::new(tape, playback.rules.clone(), playback.repeats));
+        let player = player.transpose()?;
+        let records = mode.may_send(existed) && mode != Mode::Passthrough;
+        let mut warnings = Vec::new();
+        let recording = match path.as_ref().filter(|_| records) {
+            Some(path) => Some(Recording::open(path, mode, existed, redaction.clone(), &mut warnings)?),
+            None => None,
+        };
+        let recording = Mutex::new(recording);
+        Ok((Self { mode, path, existed, tape, player, recording, redaction, playback }, warnings))
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    pub(crate) fn tape(&self) -> Option<&Arc<Tape>> {
+        self.tape.as_ref()
+    }
+
+    pub(crate) fn redaction(&self) -> Option<&Redaction> {
+        self.redaction.as_deref()
+    }
+
+    /// Whether a request has to be known in whole before anything is done with it.
+    pub(crate) fn looks_up(&self) -> bool {
+        match self.mode {
+            Mode::Passthrough | Mode::All => false,
+            Mode::Once => self.existed,
+            _ => true,
+        }
+    }
+
+    /// Whether a request may reach the network.
+    pub(crate) fn may_send(&self) -> bool {
+        self.mode.may_send(self.existed)
+    }
+
+    /// Decides what is done with a request, which then counts as answered if it is to be replayed.
+    pub(crate) fn plan(&self, request: &Request<'_>) -> Plan {
+        let Some(player) = self.player.as_ref().filter(|_| self.looks_up()) else {
+            return self.plan_of(Lookup::Lacks, None, 0, || unreachable!("only what looks up refuses"));
+        };
+        let mut redacted = request.borrowed();
+        if let Some(redaction) = &self.redaction {
+            redaction.request(&mut redacted);
+        }
+        match player.look(&redacted) {
+            Ok(Some(found)) => {
+                let age = match self.age(found.position) {
+                    Ok(age) => age,
+                    Err(error) => return Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+                };
+                let position = Some(found.position);
+                self.plan_of(Lookup::Has { age }, position, found.given_before, || unreachable!("it was found"))
+            }
+            Ok(None) => self.plan_of(Lookup::Lacks, None, 0, || player.explain(&redacted)),
+            Err(error) => Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+        }
+    }
+
+    fn plan_of(
+        &self,
+        lookup: Lookup,
+        position: Option<usize>,
+        given_before: u64,
+        explain: impl FnOnce() -> NoAnswer,
+    ) -> Plan {
+        let age = if let Lookup::Has { age } = lookup { age } else { 0 };
+        match (self.mode.decide(self.existed, lookup, self.playback.expiry), position) {
+            (Action::Record, _) => Plan::Record,
+            (Action::Forward, _) => Plan::Forward,
+            (Action::Replay, Some(position)) => Plan::Replay { position, given_before, is_expired: false },
+            (Action::ReplayExpired, Some(position)) => Plan::Replay { position, given_before, is_expired: true },
+            (Action::RefuseExpired, Some(position)) => Plan::Expired { position, age },
+            // To explain a miss many requests are compared; others go on meanwhile.
+            _ => Plan::Missing(Box::new(tokio::task::block_in_place(explain))),
+        }
+    }
+
+    /// How old an exchange is, in seconds, if anybody wants to know.
+    fn age(&self, position: usize) -> Result<i64, ReadError> {
+        let Some(tape) = self.tape.as_ref().filter(|_| self.playback.expiry.is_some()) else { return Ok(0) };
+        let started_ns = tape.outline(position)?.exchange.started_ns;
+        Ok((now_ns() - started_ns) / 1_000_000_000)
+    }
+
+    /// Begins to record an exchange.
+    pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
+        let recorder = self.recording().as_ref().map(|recording| recording.recorder.clone());
+        recorder.ok_or(RecordError::Closed)?.begin(started_ns, request)
+    }
+
+    /// How many bytes wait to be written.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.recording().as_ref().map_or(0, |recording| recording.recorder.queued_bytes())
+    }
+
+    /// Returns when everything that was recorded so far survives the death of the program.
+    pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
+        let (done, waits) = oneshot::channel();
+        let sent = self.recording().as_ref().map(|recording| recording.acknowledgements.send(done));
+        match sent {
+            Some(Ok(())) => waits.await.unwrap_or(Err(RecordError::Closed)),
+            _ => Err(RecordError::Closed),
+        }
+    }
+
+    fn recording(&self) -> std::sync::MutexGuard<'_, Option<Recording>> {
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seals what was recorded. What is recorded after that is refused.
+    pub(crate) fn finish(&self) -> Result<(), RecordError> {
+        let recording = self.recording().take();
+        recording.map_or(Ok(()), Recording::finish)
+    }
+
+    /// Adds what was not asked for to a report.
+    pub(crate) fn report_unused(&self, report: &mut Report) {
+        let (Some(player), Some(tape)) = (&self.player, &self.tape) else { return };
+        let unused = player.unused();
+        report.unused = unused.len() as u64;
+        let lines = unused.iter().take(DETAILS_MAX).filter_map(|&position| {
+            let number = tape.number(position).ok()?;
+            Some((number, Tape::request(tape, position).ok()?.line()))
+        });
+        report.unused_requests = lines.collect();
+    }
+}
+
+impl Recording {
+    fn open(
+        path: &Path,
+        mode: Mode,
+        existed: bool,
+        redaction: Option<Arc<Redaction>>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, ProxyError> {
+        // What is recorded anew takes the place of the old tape when it is complete, and not before.
+        let replaced = (mode == Mode::All && existed).then(|| (with_ending(path, ".new"), path.to_owned()));
+        let at = replaced.as_ref().map_or(path, |(new, _)| new);
+        let options = || match &redaction {
+            Some(redaction) => RecorderOptions::default().redaction(redaction.clone()),
+            None => RecorderOptions::default().keep_secrets(),
+        };
+        let mut recorder = Recorder::open(at, options())?;
+        if replaced.is_some() && is_tape_at(at) && recorder.start() > 0 {
+            // What a crash left of an earlier try. It was locked until now, so nobody else goes on with it.
+            drop(recorder);
+            remove(at)?;
+            remove(&with_ending(at, ".recording"))?;
+            recorder = Recorder::open(at, options())?;
+        }
+        warnings.extend(recorder.warnings().iter().cloned());
+        let recorder = Arc::new(recorder);
+        let (acknowledgements, asked) = mpsc::channel();
+        let syncing = recorder.clone();
+        let acknowledger = thread::Builder::new().name("acknowledgements".to_owned());
+        let acknowledger = acknowledger.spawn(move || acknowledge(&syncing, &asked)).map_err(ProxyError::Threads)?;
+        Ok(Self { recorder, acknowledgements, acknowledger, replaced })
+    }
+
+    fn finish(self) -> Result<(), RecordError> {
+        let Self { recorder, acknowledgements, acknowledger, replaced } = self;
+        drop(acknowledgements);
+        let _ = acknowledger.join();
+        sole(recorder)?.finish()?;
+        let Some((new, old)) = replaced else { return Ok(()) };
+        // Nothing was recorded if there is no new tape; then there is nothing to be put in place either.
+        if !new.exists() {
+            return Ok(());
+        }
+        let put = fs::rename(&new, &old).and_then(|()| {
+            let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::File::open(folder)?.sync_all()
+        });
+        put.map_err(|error| RecordError::Journal(format!("cannot put {} in its place: {error}", new.display())))
+    }
+}
+
+/// The recorder, once nobody begins an exchange any more: whoever took it from the session is done in an instant.
+fn sole(mut recorder: Arc<Recorder>) -> Result<Recorder, RecordError> {
+    for _ in 0..10_000 {
+        recorder = match Arc::try_unwrap(recorder) {
+            Ok(recorder) => return Ok(recorder),
+            Err(shared) => shared,
+        };
+        thread::sleep(Duration::from_millis(1));
+    }
+    Err(RecordError::Closed)
+}
+
+/// Waits for the recorder, once for all who ask.
+fn acknowledge(recorder: &Recorder, asked: &Receiver<Acknowledgement>) {
+    while let Ok(first) = asked.recv() {
+        let waiting: Vec<_> = std::iter::once(first).chain(asked.try_iter()).collect();
+        let outcome = recorder.sync(Durability::Os);
+        waiting.into_iter().for_each(|done| drop(done.send(outcome.clone())));
+    }
+}
+
+fn remove(path: &Path) -> Result<(), ProxyError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(ProxyError::File { action: "remove", path: path.to_owned(), error })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_tape_at(path: &Path) -> bool {
+    path.exists() || with_ending(path, ".recording").exists()
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Words for a user about an error of the network.
+pub(crate) fn kind_name(kind: NetworkErrorKind) -> &'static str {
+    match kind {
+        NetworkErrorKind::Dns => "dns",
+        NetworkErrorKind::Refused => "refused",
+        NetworkErrorKind::Tls => "tls",
+        NetworkErrorKind::Reset => "reset",
+        NetworkErrorKind::Timeout { .. } => "timeout",
+        NetworkErrorKind::TooManyRedirects { .. } => "redirects",
+        NetworkErrorKind::Protocol => "protocol",
+        _ => "other",
+    }
+}

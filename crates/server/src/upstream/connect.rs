@@ -1,0 +1,195 @@
+//! Making connections.
+
+use super::link::{Http1, Link};
+use super::{Route, Upstream, bracketed};
+use crate::http1::{NoHead, Reader, parse_response};
+use crate::options::UpstreamProxy;
+use crate::peer::Broken;
+use crate::stream::Stream;
+use cassette::{NetworkError, NetworkErrorKind};
+use rustls::pki_types::ServerName;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpStream, lookup_host};
+
+/// What a network did instead of answering.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: NetworkErrorKind,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: NetworkErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    pub(crate) fn timeout(time: Duration, what: &str) -> Self {
+        let after_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self::new(NetworkErrorKind::Timeout { after_ms }, what)
+    }
+
+    /// Of an error of the system; `doing` says at what.
+    pub(crate) fn of(error: &io::Error, doing: &str) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::ConnectionRefused => NetworkErrorKind::Refused,
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof => NetworkErrorKind::Reset,
+            // What the system gives up it does not say the time of.
+            io::ErrorKind::TimedOut => NetworkErrorKind::Timeout { after_ms: 0 },
+            io::ErrorKind::InvalidData => NetworkErrorKind::Tls,
+            _ => NetworkErrorKind::Other,
+        };
+        Self::new(kind, format!("{doing}: {error}"))
+    }
+
+    /// Of a message that did not come to its end.
+    pub(crate) fn of_broken(broken: &Broken) -> Self {
+        match broken {
+            Broken::Io(error) => Self::of(error, "the server ended the connection"),
+            Broken::Stream(error) => match error.get_io() {
+                Some(error) => Self::of(error, "the server ended the connection"),
+                None => Self::new(NetworkErrorKind::Reset, format!("the server ended the stream: {error}")),
+            },
+            Broken::Malformed(what) => Self::new(NetworkErrorKind::Protocol, *what),
+            Broken::Stalled(time) => Self::timeout(*time, "the server sent nothing"),
+        }
+    }
+
+    /// As it is on a tape.
+    pub(crate) fn error(&self) -> NetworkError<'static> {
+        NetworkError { kind: self.kind, message: self.message.clone().into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.message)
+    }
+}
+
+impl Upstream {
+    /// Makes a connection.
+    pub(super) async fn connect(&self, route: &Route) -> Result<Link, Failure> {
+        let mapped = self.mapped(route);
+        let proxy = self.proxy.as_ref().filter(|proxy| mapped.is_none() && proxy.serves(&route.host));
+        let tcp = match (mapped, proxy) {
+            (Some(address), _) => tcp_to(&[address], &route.authority()).await?,
+            (None, Some(proxy)) => named_tcp(&proxy.host, proxy.port).await?,
+            (None, None) => named_tcp(&route.host, route.port).await?,
+        };
+        let stream = Stream::from(tcp);
+        match proxy {
+            Some(proxy) if route.is_secure => {
+                let stream = self.tunnel(stream, route, proxy).await?;
+                self.secure(stream, route).await
+            }
+            Some(proxy) => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
+            None if route.is_secure => self.secure(stream, route).await,
+            None if route.may_be_http2 => self.speak_http2(stream).await,
+            None => Ok(Link::Http1(Http1::new(stream, None))),
+        }
+    }
+
+    /// The address that the user gave for it.
+    fn mapped(&self, route: &Route) -> Option<SocketAddr> {
+        let fits = |port: Option<u16>| port.is_none_or(|port| port == route.port);
+        let found = self.resolve.iter().find(|one| one.host.eq_ignore_ascii_case(&route.host) && fits(one.port));
+        found.map(|resolve| resolve.to)
+    }
+
+    /// Asks another proxy for a way to a server.
+    async fn tunnel(&self, mut stream: Stream, route: &Route, proxy: &UpstreamProxy) -> Result<Stream, Failure> {
+        let place = format!("{}:{}", bracketed(&route.host), route.port);
+        let authorization = proxy.authorization.as_ref().map(|value| format!("Proxy-Authorization: {value}\r\n"));
+        let authorization = authorization.unwrap_or_default();
+        let ask = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{authorization}\r\n");
+        let failed = |error: io::Error| Failure::of(&error, "the upstream proxy ended the connection");
+        stream.write_all(ask.as_bytes()).await.map_err(failed)?;
+        let (read, write) = tokio::io::split(stream);
+        let mut reader = Reader::new(read);
+        let head = reader.head(self.head_bytes_max).await.map_err(|error| match error {
+            NoHead::Broken(error) => failed(error),
+            NoHead::End => failed(io::ErrorKind::UnexpectedEof.into()),
+            NoHead::TooLong => Failure::new(NetworkErrorKind::Protocol, "the upstream proxy answered too much"),
+        })?;
+        let answer = parse_response(&head, 0).map_err(|what| Failure::new(NetworkErrorKind::Protocol, what))?;
+        let status = answer.status();
+        if !(200..300).contains(&status) {
+            let message = format!("the upstream proxy answered {status} when it was asked for a way to {place}");
+            return Err(Failure::new(NetworkErrorKind::Other, message));
+        }
+        Ok(reader.io.unsplit(write).with_ahead(reader.buffer.freeze()))
+    }
+
+    async fn secure(&self, stream: Stream, route: &Route) -> Result<Link, Failure> {
+        let failed = |what: String| Failure::new(NetworkErrorKind::Tls, what);
+        let connector = self.tls.connector(route.may_be_http2).map_err(failed)?;
+        let name = route.server_name.as_ref().unwrap_or(&route.host);
+        let server_name = ServerName::try_from(name.clone());
+        let server_name = server_name.map_err(|_| failed(format!("`{name}` can be in no certificate")))?;
+        let secured = connector.connect(server_name, stream).await;
+        let stream = Stream::from(secured.map_err(|error| tls_failure(&error, name))?);
+        if stream.speaks_h2() { self.speak_http2(stream).await } else { Ok(Link::Http1(Http1::new(stream, None))) }
+    }
+
+    async fn speak_http2(&self, stream: Stream) -> Result<Link, Failure> {
+        let mut builder = h2::client::Builder::new();
+        builder.enable_push(false).initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES);
+        builder.max_header_list_size(u32::try_from(self.head_bytes_max).unwrap_or(u32::MAX));
+        let (sender, connection) =
+            builder.handshake(stream).await.map_err(|error| Failure::of_broken(&error.into()))?;
+        // It ends when nobody has a sender any more, and its errors reach who waits for a response.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(Link::Http2(sender))
+    }
+}
+
+/// How much may be under way on a stream.
+pub(crate) const WINDOW_BYTES: u32 = 1 << 20;
+
+fn tls_failure(error: &io::Error, name: &str) -> Failure {
+    let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let doing = format!("no secure connection to {name}");
+    let failure = Failure::of(error, &doing);
+    if is_tls { Failure { kind: NetworkErrorKind::Tls, ..failure } } else { failure }
+}
+
+async fn named_tcp(host: &str, port: u16) -> Result<TcpStream, Failure> {
+    let shown = format!("{}:{port}", bracketed(host));
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return tcp_to(&[SocketAddr::new(address, port)], &shown).await;
+    }
+    let found = lookup_host((host, port)).await;
+    let found: Vec<_> =
+        found.map_err(|error| Failure::new(NetworkErrorKind::Dns, format!("{host}: {error}")))?.collect();
+    if found.is_empty() {
+        return Err(Failure::new(NetworkErrorKind::Dns, format!("{host} has no address")));
+    }
+    tcp_to(&found, &shown).await
+}
+
+/// The first of several addresses that answers. Each but the last has little time.
+async fn tcp_to(addresses: &[SocketAddr], shown: &str) -> Result<TcpStream, Failure> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for (left, address) in addresses.iter().enumerate().map(|(at, address)| (addresses.len() - at, address)) {
+        let time = if left > 1 { FIRST_ADDRESS_TIME } else { Duration::MAX };
+        match tokio::time::timeout(time, TcpStream::connect(address)).await {
+            Ok(Ok(tcp)) => {
+                // Small messages are not to wait for others.
+                let _ = tcp.set_nodelay(true);
+                return Ok(tcp);
+            }
+            Ok(Err(error)) => last = error,
+            Err(_) => last = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(Failure::of(&last, shown))
+}
+
+const FIRST_ADDRESS_TIME: Duration = Duration::from_secs(5);

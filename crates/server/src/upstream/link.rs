@@ -1,0 +1,212 @@
+//! A request on a connection, and what comes of it.
+
+use super::Route;
+use crate::headers::{self, Kept};
+use crate::http1::{self, Coding, Framing, NoHead, Reader, ResponseHead, Writer, parse_response};
+use crate::http2;
+use crate::peer::{Broken, Sink, Source};
+use crate::stream::Stream;
+use bytes::Bytes;
+use cassette::{Header, HttpVersion, Informational, Request, Response};
+use h2::client::{ResponseFuture, SendRequest};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::Poll;
+
+/// A connection to a server.
+pub(crate) enum Link {
+    Http1(Http1),
+    Http2(SendRequest<Bytes>),
+}
+
+/// A connection on which there is one message at a time.
+pub(crate) struct Http1 {
+    pub(crate) reader: Reader,
+    pub(crate) writer: Writer,
+    /// What is sent goes to a proxy, which wants whole URLs, and credentials if there are some.
+    proxy: Option<Option<String>>,
+    is_used: bool,
+    /// Whether the other side said that this is the last message.
+    pub(crate) closes: bool,
+}
+
+impl Http1 {
+    pub(super) fn new(stream: Stream, proxy: Option<Option<String>>) -> Self {
+        let (read, write) = tokio::io::split(stream);
+        Self { reader: Reader::new(read), writer: Writer::new(write), proxy, is_used: false, closes: false }
+    }
+
+    /// The connection, if nothing came on it meanwhile.
+    pub(super) fn if_quiet(self) -> Option<Self> {
+        let stream = self.reader.io.unsplit(self.writer.io);
+        let is_quiet = self.reader.buffer.is_empty() && stream.is_quiet();
+        is_quiet.then(|| Self { is_used: true, ..Self::new(stream, self.proxy) })
+    }
+
+    pub(super) fn may_be_used_again(&self) -> bool {
+        !self.closes && self.reader.buffer.is_empty()
+    }
+
+    pub(super) fn used(self) -> Self {
+        Self { is_used: true, ..self }
+    }
+}
+
+impl Link {
+    /// Whether it was used for a request before, so that its end may have come before this one.
+    pub(crate) fn is_used(&self) -> bool {
+        match self {
+            Self::Http1(connection) => connection.is_used,
+            Self::Http2(_) => false,
+        }
+    }
+}
+
+/// A request as it is sent on.
+pub(crate) struct Outbound<'r> {
+    pub(crate) request: &'r Request<'r>,
+    pub(crate) route: &'r Route,
+    /// How long its body is; `Chunked` if that is not known.
+    pub(crate) body: Framing,
+    /// Whether the connection becomes another protocol's.
+    pub(crate) is_upgrade: bool,
+}
+
+/// Sends the head of a request. Gives where its body goes, and where its answer comes from.
+pub(crate) async fn begin<'l>(link: &'l mut Link, outbound: &Outbound<'_>) -> Result<(Sink<'l>, Answers<'l>), Broken> {
+    match link {
+        Link::Http1(Http1 { reader, writer, proxy, .. }) => {
+            let coding = put_head(writer, outbound, proxy.as_ref());
+            writer.flush().await?;
+            let sink = if outbound.body == Framing::Absent { Sink::Nothing } else { Sink::Http1 { writer, coding } };
+            Ok((sink, Answers::Http1(reader)))
+        }
+        Link::Http2(sender) => {
+            let authority = headers::host_of(outbound.request).unwrap_or_else(|| outbound.route.authority());
+            let request = http2::request_parts(outbound.request, &authority);
+            let request = request.map_err(|what| Broken::Io(io::Error::new(io::ErrorKind::InvalidInput, what)))?;
+            let mut ready = sender.clone().ready().await?;
+            let is_whole = outbound.body == Framing::Absent;
+            let (answer, stream) = ready.send_request(request, is_whole)?;
+            let sink = if is_whole { Sink::Nothing } else { Sink::Http2(stream) };
+            Ok((sink, Answers::Http2(Box::new(answer))))
+        }
+    }
+}
+
+fn put_head(writer: &mut Writer, outbound: &Outbound<'_>, proxy: Option<&Option<String>>) -> Coding {
+    let Outbound { request, route, body, is_upgrade } = outbound;
+    let out = &mut writer.buffer;
+    let authority = headers::host_of(request).unwrap_or_else(|| route.authority());
+    match proxy {
+        Some(_) => {
+            let path: &[u8] = if *request.target == b"*"[..] { b"" } else { &request.target };
+            let target = [b"http://", route.authority().as_bytes(), path].concat();
+            http1::put_request_line(out, &request.method, &target);
+        }
+        None => http1::put_request_line(out, &request.method, &request.target),
+    }
+    if !request.headers.iter().any(|header| header.is("host")) {
+        http1::put_headers(out, [Header::new("Host", authority.as_str())].iter());
+    }
+    let kept = Kept::of(&request.headers, *is_upgrade);
+    if request.version == HttpVersion::Http2 {
+        let joined = headers::with_one_cookie(kept.iter().filter(|header| !header.is("host")));
+        http1::put_headers(out, request.headers.iter().filter(|header| header.is("host")));
+        http1::put_headers(out, joined.iter());
+    } else {
+        http1::put_headers(out, kept.iter());
+    }
+    if let Some(Some(credentials)) = proxy {
+        http1::put_headers(out, [Header::new("Proxy-Authorization", credentials.as_str())].iter());
+    }
+    let has_length = request.headers.iter().any(|header| header.is("content-length"));
+    let coding = match body {
+        Framing::Chunked => {
+            http1::put_headers(out, [Header::new("Transfer-Encoding", "chunked")].iter());
+            Coding::Chunked
+        }
+        Framing::Known(bytes) if !has_length => {
+            http1::put_headers(out, [Header::new("Content-Length", bytes.to_string())].iter());
+            Coding::Plain
+        }
+        _ => Coding::Plain,
+    };
+    out.extend_from_slice(b"\r\n");
+    coding
+}
+
+/// What comes of a request.
+pub(crate) enum Answers<'l> {
+    Http1(&'l mut Reader),
+    Http2(Box<ResponseFuture>),
+}
+
+/// One thing that comes of it.
+pub(crate) enum Answer {
+    Informational(Informational<'static>),
+    Response(Response<'static>, Rest),
+}
+
+/// What follows a head.
+pub(crate) enum Rest {
+    /// As the head says.
+    Http1,
+    Http2(h2::RecvStream),
+}
+
+impl<'l> Answers<'l> {
+    /// The next thing; `at_us` gives the time when it is there. Nothing is lost if it is given up.
+    pub(crate) async fn next(&mut self, bytes_max: usize, at_us: impl Fn() -> u64) -> Result<Answer, Broken> {
+        match self {
+            Self::Http1(reader) => {
+                let head = reader.head(bytes_max).await.map_err(|error| match error {
+                    NoHead::End => Broken::Io(io::ErrorKind::UnexpectedEof.into()),
+                    NoHead::Broken(error) => Broken::Io(error),
+                    NoHead::TooLong => Broken::Malformed("the head of the response is too long"),
+                })?;
+                match parse_response(&head, at_us()) {
+                    Ok(ResponseHead::Informational(informational)) => Ok(Answer::Informational(informational)),
+                    Ok(ResponseHead::Response(response)) => Ok(Answer::Response(response, Rest::Http1)),
+                    Err(_) => Err(Broken::Malformed("the head of the response is no HTTP")),
+                }
+            }
+            Self::Http2(answer) => {
+                let next = poll_fn(|context| {
+                    match answer.poll_informational(context) {
+                        Poll::Ready(Some(Ok(informational))) => return Poll::Ready(Ok(Err(informational))),
+                        Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                        Poll::Ready(None) | Poll::Pending => {}
+                    }
+                    Pin::new(&mut **answer).poll(context).map_ok(Ok)
+                });
+                match next.await? {
+                    Ok(response) => {
+                        let (parts, stream) = response.into_parts();
+                        Ok(Answer::Response(http2::response(&parts, at_us()), Rest::Http2(stream)))
+                    }
+                    Err(informational) => Ok(Answer::Informational(http2::informational(&informational, at_us()))),
+                }
+            }
+        }
+    }
+
+    /// The body of the response.
+    pub(crate) fn body(self, rest: Rest, framing: Framing, trailer_bytes_max: usize) -> Option<Source<'l>> {
+        match (self, rest) {
+            (_, Rest::Http2(stream)) => Some(Source::http2(stream)),
+            (Self::Http1(reader), Rest::Http1) => Some(Source::http1(reader, framing, trailer_bytes_max)),
+            (Self::Http2(_), Rest::Http1) => None,
+        }
+    }
+}
+
+impl ResponseHead {
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::Informational(informational) => informational.status,
+            Self::Response(response) => response.status,
+        }
+    }
+}

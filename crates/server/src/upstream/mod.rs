@@ -1,0 +1,164 @@
+//! The way to servers: connections to them, kept while somebody may use them again.
+//!
+//! 1. A [`Route`] is looked for among idle connections, then connected: by the addresses that the user gave, through another
+//!    proxy, or as the system resolves the name.
+//! 2. What a client speaks is spoken to the server as well: HTTP/2 is offered to a server only if the client speaks it.
+//! 3. A connection that was used goes back, unless it is at its end.
+
+mod connect;
+mod link;
+mod tls;
+
+pub(crate) use connect::{Failure, WINDOW_BYTES};
+pub(crate) use link::{Answer, Answers, Link, Outbound, begin};
+pub(crate) use tls::provider;
+
+use crate::error::ProxyError;
+use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
+use bytes::Bytes;
+use h2::client::SendRequest;
+use link::Http1;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tls::Tls;
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Route {
+    /// Whether TLS is spoken.
+    pub(crate) is_secure: bool,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The name in the certificate, if the client named another one than the host.
+    pub(crate) server_name: Option<String>,
+    /// Whether the client speaks HTTP/2.
+    pub(crate) may_be_http2: bool,
+}
+
+impl Route {
+    /// Host and port as in a header: without the port that the scheme has anyway.
+    pub(crate) fn authority(&self) -> String {
+        let usual = if self.is_secure { 443 } else { 80 };
+        if self.port == usual { bracketed(&self.host) } else { format!("{}:{}", bracketed(&self.host), self.port) }
+    }
+}
+
+/// An address of IPv6 stands in brackets where a port may follow.
+pub(crate) fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
+/// An idle connection is not kept for longer: servers close them at some time.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+/// So many are kept of a route.
+const IDLE_COUNT_MAX: usize = 64;
+
+/// The way to servers.
+pub(crate) struct Upstream {
+    resolve: Vec<Resolve>,
+    proxy: Option<UpstreamProxy>,
+    connect_time: Duration,
+    head_bytes_max: usize,
+    tls: Tls,
+    idle: Mutex<HashMap<Route, Vec<(Instant, Http1)>>>,
+    shared: Mutex<HashMap<Route, Arc<Shared>>>,
+}
+
+/// A connection by HTTP/2, which all requests of a route share. Who finds none makes it, and others wait for it.
+#[derive(Default)]
+struct Shared {
+    sender: tokio::sync::Mutex<Sender>,
+}
+
+#[derive(Default)]
+enum Sender {
+    #[default]
+    Unknown,
+    Http2(SendRequest<Bytes>),
+    /// The server does not speak HTTP/2.
+    Http1Only,
+}
+
+impl Upstream {
+    pub(crate) fn new(options: &ProxyOptions) -> Result<Self, ProxyError> {
+        let Limits { connect, head_bytes, .. } = options.limits;
+        Ok(Self {
+            resolve: options.resolve.clone(),
+            proxy: options.upstream_proxy.clone(),
+            connect_time: connect,
+            head_bytes_max: head_bytes,
+            tls: Tls::new(&options.upstream_roots)?,
+            idle: Mutex::default(),
+            shared: Mutex::default(),
+        })
+    }
+
+    /// A connection for a request.
+    pub(crate) async fn link(&self, route: &Route) -> Result<Link, Failure> {
+        if let Some(idle) = self.take_idle(route) {
+            return Ok(Link::Http1(idle));
+        }
+        if route.may_be_http2 { self.shared_link(route).await } else { self.fresh(route).await }
+    }
+
+    /// A connection that nobody used before.
+    pub(crate) async fn fresh(&self, route: &Route) -> Result<Link, Failure> {
+        let connected = tokio::time::timeout(self.connect_time, self.connect(route)).await;
+        connected.unwrap_or_else(|_| Err(Failure::timeout(self.connect_time, "no connection was made")))
+    }
+
+    async fn shared_link(&self, route: &Route) -> Result<Link, Failure> {
+        let shared = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.entry(route.clone()).or_default().clone()
+        };
+        let mut sender = shared.sender.lock().await;
+        match &*sender {
+            Sender::Http1Only => {
+                drop(sender);
+                return self.fresh(route).await;
+            }
+            Sender::Http2(at_hand) => {
+                if let Ok(ready) = at_hand.clone().ready().await {
+                    return Ok(Link::Http2(ready));
+                }
+            }
+            Sender::Unknown => {}
+        }
+        let link = self.fresh(route).await?;
+        *sender = match &link {
+            Link::Http2(made) => Sender::Http2(made.clone()),
+            Link::Http1(_) => Sender::Http1Only,
+        };
+        Ok(link)
+    }
+
+    fn take_idle(&self, route: &Route) -> Option<Http1> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = idle.get_mut(route)?;
+        while let Some((since, connection)) = connections.pop() {
+            if since.elapsed() < IDLE_MAX
+                && let Some(connection) = connection.if_quiet()
+            {
+                return Some(connection);
+            }
+        }
+        idle.remove(route);
+        None
+    }
+
+    /// Keeps a connection on which a message has come to its end both ways.
+    pub(crate) fn give_back(&self, route: &Route, link: Link) {
+        let Link::Http1(connection) = link else { return };
+        if !connection.may_be_used_again() {
+            return;
+        }
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = idle.entry(route.clone()).or_default();
+        if connections.len() >= IDLE_COUNT_MAX {
+            connections.remove(0);
+        }
+        connections.push((Instant::now(), connection.used()));
+    }
+}
