@@ -11,6 +11,7 @@ mod compare;
 mod journal;
 mod metta;
 mod peers;
+mod proxy;
 mod recall;
 mod region;
 mod row;
@@ -79,6 +80,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "cassette", has_programs: false, run: cassette::run },
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
+    Suite { name: "proxy", has_programs: true, run: proxy::run },
     Suite { name: "recall", has_programs: false, run: recall::run },
     Suite { name: "region", has_programs: true, run: region::run },
     Suite { name: "space", has_programs: true, run: space::run },

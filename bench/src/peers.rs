@@ -1,8 +1,8 @@
 //! Where SWI-Prolog and the wheels of PyPI are, and how they come into the target folder.
 //!
 //! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
-//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy` and `cassetter` are wheels of PyPI, in virtual environments below the
-//! target folder. Nothing is fetched unless asked for.
+//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy`, `cassetter`, `mitmproxy` and
+//! `requests` are wheels of PyPI, in virtual environments below the target folder. Nothing is fetched unless asked for.
 
 use crate::command::target;
 use std::error::Error;
@@ -21,6 +21,10 @@ const HYPERON: Wheel = Wheel { folder: "hyperon", requirements: &["hyperon==0.2.
 const DUCKDB: Wheel = Wheel { folder: "duckdb", requirements: &["duckdb==1.4.1"], missing: WITHOUT_DUCKDB };
 const CASSETTES: Wheel =
     Wheel { folder: "cassettes", requirements: &["vcrpy==9.4.2", "cassetter==0.16.1"], missing: WITHOUT_CASSETTES };
+const MITMPROXY: Wheel =
+    Wheel { folder: "mitmproxy", requirements: &["mitmproxy==11.0.2"], missing: WITHOUT_MITMPROXY };
+const REQUESTS: Wheel =
+    Wheel { folder: "requests", requirements: &["vcrpy==9.4.2", "requests==2.34.2"], missing: WITHOUT_REQUESTS };
 /// All that `swipl` needs and a small Debian does not have.
 const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
 
@@ -33,6 +37,10 @@ const WITHOUT_DUCKDB: &str = "the Python wheel duckdb 1.4.1 is missing. To get i
     puts it into a virtual environment below the target folder (needs python3 with venv)";
 const WITHOUT_CASSETTES: &str = "the Python wheels vcrpy 9.4.2 and cassetter 0.16.1 are missing. To get them: `cargo xtask bench \
     cassette --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
+const WITHOUT_MITMPROXY: &str = "the Python wheel mitmproxy 11.0.2 is missing. To get it: `cargo xtask bench proxy --install` \
+    puts it into a virtual environment below the target folder (needs python3 with venv)";
+const WITHOUT_REQUESTS: &str = "the Python wheels vcrpy 9.4.2 and requests 2.34.2 are missing. To get them: `cargo xtask bench \
+    proxy --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
 
 /// SWI-Prolog.
 ///
@@ -74,6 +82,30 @@ pub(crate) fn python_with_duckdb(may_install: bool) -> Result<PathBuf, Box<dyn E
 /// They are missing; how to get them.
 pub(crate) fn python_with_cassettes(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
     CASSETTES.find(may_install, "python")
+}
+
+/// The program of `mitmproxy` that needs no terminal.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn mitmproxy(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    MITMPROXY.find(may_install, "mitmdump")
+}
+
+/// The Python that has `mitmproxy`.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_mitmproxy(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    MITMPROXY.find(may_install, "python")
+}
+
+/// The Python that has `requests` and `vcrpy`.
+///
+/// # Errors
+/// They are missing; how to get them.
+pub(crate) fn python_with_requests(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    REQUESTS.find(may_install, "python")
 }
 
 fn folder() -> Result<PathBuf, Box<dyn Error>> {

@@ -23,6 +23,12 @@ const SUITES: &[(&str, &str)] = &[
          and with `-O`, and the Python wheel of Hyperon. Whole processes with the size varied: a time is the slope between the two sizes \
          that the note names, so that starting and loading cancel. Hyperon does smaller sizes and is compared by the operation.",
     ),
+    (
+        "proxy",
+        "HTTP and WebSockets through a proxy that records or replays: `mnemon record` and `mnemon replay` against mitmproxy, each a process \
+         that stays up, and against vcrpy within a program. The client is the same for both sides, has one keep-alive connection and sends \
+         one request after the other.",
+    ),
     ("recall", "What it costs that a run is kept or recorded: whole processes, against the same run without."),
     (
         "region",

@@ -26,7 +26,7 @@ const QUICK: Flag = Flag {
 const ONLY: Flag = Flag {
     name: "--only",
     value: Some("PROGRAM"),
-    about: "one program of the suite metta or one part of region or space, at its full size, kept below the target folder",
+    about: "one program of the suite metta or one part of proxy, region or space, at its full size, kept below the target folder",
 };
 
 pub(crate) const TASK: Task = Task {
@@ -34,8 +34,8 @@ pub(crate) const TASK: Task = Task {
     about: "Compare Mnemon with peers.",
     details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
               docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, \
-              space and cassette, SWI-Prolog and the Python wheels hyperon, duckdb, vcrpy and cassetter, must be \
-              there, or come with --install.",
+              space, cassette and proxy, SWI-Prolog and the Python wheels hyperon, duckdb, vcrpy, cassetter, mitmproxy \
+              and requests, must be there, or come with --install.",
     word: Some("SUITE"),
     flags: &[QUICK, ONLY, INSTALL],
     run,
