@@ -41,7 +41,7 @@ enum State {
     Shut,
     /// Until the response begins.
     Undecided {
-        request: Request<'static>,
+        request: Box<Request<'static>>,
         held: Vec<Item>,
         bytes: usize,
     },
@@ -53,7 +53,7 @@ impl Gate {
         let state = match sieve.filter.decide(request, None) {
             Verdict::LeftOut(_) => State::Shut,
             Verdict::Kept if sieve.filter.needs_response() => {
-                State::Undecided { request: request.head().into_owned(), held: Vec::new(), bytes: 0 }
+                State::Undecided { request: Box::new(request.head().into_owned()), held: Vec::new(), bytes: 0 }
             }
             Verdict::Kept => State::Open,
         };

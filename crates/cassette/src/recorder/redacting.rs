@@ -13,7 +13,8 @@ use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
 use crate::redact::{
-    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form,
+    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, codings, decode, is_compressed,
+    is_form,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -263,7 +264,11 @@ impl Redactor {
         let announced = request.header_values("content-length").next();
         match announced.and_then(|value| std::str::from_utf8(value).ok()?.trim().parse::<usize>().ok()) {
             Some(bytes) => request.body_bytes().len() >= bytes,
-            None => request.body.is_none() || !is_compressed(&request.headers) || request.decoded_body().is_some(),
+            // A compressed body tells its end. One that nobody can look into is not waited for.
+            None => {
+                let decoded = request.body.as_ref().and_then(|body| decode(body, &codings(&request.headers)));
+                decoded.is_none_or(|decoded| decoded.is_whole)
+            }
         }
     }
 

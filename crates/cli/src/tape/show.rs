@@ -55,7 +55,7 @@ fn with_number(tape: &Tape, number: u64) -> Result<Option<Exchange<'_>>, ReadErr
         let middle = low + (high - low) / 2;
         if tape.outline(middle)?.exchange.number < number { low = middle + 1 } else { high = middle }
     }
-    let found = if low < tape.len() { Some(tape.exchange(low)?) } else { None };
+    let found = if low < tape.len() { Some(tape.outline(low)?.into_exchange()?) } else { None };
     Ok(found.filter(|exchange| exchange.number == number))
 }
 

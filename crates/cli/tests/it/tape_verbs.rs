@@ -2,8 +2,8 @@
 
 use crate::harness::{Ended, Folder};
 use cassette::{
-    Body, Content, Direction, Ending, Exchange, Header, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
-    Recorder, RecorderOptions, Request, Response, WsFrame,
+    Body, Content, Direction, Ending, Exchange, Filter, Header, LeaveOut, NetworkError, NetworkErrorKind, Note, Opcode,
+    Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
 };
 use std::os::unix::fs::FileExt;
 
@@ -185,6 +185,30 @@ fn what_a_tape_comes_to_is_counted() {
     let length = std::fs::metadata(folder.path().join("a.tape")).expect("it is there").len();
     assert_eq!((json["file_bytes"].as_u64(), json["body_bytes"].as_u64()), (Some(length), Some(52)));
     assert_eq!(json["servers"]["frogs.example"], 3);
+}
+
+/// What a filter left out is counted, and a time that nobody knows is not 1970.
+#[test]
+fn what_was_left_out_and_what_is_not_known_is_said() {
+    let folder = Folder::new("tape-left-out");
+    let rule = LeaveOut { status: Some(200..=299), ..LeaveOut::for_reason("answered well") };
+    let options = RecorderOptions::default().filter(Filter::default().leave_out(rule));
+    let recorder = Recorder::open(folder.path().join("a.tape"), options).expect("it is opened");
+    recorder.record(exchange(0)).expect("it is left out");
+    let untimed = Exchange { started_ns: 0, response: None, ended_us: None, ..exchange(1) };
+    recorder.record(untimed).expect("it is recorded");
+    recorder.finish().expect("it is sealed");
+    let stats = folder.good(&["tape", "stats", "a.tape"]);
+    assert!(stats.lines().any(|line| line == "left out        answered well (1)"), "{stats}");
+    assert!(!stats.contains("1970") && !stats.contains("first request"), "{stats}");
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.good(&["tape", "stats", "--json", "a.tape"])).expect("JSON");
+    assert_eq!((json["left_out"]["answered well"].as_u64(), json["first"].as_str()), (Some(1), None));
+    let shown = folder.good(&["tape", "show", "a.tape"]);
+    assert!(shown.starts_with("     1  unknown time              -  "), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.good(&["tape", "show", "--json", "a.tape"])).expect("JSON");
+    assert!(json["started"].is_null());
 }
 
 #[test]
