@@ -1,7 +1,8 @@
 //! Where the time of loading goes: a row a stage, beside the whole.
 //!
 //! A stage is run by itself on what the stage before has made. Reading cuts a text into records and hands them to nobody; encoding makes
-//! terms of their names in an empty dictionary; inserting adds rows of such terms; indexing is the first question by the second argument.
+//! terms of their names in an empty dictionary, in batches as a load does; inserting adds rows of such terms, one by one; indexing is the
+//! first question by the second argument.
 
 use super::facts::{TARGETS, atom, report_fact, text};
 use super::{Contest, Failure};
@@ -9,7 +10,7 @@ use crate::compare::{Clock, Timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
 use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Runner};
-use space::{Atom, SharedTerms, Space, SpaceRef, Term, Terms, VariableSource};
+use space::{Appender, Atom, Batch, SharedTerms, Space, SpaceRef, Term, Terms, VariableSource};
 use std::hint::black_box;
 
 const EDGES: u64 = 1_000_000;
@@ -67,8 +68,8 @@ fn stages(text: &str, edges: u64) -> Vec<(&'static str, Option<f64>, Stage<'_>)>
         done
     };
     let encoding = move || {
-        let shared = Terms::shared();
-        timed(&mut || drop(black_box(terms_of(text, &shared))))
+        let space = SpaceRef::new(1, "space", Terms::shared());
+        timed(&mut || space.append(|appender| encode_text(text, appender)))
     };
     let inserting = move || {
         let shared = Terms::shared();
@@ -119,6 +120,20 @@ impl Out for Nobody {
     }
 
     fn skip(&mut self, _: &str, _: bool) {}
+}
+
+/// Makes the terms of the names of each line, `(edge a7 b7)`.
+fn encode_text(text: &str, appender: &mut Appender<'_>) {
+    let mut batch = Batch::default();
+    for line in black_box(text).lines() {
+        batch.open();
+        line[1..line.len() - 1].split(' ').for_each(|name| batch.symbol(name));
+        assert!(batch.close(), "an edge has no expressions inside");
+        if batch.is_full() {
+            appender.encode(&mut batch);
+        }
+    }
+    appender.encode(&mut batch);
 }
 
 /// The terms of the names of each line, `(edge a7 b7)`.

@@ -219,17 +219,17 @@ impl Part {
         found.map(|&place| Term(self.base + place))
     }
 
-    /// Reads the slots of these hashes, then the entries behind them, then the names of those that are long.
+    /// Reads the slots of these hashes, then the entries behind them with the names of those that are long.
     pub(super) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
         if !self.is_large() {
             return;
         }
         read_slots(&self.table, hashes.clone());
         let entry = |hash: u64| self.table.find(hash, |_| true).map_or(0, |&place| self.word(place));
-        black_box(hashes.clone().fold(0, |sum, hash| sum ^ entry(hash)));
         let names = self.names.as_bytes();
-        let name = |word: u64| if word & 3 == SYMBOL { names.get(range_of_name(word).start).copied() } else { None };
-        black_box(hashes.fold(0, |sum, hash| sum ^ name(entry(hash)).unwrap_or_default()));
+        let name = |word: u64| names.get(range_of_name(word).start).copied().unwrap_or_default();
+        let read = |word: u64| word ^ if word & 3 == SYMBOL { u64::from(name(word)) } else { 0 };
+        black_box(hashes.fold(0, |sum, hash| sum ^ read(entry(hash))));
     }
 
     /// Whether its table is too large for the caches.

@@ -104,7 +104,7 @@ proptest! {
 fn batches_of_a_large_dictionary_come_to_what_one_by_one_does() {
     let name = |letter: &str, number: u64| Atom::symbol(&format!("{letter}{number}"));
     let record = |number: u64| {
-        let own = name(if number % 2 == 0 { "n" } else { "a-longer-name-" }, number * 7_919 % 40_000);
+        let own = name(if number.is_multiple_of(2) { "n" } else { "a-longer-name-" }, number * 7_919 % 40_000);
         let inner = Atom::expression([name("f", number % 7), Atom::from((number % 9) as f64 / 2.0)]);
         Atom::expression([name("edge", number % 3), own, inner])
     };
