@@ -1,6 +1,6 @@
 //! Sizes that others count on.
 
-use region::{Full, Heap, Mark, Ref, Region};
+use region::{Full, Heap, Mark, Ref, Region, tag};
 
 #[test]
 fn values_are_as_small_as_they_can_be() {
@@ -32,4 +32,25 @@ fn the_mark_of_a_reference_is_one_bit() {
         assert_eq!((reference.is_immediate(), reference.is_expression()), (tag < 4, tag > 5));
         assert!(tag == 7 || reference.unmarked() == reference);
     }
+}
+
+/// Address space is all that a heap without cells takes, and there is room for many.
+#[test]
+fn a_thousand_heaps_live_at_once() -> Result<(), Full> {
+    let mut heaps: Vec<(Heap, Region)> = Vec::new();
+    for at in 0..1_000 {
+        let mut heap = Heap::try_new()?;
+        let mut region = heap.open();
+        let made = heap.expression(&mut region, &[Ref::new(tag::IMMEDIATE_0, at)])?;
+        assert_eq!(made.payload(), 0);
+        heaps.push((heap, region));
+    }
+    for ((heap, _), at) in heaps.iter().zip(0..) {
+        assert_eq!(heap.child(Ref::new(tag::EXPRESSION, 0), 0).payload(), at);
+        assert_eq!((heap.statistics().bytes_held, heap.statistics().chunks), (512, 1));
+    }
+    for (mut heap, region) in heaps {
+        heap.close(region);
+    }
+    Ok(())
 }
