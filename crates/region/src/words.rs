@@ -57,9 +57,6 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
     /// All of them.
     fn slice(&self) -> &[Ref];
 
-    /// All of them, to be written.
-    fn slice_mut(&mut self) -> &mut [Ref];
-
     /// Takes notice that the heap ends, which has chunks of so many bytes.
     fn end(&mut self, _bytes: usize) {}
 }
@@ -67,11 +64,6 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
 impl Words for Box<[Ref]> {
     #[inline]
     fn slice(&self) -> &[Ref] {
-        self
-    }
-
-    #[inline]
-    fn slice_mut(&mut self) -> &mut [Ref] {
         self
     }
 }
@@ -139,11 +131,6 @@ impl Words for Reserved {
     #[inline]
     fn slice(&self) -> &[Ref] {
         &self[..]
-    }
-
-    #[inline]
-    fn slice_mut(&mut self) -> &mut [Ref] {
-        &mut self[..]
     }
 
     fn end(&mut self, bytes: usize) {

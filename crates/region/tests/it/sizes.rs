@@ -22,8 +22,8 @@ fn a_heap_can_move_to_another_thread() {
 
 #[test]
 fn the_mark_of_a_reference_is_one_bit() {
-    let plain = Ref::new(region::tag::EXPRESSION, Ref::PAYLOAD_MAX);
-    assert_eq!((plain.marked().tag(), plain.marked().payload()), (region::tag::MARKED, Ref::PAYLOAD_MAX));
+    let plain = Ref::new(tag::EXPRESSION, Ref::PAYLOAD_MAX);
+    assert_eq!((plain.marked().tag(), plain.marked().payload()), (tag::MARKED, Ref::PAYLOAD_MAX));
     assert_eq!((plain.marked().unmarked(), plain.unmarked(), plain.marked().marked()), (plain, plain, plain.marked()));
     assert!(plain.is_expression() && plain.marked().is_expression());
     for tag in 0..8 {
