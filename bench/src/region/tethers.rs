@@ -12,7 +12,7 @@ use crate::compare::Timed;
 use crate::{Plan, Rows};
 use arc_swap::ArcSwap;
 use crossbeam_epoch as epoch;
-use region::{Bound, Frozen, FrozenHandle, Heap, Reader, Ref, tag};
+use region::{Bound, Frozen, FrozenHandle, Heap, Reader, Ref, Words, tag};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
@@ -44,7 +44,7 @@ fn freeze() -> Result<Frozen, Failure> {
 }
 
 #[inline]
-fn read(heap: &Heap, roots: &[Ref]) -> u64 {
+fn read(heap: &Heap<impl Words>, roots: &[Ref]) -> u64 {
     heap.child(roots[0], 1).payload().into()
 }
 

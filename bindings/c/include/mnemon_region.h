@@ -2,8 +2,8 @@
  * Region memory: a heap of small cells, in regions that are given back as a whole.
  *
  * A heap has regions. In a region are made expressions, variables, numbers, strings, buffers, arrays and maps. A reference
- * (mnr_ref) is 32 bits: an immediate value, or one of these. It stays good, wherever the heap moves its memory, until its
- * region is freed or rewound to before it.
+ * (mnr_ref) is 32 bits: an immediate value, or one of these. It stays good until its region is freed or rewound to before
+ * it; the heap's memory never moves.
  *
  * Every function returns a status, MNR_OK or an error, and writes results to the places that its last arguments point to. A
  * function that refuses has changed nothing. Where a result may be unwanted, "may be NULL" is said.
@@ -150,7 +150,8 @@ typedef struct mnr_statistics {
     uint64_t limit_failures;
 } mnr_statistics;
 
-/* A heap of at most so many bytes of cells; 0 is no limit but that of references, 4 GiB. */
+/* A heap of at most so many bytes of cells; 0 is no limit but that of references, 4 GiB. Each heap reserves address space for
+ * all of those, which is no memory; MNR_NO_MEMORY if the system refuses it (ulimit -v). */
 MNR_API mnr_status mnr_heap_open(size_t limit, mnr_heap *heap);
 /* Gives back all memory of a heap, with all regions that are in it. */
 MNR_API mnr_status mnr_heap_close(mnr_heap heap);

@@ -237,6 +237,12 @@ fn explain_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
                 "look for a list or a recursion that grows without end: a heap has no more"
             },
         ),
+        LimitReached::AddressSpace(bytes) => (
+            format!(
+                "the evaluation at {place} needs {bytes} bytes of address space for its heap, and the system refuses them"
+            ),
+            "raise the limit of address space (ulimit -v), set vm.overcommit_memory to 0 or 1, or run with --interpreter",
+        ),
         LimitReached::Time => (
             format!("the evaluation at {place} did not end in time"),
             "look for a loop that does not end, or allow more with --timeout",

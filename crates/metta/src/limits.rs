@@ -69,6 +69,8 @@ pub enum LimitReached {
     Depth(usize),
     /// Its heap grew as large as it may, in bytes.
     Heap(u64),
+    /// It could not begin: the system does not let the process reserve so many bytes of address space for a heap.
+    AddressSpace(u64),
     /// Its time was up.
     Time,
     /// Someone ended it.
@@ -84,6 +86,9 @@ impl LimitReached {
             }
             Self::Heap(bytes) => {
                 Atom::expression([Atom::symbol("HeapLimit"), Atom::from(Number::from(bytes as usize))])
+            }
+            Self::AddressSpace(bytes) => {
+                Atom::expression([Atom::symbol("AddressSpaceLimit"), Atom::from(Number::from(bytes as usize))])
             }
             Self::Depth(_) => Atom::symbol(names::STACK_OVERFLOW),
             Self::Time => Atom::symbol("TimeLimit"),

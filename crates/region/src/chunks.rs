@@ -39,6 +39,7 @@ use crate::words::{All, CELLS, word_of};
 
 use homes::find_in;
 pub(crate) use part::{Holder, Part};
+pub(crate) use taking::NO_CELL;
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;

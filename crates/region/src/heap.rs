@@ -13,7 +13,7 @@
 //! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
 //! lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind, NO_CELL};
 use crate::copy::Scratch;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
@@ -177,7 +177,19 @@ impl Heap {
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        self.chunks.allot_expression(&mut self.words, region, length)
+        let at =
+            if length < CHUNK_CELLS as usize * 2 { self.chunks.allot_next(region, cells_of(length)) } else { NO_CELL };
+        if at == NO_CELL { self.allot_slowly(region, length) } else { Ok(at) }
+    }
+
+    /// A function of its own, so that its caller has no use for the words.
+    #[cold]
+    #[inline(never)]
+    fn allot_slowly(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        if length < CHUNK_CELLS as usize * 2 {
+            return self.chunks.allot(&mut self.words, region, Kind::Expressions, cells_of(length));
+        }
+        self.chunks.allot_run(&mut self.words, region, length)
     }
 
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.

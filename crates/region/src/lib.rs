@@ -8,8 +8,9 @@
 //!
 //! # How it works
 //!
-//! 1. A reference is 32 bits: three of tag, the rest the number of a cell. Cells are words of one vector, so growth moves
-//!    nothing that a reference could notice, and following one costs what following a pointer costs, at half the memory.
+//! 1. A reference is 32 bits: three of tag, the rest the number of a cell. Cells are words of one array, whose address space is
+//!    reserved for all that can be addressed: growth moves nothing, no access is compared with an end, and following a reference
+//!    costs what following a pointer costs, at half the memory.
 //! 2. A region has three lanes, each a list of chunks with a cursor in the last: expressions, variables, numbers. Apart, each
 //!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
 //!    is, none of numbers is.
@@ -36,7 +37,8 @@
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
 //! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
 //! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
-//! which a region was joined. Memory that was got from the system is kept until the heap is dropped.
+//! which a region was joined. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
+//! address space, which is no memory: [`Heap::try_new`] says what if the system refuses them.
 //!
 //! # What never happens
 //!

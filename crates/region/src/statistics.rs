@@ -19,7 +19,7 @@ pub struct Statistics {
     pub bytes_live: usize,
     /// The most that `bytes_live` ever was.
     pub bytes_live_peak: usize,
-    /// Bytes of cells that were got from the system, used or not: what the limit bounds.
+    /// Bytes of the chunks there are, in regions or free: what the limit bounds. The system has given the pages that they lie in.
     pub bytes_held: usize,
     /// Bytes of the tables beside the cells: the links of chunks, 16 bytes each, and the table that copies use, 8 bytes for
     /// each cell there was when the largest copy began.

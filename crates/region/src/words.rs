@@ -57,9 +57,6 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
     /// All of them.
     fn slice(&self) -> &[Ref];
 
-    /// All of them, to be written.
-    fn slice_mut(&mut self) -> &mut [Ref];
-
     /// Takes notice that the heap ends, which has chunks of so many bytes.
     fn end(&mut self, _bytes: usize) {}
 }
@@ -67,11 +64,6 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
 impl Words for Box<[Ref]> {
     #[inline]
     fn slice(&self) -> &[Ref] {
-        self
-    }
-
-    #[inline]
-    fn slice_mut(&mut self) -> &mut [Ref] {
         self
     }
 }
@@ -141,11 +133,6 @@ impl Words for Reserved {
         &self[..]
     }
 
-    #[inline]
-    fn slice_mut(&mut self) -> &mut [Ref] {
-        &mut self[..]
-    }
-
     fn end(&mut self, bytes: usize) {
         self.written = bytes;
     }
@@ -167,5 +154,43 @@ impl DerefMut for Reserved {
     fn deref_mut(&mut self) -> &mut All {
         // SAFETY: as above. It can be written as well, and nobody else has it, since it is private to this process.
         unsafe { &mut *self.map.as_mut_ptr().cast() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_words_are_zero_up_to_the_last() {
+        let mut words = reserve().map(|map| Reserved { map: ManuallyDrop::new(map), written: BYTES }).expect("room");
+        for at in [0, 1, SMALL / 4 - 1, SMALL / 4, WORDS / 2, WORDS - 1] {
+            assert_eq!(words[at].bits(), 0);
+            words[at] = Ref::from_bits(at as u32);
+        }
+        assert_eq!(words[WORDS - 1].bits(), WORDS as u32 - 1);
+        assert_eq!(word_of(u32::MAX), WORDS - SPARE - 2);
+    }
+
+    /// On a thread of its own, whose reservations no other test takes.
+    #[test]
+    fn a_small_heap_leaves_its_reservation_and_a_large_one_does_not() {
+        let left = || LEFT.with_borrow(Vec::len);
+        let test = move || {
+            let mut places = Vec::new();
+            for bytes in [4096, LEFT_BYTES_MAX, LEFT_BYTES_MAX + 1] {
+                let mut words = Reserved::new().expect("there is address space");
+                places.push(words.as_ptr());
+                words.end(bytes);
+                drop(words);
+                places.push(std::ptr::null());
+            }
+            assert_eq!((places[0], places[2], left()), (places[2], places[4], 0));
+            let mut all: Vec<Reserved> = (0..LEFT_MAX + 3).filter_map(|_| Reserved::new()).collect();
+            all.iter_mut().for_each(|words| words.end(0));
+            drop(all);
+            assert_eq!(left(), LEFT_MAX);
+        };
+        std::thread::spawn(test).join().expect("no panic");
     }
 }

@@ -26,6 +26,23 @@ fn a_heap_limit_is_named() {
     }
 }
 
+/// The machine's heap does not fit into the address space that the shell leaves; the interpreter has none.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_of_address_space_is_named() {
+    let limited = |arguments: &str| {
+        let script = format!("ulimit -v 2000000 && exec \"$0\" run {arguments} -e '!(+ 1 2)'");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_mnemon")]).output().expect("there is a shell")
+    };
+    let ended = limited("");
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!((ended.status.code(), &*out), (Some(1), "[(Error (+ 1 2) (AddressSpaceLimit 4294967296))]\n"));
+    assert!(err.contains("ulimit -v") && err.contains("--interpreter"), "{err}");
+    let ended = limited("--interpreter");
+    assert_eq!((ended.status.code(), &*String::from_utf8_lossy(&ended.stdout)), (Some(0), "[3]\n"));
+}
+
 #[test]
 fn a_heap_limit_that_cannot_be_is_refused() {
     for heap in ["0", "0K", "M", "5G", "1T", "99999999999999999999", "1.5M"] {

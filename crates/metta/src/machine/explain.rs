@@ -69,7 +69,10 @@ fn defined_in(atoms: &[Atom]) -> Vec<Defined> {
 }
 
 fn explain_each(runner: &mut Runner, space: &SpaceRef, defined: &[Defined]) -> Vec<String> {
-    let mut running = Running::new(runner, space);
+    let mut running = match Running::new(runner, space) {
+        Ok(running) => running,
+        Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
+    };
     running.prepare();
     running.m.code.names = Some(Vec::new());
     let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();

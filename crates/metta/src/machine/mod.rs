@@ -177,8 +177,9 @@ pub(crate) struct Running<'r> {
 }
 
 impl Machine {
-    fn new(runner: &Runner) -> Self {
-        let mut values = Values::new(runner.terms.clone());
+    /// A machine, unless the system has no address space for its heap.
+    fn new(runner: &Runner) -> Result<Self, Full> {
+        let mut values = Values::new(runner.terms.clone())?;
         let mut code = Code::new();
         let number_type = code.type_id(&Atom::symbol(names::NUMBER)).expect("the first types fit");
         let bool_type = code.type_id(&Atom::symbol(names::BOOL)).expect("the first types fit");
@@ -187,7 +188,7 @@ impl Machine {
         let heap = values.heap.mark(&values.region);
         let trying = Trying::nothing(heap);
         let acc = values.symbol(&space::Symbol::new(names::EMPTY));
-        Self {
+        Ok(Self {
             values,
             code,
             stack: vec![0; 1 << 12],
@@ -238,7 +239,7 @@ impl Machine {
             rule_heads: lists::RuleHeads::default(),
             heap_counted: region::Statistics::default(),
             collections_counted: 0,
-        }
+        })
     }
 
     /// Forgets the evaluation before.
@@ -286,20 +287,23 @@ impl Machine {
 
 /// Evaluates an atom as MeTTa.
 pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
-    let mut running = Running::new(runner, space);
+    let mut running = match Running::new(runner, space) {
+        Ok(running) => running,
+        Err(full) => return Answer { limit: Some(LimitReached::AddressSpace(full.bytes())), ..Answer::default() },
+    };
     let halt = running.evaluate(atom);
     running.finish(halt)
 }
 
 impl<'r> Running<'r> {
-    fn new(runner: &'r mut Runner, space: &SpaceRef) -> Self {
+    fn new(runner: &'r mut Runner, space: &SpaceRef) -> Result<Self, Full> {
         let m = match runner.machine.take() {
             Some(machine) => *machine,
-            None => Machine::new(runner),
+            None => Machine::new(runner)?,
         };
         let watch = Watch::begin(&runner.limits);
         runner.changed_states.want(true);
-        Running { m, runner, space: space.clone(), watch, results: Vec::new() }
+        Ok(Running { m, runner, space: space.clone(), watch, results: Vec::new() })
     }
 
     /// Makes the machine ready for an evaluation, as limits and rules are now.

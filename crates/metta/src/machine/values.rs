@@ -217,8 +217,8 @@ pub(super) fn number_in(heap: &Heap<impl Words>, reference: Ref) -> Option<Numbe
 pub(super) type Scope = FxHashMap<Variable, Ref>;
 
 impl Values {
-    pub(super) fn new(terms: SharedTerms) -> Self {
-        let mut heap = Heap::new();
+    pub(super) fn new(terms: SharedTerms) -> Result<Self, Full> {
+        let mut heap = Heap::try_new()?;
         let region = heap.open();
         let mut values = Self {
             heap,
@@ -239,7 +239,7 @@ impl Values {
         for name in WELL_KNOWN {
             values.symbol(&Symbol::new(name));
         }
-        values
+        Ok(values)
     }
 
     /// The reference of a symbol.

@@ -1,4 +1,4 @@
-//! New chunks, and what the system has given for them.
+//! New chunks: links for them, since their cells are reserved.
 
 use super::{CHUNK_BYTES, Chunks, GROWTH_MIN, Link, NONE, Run, Wanted};
 use crate::limit::{Full, Limit};

@@ -8,7 +8,7 @@ use crate::region::{Lane, Place, Region};
 use crate::words::{All, word_of};
 
 /// In place of a cell, where there is none.
-const NO_CELL: u32 = u32::MAX;
+pub(crate) const NO_CELL: u32 = u32::MAX;
 
 impl Chunks {
     #[inline]
@@ -141,7 +141,7 @@ impl Chunks {
     /// So many cells, at most those of a chunk, where the next chunk can be had at once; otherwise [`NO_CELL`].
     #[cold]
     #[inline(never)]
-    fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
+    pub(crate) fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
         if region.expressions.quota != u32::MAX {
             return NO_CELL;
         }
@@ -168,7 +168,7 @@ impl Chunks {
     /// The same for what needs more than a chunk.
     #[cold]
     #[inline(never)]
-    fn allot_run(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
+    pub(crate) fn allot_run(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             return Err(self.too_long());
         }
