@@ -72,7 +72,7 @@ impl Summary<'_> {
             lines.push(format!("note: {} ended in an error of the network: {kind}", counted(*count, "request")));
         }
         if report.refused > 0 {
-            lines.push(format!("warning: refused {}", counted(report.refused, "connection or request")));
+            lines.push(format!("warning: refused {} of what came, such as for a limit", report.refused));
         }
         if report.left_out > 0 {
             lines.push(format!("note: {} left out by filters", counted(report.left_out, "request")));
