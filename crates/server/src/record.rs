@@ -22,8 +22,9 @@ use cassette::{
     QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
 };
 use serde_json::json;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Where the body of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +200,7 @@ async fn relay_both(
     let mut done = on_link(shared, tap, asked, &mut link, upload).await;
     if may_repeat
         && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
-        && !asked.reply.is_begun()
+        && asked.reply.take_back()
     {
         link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
         done = on_link(shared, tap, asked, &mut link, upload).await;
@@ -240,8 +241,9 @@ async fn on_link(
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
-        let sending = send(shared, tap, &sent, source, &mut sink, upload);
-        let receiving = receive(shared, tap, &request.method, answers, reply, &mut closes);
+        let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
+        let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
+        let receiving = receive(shared, tap, &request.method, answers, reply, &all_is_sent, &mut closes);
         tokio::pin!(sending, receiving);
         let mut not_sent = None;
         loop {
@@ -274,6 +276,7 @@ async fn send(
     source: &mut Source<'_>,
     sink: &mut Sink<'_>,
     upload: Upload,
+    all_is_sent: &AtomicBool,
 ) -> Mishap {
     let sent = match upload {
         Upload::Live => send_live(shared, tap, source, sink).await,
@@ -282,6 +285,7 @@ async fn send(
     if let Err(error) = sent {
         return error;
     }
+    all_is_sent.store(true, Ordering::Relaxed);
     source.gone().await;
     Mishap::Client("the client ended the connection before it had the answer".to_owned())
 }
@@ -318,6 +322,7 @@ async fn receive(
     method: &[u8],
     mut answers: Answers<'_>,
     reply: &mut Reply<'_>,
+    all_is_sent: &AtomicBool,
     closes: &mut bool,
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let limits = &shared.limits;
@@ -350,6 +355,8 @@ async fn receive(
         Framing::Chunked | Framing::UntilEnd if body.is_done() => Length::Known(0),
         Framing::Chunked | Framing::UntilEnd => Length::Unknown,
     };
+    // What is left of the request would be taken for the next one.
+    reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
     reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
     receive_body(shared, tap, body, reply).await.map(Some)
 }
@@ -422,6 +429,7 @@ pub(crate) async fn mishap(
             tap.abort(error);
         }
     };
+    if std::env::var_os("DBG").is_some() { match &mishap { Mishap::Client(m) => eprintln!("client {m}"), Mishap::Server{failure,was_sent} => eprintln!("server {failure} {was_sent}"), Mishap::Recorder(e) => eprintln!("rec {e}"), Mishap::TooLarge(w) => eprintln!("large {w}") } }
     let (status, what, message) = match mishap {
         Mishap::Client(message) => {
             count(&shared.counts.abandoned);
@@ -450,7 +458,7 @@ pub(crate) async fn mishap(
             (502, "refused", message)
         }
     };
-    if reply.is_begun() {
+    if !reply.take_back() {
         reply.abort();
         return After::Reset;
     }

@@ -108,7 +108,9 @@ fn new_requests_are_added_to_a_tape() {
     proxy.stop().unwrap();
     let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
-    assert_eq!(client(&proxy).ask("POST", "/upload", "Expect: 100-continue\r\n", b"four").status, 100);
+    let mut waiting = client(&proxy);
+    assert_eq!(waiting.ask("POST", "/upload", "Expect: 100-continue\r\n", b"four").status, 100);
+    assert_eq!(waiting.answer("POST").json()["bytes"], 4);
     let report = proxy.stop().unwrap();
     assert_eq!((report.replayed, report.recorded), (1, 1));
     assert_eq!(trip.origin.as_ref().unwrap().requests().len(), 2);

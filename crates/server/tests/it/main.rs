@@ -1,6 +1,7 @@
 //! The proxy as its clients see it, against a server on loopback.
 
 mod answers;
+mod changes;
 mod control;
 mod fixture;
 mod http2;
