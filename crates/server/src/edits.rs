@@ -25,8 +25,8 @@ use regex::bytes::Regex;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -144,7 +144,8 @@ impl Edits {
         let faults = file.faults.into_iter().enumerate();
         let faults = faults.map(|(at, entry)| entry.fault().map_err(|what| format!("fault {}: {what}", at + 1)));
         let templates = file.templates.into_iter().enumerate();
-        let templates = templates.map(|(at, entry)| entry.template().map_err(|what| format!("template {}: {what}", at + 1)));
+        let templates =
+            templates.map(|(at, entry)| entry.template().map_err(|what| format!("template {}: {what}", at + 1)));
         Ok(Self { faults: faults.collect::<Result<_, _>>()?, templates: templates.collect::<Result<_, _>>()? })
     }
 
@@ -283,7 +284,9 @@ mod tests {
                 {"find_regex": "x+", "replace": "$0{{now}}"}]}"#,
         );
         let edits = edits.unwrap();
-        let edited = |target, text: &'static str| String::from_utf8(edits.edited(&request(target), text.as_bytes()).into_owned()).unwrap();
+        let edited = |target, text: &'static str| {
+            String::from_utf8(edits.edited(&request(target), text.as_bytes()).into_owned()).unwrap()
+        };
         assert!(edited("/a", "at T0.").starts_with("at [1") && edited("/a", "at T0.").ends_with("|]."));
         assert_eq!(edited("/b", "at T0."), "at T0.");
         assert!(edited("/b", "-xx-").starts_with("-$02") && edited("/b", "-xx-").ends_with("Z-"));

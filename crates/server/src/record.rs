@@ -340,6 +340,9 @@ async fn receive(
     };
     let framing = Framing::of_response(method, response.status, &response.headers);
     let framing = framing.map_err(|what| protocol(&what))?;
+    if matches!(framing, Framing::Known(bytes) if limits.body_bytes.is_some_and(|most| bytes > most)) {
+        return Err(Mishap::TooLarge("the body of the response"));
+    }
     response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
     tap.tell(0, |call| call.response(&response))?;
     if response.status == 101 {
@@ -429,7 +432,6 @@ pub(crate) async fn mishap(
             tap.abort(error);
         }
     };
-    if std::env::var_os("DBG").is_some() { match &mishap { Mishap::Client(m) => eprintln!("client {m}"), Mishap::Server{failure,was_sent} => eprintln!("server {failure} {was_sent}"), Mishap::Recorder(e) => eprintln!("rec {e}"), Mishap::TooLarge(w) => eprintln!("large {w}") } }
     let (status, what, message) = match mishap {
         Mishap::Client(message) => {
             count(&shared.counts.abandoned);

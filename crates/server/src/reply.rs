@@ -29,9 +29,16 @@ pub(crate) struct Reply<'c> {
 enum Progress {
     Nothing,
     /// The head is gathered. With HTTP/1 nothing was sent since so many bytes, and before it were so many in the buffer.
-    Gathered { sent: u64, buffered: usize },
+    Gathered {
+        sent: u64,
+        buffered: usize,
+    },
     /// The same with HTTP/2: the head, whether that is all, and what follows.
-    Held { head: Box<http::Response<()>>, is_whole: bool, data: BytesMut },
+    Held {
+        head: Box<http::Response<()>>,
+        is_whole: bool,
+        data: BytesMut,
+    },
     Begun,
     Finished,
 }
@@ -91,7 +98,8 @@ impl<'c> Reply<'c> {
         if self.is_begun() {
             return false;
         }
-        if let (Progress::Gathered { buffered, .. }, Sink::Http1 { writer, coding }) = (&self.progress, &mut self.sink) {
+        if let (Progress::Gathered { buffered, .. }, Sink::Http1 { writer, coding }) = (&self.progress, &mut self.sink)
+        {
             writer.buffer.truncate(*buffered);
             *coding = Coding::Plain;
         }

@@ -34,7 +34,10 @@ fn faults_are_put_in_and_the_answer_stays_for_later() {
     );
     let mut first = client(&proxy);
     let answer = first.get("/json");
-    assert_eq!((answer.status, answer.text(), answer.header("retry-after").as_deref()), (503, "overloaded".into(), Some("1")));
+    assert_eq!(
+        (answer.status, answer.text(), answer.header("retry-after").as_deref()),
+        (503, "overloaded".into(), Some("1"))
+    );
     assert_eq!(answer.header("x-mnemon").as_deref(), Some("fault"));
     first.send(format!("GET http://{0}/json HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME));
     assert_eq!(first.try_answer("GET"), None);

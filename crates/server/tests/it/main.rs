@@ -5,6 +5,7 @@ mod changes;
 mod control;
 mod fixture;
 mod http2;
+mod measure;
 mod messages;
 mod refusals;
 mod robustness;

@@ -294,7 +294,8 @@ fn a_killed_proxy_leaves_what_was_answered() {
         child.kill().unwrap();
         child.wait().unwrap();
         let tape = Tape::open(trip.tape()).unwrap();
-        let whole = tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
+        let whole =
+            tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
         assert_eq!(whole, answered);
     }
 }
