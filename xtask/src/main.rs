@@ -15,6 +15,7 @@
 
 mod arguments;
 mod bench;
+mod clients;
 mod conformance;
 mod differential;
 mod process;

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::{Arguments, INSTALL};
 use crate::process::{self, cargo};
-use crate::{Outcome, Task, conformance, repository, tidy, vcrpy, wordnet};
+use crate::{Outcome, Task, clients, conformance, repository, tidy, vcrpy, wordnet};
 
 pub(crate) const TASK: Task = Task {
     name: "test",
     about: "Run everything that must hold before a change is taken.",
-    details: "Steps: format, lints, rules, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
+    details: "Steps: format, lints, rules, clients, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
               What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
     word: None,
     flags: &[INSTALL],
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     ("format", format),
     ("lints", lints),
     ("rules", rules),
+    ("clients", clients_of_the_proxy),
     ("tests", tests),
     ("vcrpy", cassettes_of_vcrpy),
     ("documents", documents),
@@ -173,10 +174,19 @@ fn with_component(context: &Context, component: &str, subcommand: &str, words: &
 /// Otherwise they are others in each run; the variable decides if it is set.
 fn tests(context: &Context) -> Verdict {
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.envs(clients::variables(context.installs));
     if context.installs && std::env::var_os(SEED_VARIABLE).is_none() {
         command.env(SEED_VARIABLE, SEED);
     }
     of_command(&mut command)
+}
+
+/// Gets the clients that the tests of the proxy run. Those that are missing are skipped there.
+fn clients_of_the_proxy(context: &Context) -> Verdict {
+    match clients::prepare(context.installs) {
+        Ok(()) => Verdict::Passed,
+        Err(missing) => Verdict::Skipped(missing),
+    }
 }
 
 fn rules(_: &Context) -> Verdict {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     let ReplayArguments { tape, serving, playing, command, .. } = arguments;
-    match command.is_empty() && serving.listen.is_none() && !serving.ready_json {
+    match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
         false => proxy::replay(tape, serving, playing, command),
     }

@@ -7,7 +7,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
-const NAMES: [&str; 5] = ["mnemon.test", "*.mnemon.test", "localhost", "127.0.0.1", "::1"];
+const NAMES: [&str; 7] =
+    ["mnemon.test", "*.mnemon.test", "localhost", "127.0.0.1", "::1", "example.com", "pond.example"];
 
 pub(crate) struct Certificate {
     pub(crate) ca_pem: String,

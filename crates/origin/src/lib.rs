@@ -36,7 +36,7 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 const STOP: Duration = Duration::from_secs(2);
 
 /// The name for which tests map the port with TLS. Its certificate holds for every name below `mnemon.test`, for `localhost` and the
-/// loopback addresses.
+/// loopback addresses, and for the names of documents, `example.com` and `pond.example`.
 pub const NAME: &str = "api.mnemon.test";
 
 /// Which protocols the port with TLS offers.

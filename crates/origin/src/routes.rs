@@ -2,6 +2,7 @@
 //!
 //! | path | answer |
 //! |---|---|
+//! | `/` | a short page of HTML |
 //! | `/echo` | the request as JSON: `method`, `target`, `version`, `headers` as pairs, `body` as text, `bytes` |
 //! | `/json` | `{"frog":"Sam","green":true}` |
 //! | `/count` | how often this very request was made, from 1 |
@@ -51,6 +52,7 @@ pub(crate) async fn answer(request: Request<Incoming>, cut: Cut, seen: Arc<Seen>
     let uri = request.uri().clone();
     let (path, rest) = first_part(uri.path());
     match path {
+        "" => Ok(typed("text/html", "<h1>Example Domain</h1>\n")),
         "echo" => echo(request).await,
         "json" => Ok(typed("application/json", r#"{"frog":"Sam","green":true}"#)),
         "count" => Ok(typed("text/plain", (before + 1).to_string())),

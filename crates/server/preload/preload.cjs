@@ -8,16 +8,17 @@
 // - `fetch`, `WebSocket` and the package `undici`: the global dispatcher, made anew with a `connect` of ours. It is touched
 //   when it is first needed, since loading it takes a program that never fetches noticeable time.
 //
-// Sockets with a path, connections to the proxy itself, and dispatchers of another kind are left alone.
+// Sockets with a path, connections to the proxy itself, and dispatchers of another kind are left alone. Without MNEMON_PROXY
+// everything is as it would be without this file.
 'use strict';
 
 const installed = Symbol.for('mnemon.preload');
-if (process.env.MNEMON_PROXY && !globalThis[installed]) {
+if (!globalThis[installed]) {
   Object.defineProperty(globalThis, installed, { value: true });
-  install(process.env.MNEMON_PROXY, process.env.MNEMON_CA);
+  install();
 }
 
-function install(proxy, caFile) {
+function install() {
   const fs = require('node:fs');
   const http = require('node:http');
   const https = require('node:https');
@@ -27,42 +28,62 @@ function install(proxy, caFile) {
   const { Duplex } = require('node:stream');
   const Module = require('node:module');
 
-  const colon = proxy.lastIndexOf(':');
-  const proxyHost = bare(proxy.slice(0, colon));
-  const proxyPort = Number(proxy.slice(colon + 1));
+  // Node reads this variable once, at its start. Where it came later, certificates are named for each connection.
+  const startedWith = process.env.NODE_EXTRA_CA_CERTS;
   const connect = http.request;
 
   function bare(host) {
     return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   }
 
-  // Calls back with a socket that leads to a host through the proxy.
+  // Where the proxy is; undefined if there is none.
+  function proxy() {
+    const place = process.env.MNEMON_PROXY;
+    if (!place) return undefined;
+    const colon = place.lastIndexOf(':');
+    return { host: bare(place.slice(0, colon)), port: Number(place.slice(colon + 1)) };
+  }
+
+  // Calls back with a socket that leads to a host, through the proxy if there is one.
   function tunnel(host, port, done) {
+    const through = proxy();
+    if (!through) {
+      const socket = net.connect({ host, port });
+      socket.once('error', done);
+      socket.once('connect', () => { socket.removeListener('error', done); done(null, socket); });
+      return;
+    }
     const authority = `${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
+    const refused = (response) =>
+      done(new Error(`the proxy of Mnemon refused the connection to ${authority}: status ${response.statusCode}`));
     const request = connect({
-      method: 'CONNECT', path: authority, headers: { host: authority }, host: proxyHost, port: proxyPort,
-      createConnection: () => net.connect({ host: proxyHost, port: proxyPort, noDelay: true }),
+      ...through, method: 'CONNECT', path: authority, headers: { host: authority },
+      createConnection: () => net.connect({ ...through, noDelay: true }),
     });
     request.once('connect', (response, socket, head) => {
       if (response.statusCode !== 200) {
         socket.destroy();
-        done(new Error(`the proxy of Mnemon refused the connection to ${authority}: status ${response.statusCode}`));
-        return;
+        return refused(response);
       }
       if (head.length > 0) socket.unshift(head);
-      done(null, socket);
+      return done(null, socket);
     });
-    request.once('response', (response) => {
-      response.resume();
-      done(new Error(`the proxy of Mnemon refused the connection to ${authority}: status ${response.statusCode}`));
-    });
+    request.once('response', (response) => { response.resume(); refused(response); });
     request.once('error', done);
     request.end();
   }
 
-  // A program that names its own authorities trusts the proxy's as well.
-  function withOurs(ca) {
-    return ca === undefined || !caFile ? ca : [].concat(ca, fs.readFileSync(caFile));
+  let known = {};
+
+  // The certificates to trust, for a connection whose program names some or none.
+  function trusted(ca) {
+    const file = process.env.MNEMON_CA;
+    if (!file || (ca === undefined && file === startedWith)) return ca === undefined ? {} : { ca };
+    if (known.file !== file) {
+      const ours = fs.readFileSync(file);
+      known = { file, ours, context: tls.createSecureContext({ ca: [...tls.rootCertificates, ours] }) };
+    }
+    return ca === undefined ? { secureContext: known.context } : { ca: [].concat(ca, known.ours) };
   }
 
   function destination(options, secure) {
@@ -72,12 +93,13 @@ function install(proxy, caFile) {
   }
 
   function isLeftAlone(options, { host, port }) {
-    return Boolean(options.socketPath || options.socket) || (host === proxyHost && port === proxyPort);
+    const through = proxy();
+    return !through || Boolean(options.socketPath || options.socket) || (host === through.host && port === through.port);
   }
 
   function secured(options, host, socket) {
     const servername = options.servername ?? (net.isIP(host) ? '' : host);
-    return { ...options, host, servername, ca: withOurs(options.ca), path: undefined, socket };
+    return { ...options, host, servername, ...trusted(options.ca), path: undefined, socket };
   }
 
   // `createConnection` of an agent.
@@ -90,7 +112,7 @@ function install(proxy, caFile) {
       tunnel(to.host, to.port, (error, socket) => {
         if (error) return callback(error);
         if (options.timeout) socket.setTimeout(options.timeout);
-        callback(null, secure ? original.call(this, secured(options, to.host, socket)) : socket);
+        return callback(null, secure ? original.call(this, secured(options, to.host, socket)) : socket);
       });
       return undefined;
     };
@@ -106,7 +128,7 @@ function install(proxy, caFile) {
       tunnel(host, port, (error, socket) => {
         if (error) return callback(error);
         if (options.timeout) socket.setTimeout(options.timeout);
-        callback(null, secure ? tls.connect(secured(options, host, socket)) : socket);
+        return callback(null, secure ? tls.connect(secured(options, host, socket)) : socket);
       });
       return undefined;
     };
@@ -119,7 +141,8 @@ function install(proxy, caFile) {
       const is = typeof options === 'object' && options !== null && typeof options.createConnection === 'function';
       if (is && !options.agent) {
         const url = at === 1 ? new URL(words[0]) : {};
-        const to = destination({ hostname: options.hostname || options.host || url.hostname, port: options.port || url.port }, secure);
+        const hostname = options.hostname || options.host || url.hostname;
+        const to = destination({ hostname, port: options.port || url.port }, secure);
         if (!isLeftAlone(options, to)) words[at] = { ...options, createConnection: ofRequest(secure) };
       }
       return original.apply(this, words);
@@ -171,7 +194,9 @@ function install(proxy, caFile) {
     const url = typeof authority === 'string' ? new URL(authority) : authority;
     const secure = (url.protocol || options?.protocol || 'https:') === 'https:';
     const to = destination({ hostname: url.hostname || url.host, port: url.port }, secure);
-    if (options?.createConnection || isLeftAlone(options ?? {}, to)) return connect2.call(this, authority, options, listener);
+    if (options?.createConnection || isLeftAlone(options ?? {}, to)) {
+      return connect2.call(this, authority, options, listener);
+    }
     const createConnection = () => {
       const stream = new Pending(to.host, to.port);
       return secure ? tls.connect({ ALPNProtocols: ['h2'], ...secured(options ?? {}, to.host, stream) }) : stream;
@@ -187,10 +212,11 @@ function install(proxy, caFile) {
       if (error) return callback(error, null);
       socket.setNoDelay(true);
       if (!secure) return callback(null, socket);
-      const servername = options.servername || (net.isIP(host) ? '' : host);
-      const stream = tls.connect({ socket, servername, ALPNProtocols: ['http/1.1'] });
+      const servername = options.servername || undefined;
+      const stream = tls.connect(secured({ servername, ALPNProtocols: ['http/1.1'] }, host, socket));
       stream.once('secureConnect', () => { stream.removeListener('error', callback); callback(null, stream); });
       stream.once('error', callback);
+      return undefined;
     });
   }
 
@@ -198,6 +224,7 @@ function install(proxy, caFile) {
   let ours;
 
   function direct() {
+    if (!proxy()) return;
     // Node makes its dispatcher when it loads what belongs to `fetch`.
     if (globalThis[dispatcher] === undefined) void globalThis.Response;
     const current = globalThis[dispatcher];

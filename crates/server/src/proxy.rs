@@ -76,6 +76,11 @@ impl Proxy {
         self.shared.report()
     }
 
+    /// Whether somebody has asked it to stop by its control socket.
+    pub fn is_stopping(&self) -> bool {
+        *self.shared.stops.borrow()
+    }
+
     /// Returns when somebody has asked it to stop by its control socket, or never.
     pub fn wait(&self) {
         if let Some(runtime) = &self.runtime {

@@ -67,6 +67,13 @@ pub(crate) struct ServingArguments {
     pub(super) control: Option<PathBuf>,
 }
 
+impl ServingArguments {
+    /// Whether a proxy is asked for that stays without a program.
+    pub(crate) fn stays(&self) -> bool {
+        self.listen.is_some() || self.ready_json || self.control.is_some()
+    }
+}
+
 /// How servers are reached.
 #[derive(Debug, Args)]
 pub(crate) struct UpstreamArguments {
@@ -173,7 +180,6 @@ pub(crate) enum ExpiredWord {
 }
 
 impl PlayingArguments {
-    /// Whether anything was asked for.
     pub(super) fn latency(&self) -> Latency {
         match (self.speed, self.latency) {
             (_, Some(time)) => Latency::Fixed(time),

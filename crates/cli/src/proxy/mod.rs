@@ -17,7 +17,7 @@ use crate::render;
 use crate::run::End;
 pub(crate) use arguments::{PlayingArguments, RecordArguments, ServingArguments};
 use arguments::{SecretArguments, UpstreamArguments};
-use cassette::{Form, Mode, ReadError, RecordError, Tape};
+use cassette::{Form, Mode, RecordError, Tape};
 use server::{Control, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;

@@ -9,8 +9,12 @@ use server::Proxy;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
 
-/// Waits for a signal, or for the end of the standard input where a program reads the JSON. Gives the exit code.
+/// How often it is looked whether the control socket was told to stop.
+const CONTROL_LOOKED_AT: Duration = Duration::from_millis(200);
+
+/// Waits for a signal, for the word of the control socket, or for the end of the standard input where a program reads the JSON. Gives the exit code.
 pub(super) fn until_told(
     proxy: &Proxy,
     is_json: bool,
@@ -20,7 +24,8 @@ pub(super) fn until_told(
 ) -> u8 {
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();
-    if let Err(error) = signals.each(move |_| drop(of_signals.send(()))) {
+    // Once it ends, nobody has to be told.
+    if let Err(error) = signals.each(move |_| of_signals.send(()).unwrap_or(())) {
         return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
     }
     if is_json {
@@ -34,7 +39,7 @@ pub(super) fn until_told(
         say_how(proxy, doing);
     }
     // One sender at least lives as long as signals are watched for.
-    let _ = told.recv();
+    while told.recv_timeout(CONTROL_LOOKED_AT).is_err() && !proxy.is_stopping() {}
     0
 }
 
@@ -42,8 +47,7 @@ pub(super) fn until_told(
 fn watch_input(tell: &Sender<()>) {
     let mut block = [0; 256];
     while io::stdin().read(&mut block).is_ok_and(|count| count > 0) {}
-    // Nobody listens any more once the proxy stops by itself.
-    let _ = tell.send(());
+    tell.send(()).unwrap_or(());
 }
 
 fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {

@@ -11,6 +11,7 @@ mod limits;
 mod load;
 mod messages;
 mod output;
+mod proxy;
 mod recall;
 mod replay;
 mod sources;

@@ -1,8 +1,10 @@
 //! The tutorial is true, and so is what the README shows: files are saved and commands run, in order, in an empty directory.
 //!
 //! A block marked `metta NAME`, or with another kind and a name, is a file. In a block marked `console`, a line that begins with `$ ` is a command, and what
-//! follows is all that it prints, on both outputs. It ends with exit code 0 unless `echo $?` comes next.
+//! follows is all that it prints, on both outputs. It ends with exit code 0 unless `echo $?` comes next. Where the network is asked,
+//! `pond.example` and `example.com` are an origin of the test's own.
 
+use crate::proxy::harness::{Pond, has};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,16 +27,20 @@ fn document(name: &str) -> String {
 }
 
 fn blocks(document: &str) -> Vec<Block> {
-    document.split("```").skip(1).step_by(2).map(block).collect()
+    document.split("```").skip(1).step_by(2).filter_map(block).collect()
 }
 
-fn block(text: &str) -> Block {
+/// A block that has no kind only shows something; `None`.
+fn block(text: &str) -> Option<Block> {
     let (kind, content) = text.split_once('\n').expect("a block has a first line");
-    match kind.split_once(' ') {
+    if kind.is_empty() {
+        return None;
+    }
+    Some(match kind.split_once(' ') {
         Some((_, name)) => Block::File { name: name.to_owned(), content: content.to_owned() },
         None if kind == "console" => Block::Console(steps(content)),
         _ => panic!("a block of a page is `KIND NAME` or `console`, not {kind:?}"),
-    }
+    })
 }
 
 fn steps(content: &str) -> Vec<Step> {
@@ -55,6 +61,7 @@ struct Reader {
     /// How the last command ended, until it was looked at.
     code: Option<i32>,
     commands: usize,
+    pond: Option<Pond>,
 }
 
 impl Reader {
@@ -95,7 +102,8 @@ impl Reader {
     /// The exit code of a command and what it printed, in the order in which it did.
     fn run(&self, command: &str) -> (i32, String) {
         let binary = Path::new(env!("CARGO_BIN_EXE_mnemon")).parent().expect("it lies in a folder");
-        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+        let folder = self.pond.as_ref().map_or(binary, Pond::folder);
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("exec 2>&1\n{command}")).current_dir(&self.directory).env("PATH", path);
         let ended = shell.output().expect("there is a shell");
@@ -105,10 +113,15 @@ impl Reader {
 
 /// Does what the blocks say, in an empty directory; gives how many commands that were.
 fn follow(name: &str, blocks: impl IntoIterator<Item = Block>) -> usize {
+    follow_beside(name, blocks, None)
+}
+
+/// Does it where there is a pond.
+fn follow_beside(name: &str, blocks: impl IntoIterator<Item = Block>, pond: Option<Pond>) -> usize {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("a folder can be made");
-    let mut reader = Reader { directory, code: None, commands: 0 };
+    let mut reader = Reader { directory, code: None, commands: 0, pond };
     blocks.into_iter().for_each(|block| reader.read(block));
     reader.expect_success();
     reader.commands
@@ -132,6 +145,19 @@ fn the_page_on_cassettes_shows_what_happens() {
     assert!(commands >= 15, "{commands} commands");
 }
 
+/// Whether everything that pages run beside `mnemon` is there.
+fn has_clients() -> bool {
+    ["curl", "python3", "node"].iter().all(|program| has(program, "--version"))
+}
+
+#[test]
+fn the_page_on_recording_shows_what_happens() {
+    if has_clients() {
+        let commands = follow_beside("recording", blocks(&document("docs/recording.md")), Some(Pond::new("recording")));
+        assert!(commands >= 15, "{commands} commands");
+    }
+}
+
 /// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
 #[test]
 fn the_readme_shows_what_happens() {
@@ -139,9 +165,12 @@ fn the_readme_shows_what_happens() {
     let (_, program) = document.split_once("```metta\n").expect("the README shows a program");
     let content = program.split("```").next().expect("it ends").to_owned();
     let consoles = document.split("```console\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
+    // What asks the network needs programs that are not everywhere.
+    let has_clients = has_clients();
+    let consoles = consoles.filter(|content| has_clients || !content.contains("mnemon record"));
     let consoles = consoles.map(|content| Block::Console(steps(content)));
-    let commands =
-        follow("readme", [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles));
+    let blocks = [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles);
+    let commands = follow_beside("readme", blocks, Some(Pond::new("readme")));
     assert!(commands > 0, "the README shows no command");
 }
 
@@ -149,14 +178,14 @@ fn the_readme_shows_what_happens() {
 #[test]
 #[should_panic(expected = "$ mnemon run -e '!(+ 1 2)'")]
 fn an_output_that_is_not_printed_fails() {
-    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0 };
+    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0, pond: None };
     blocks("```console\n$ mnemon run -e '!(+ 1 2)'\n[4]\n```").into_iter().for_each(|block| reader.read(block));
 }
 
 #[test]
 #[should_panic(expected = "a failure is followed by `echo $?`")]
 fn a_failure_that_is_not_shown_fails() {
-    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0 };
+    let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0, pond: None };
     blocks("```console\n$ false\n```").into_iter().for_each(|block| reader.read(block));
     reader.expect_success();
 }

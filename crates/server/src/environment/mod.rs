@@ -14,7 +14,10 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-const PYTHON: &str = include_str!("../../preload/sitecustomize.py");
+const PYTHON: [(&str, &str); 2] = [
+    ("mnemon_preload.py", include_str!("../../preload/mnemon_preload.py")),
+    ("sitecustomize.py", include_str!("../../preload/sitecustomize.py")),
+];
 const NODE: &str = include_str!("../../preload/preload.cjs");
 
 /// Where the files of this version lie in the folder of the authority.
@@ -70,7 +73,7 @@ pub fn environment(proxy: SocketAddr, authority: &Authority) -> Result<Vec<(OsSt
     let store =
         key_store::of(&bundle).ok_or_else(|| failed("read", &files.bundle)(std::io::ErrorKind::InvalidData.into()))?;
     put(&files.key_store, &store)?;
-    put(&files.python.join("sitecustomize.py"), PYTHON.as_bytes())?;
+    PYTHON.iter().try_for_each(|(name, content)| put(&files.python.join(name), content.as_bytes()))?;
     put(&files.node, NODE.as_bytes())?;
     Ok(variables(reachable(proxy), &files, &|name| env::var_os(name)))
 }
@@ -123,6 +126,8 @@ fn variables(
     set("MNEMON_PROXY", OsStr::new(&proxy.to_string()));
     set("MNEMON_CA", files.certificate.as_os_str());
     set("MNEMON_CA_BUNDLE", files.bundle.as_os_str());
+    set("MNEMON_PYTHON", files.python.as_os_str());
+    set("MNEMON_NODE", files.node.as_os_str());
     set("PYTHONPATH", &joined(&files.python, inherited("PYTHONPATH"), ":"));
     set("NODE_OPTIONS", &appended(inherited("NODE_OPTIONS"), &require(&files.node)));
     // Node's own way, from version 24 on, knows neither `ws` nor agents of others, and would be in the way of ours.

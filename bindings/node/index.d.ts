@@ -1,0 +1,29 @@
+/** How a tape is used. */
+export type Mode = 'once' | 'new' | 'all' | 'none' | 'passthrough';
+
+export interface Options {
+  /** The tape to record to, and to be answered from. */
+  tape: string;
+  /** `none` if the variable `CI` is set, else `once`. */
+  mode?: Mode;
+  /** Further options of `mnemon record`, such as `--ignore-query=nonce`. */
+  options?: string[];
+  /** The program: `MNEMON`, else `mnemon`. */
+  command?: string;
+}
+
+export interface Mnemon {
+  /** The URL of the proxy. */
+  proxy: string;
+  /** Its certificate, a file. */
+  ca: string;
+  /** Its certificate and those that the system trusts, a file. */
+  bundle: string;
+  /** What programs are told; `process.env` has it until the proxy is stopped. */
+  env: Record<string, string>;
+  /** Seals the tape. Fails if a request had no answer, with the nearest recorded one and what differs. */
+  stop(): Promise<string>;
+}
+
+/** Starts a proxy for a tape; requests of this process and of programs that it starts go through it until it is stopped. */
+export function startMnemon(options: Options): Promise<Mnemon>;

@@ -1,0 +1,37 @@
+//! The plugin for pytest and the helper for Node, by their own tests, with this `mnemon`.
+
+use super::harness::{Pond, data_folder, has, named};
+use std::path::Path;
+use std::process::Command;
+
+fn bindings(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings").join(name)
+}
+
+fn passes(command: &mut Command, pond: &Pond) {
+    command.env("MNEMON", env!("CARGO_BIN_EXE_mnemon")).env("MNEMON_DATA_DIR", data_folder());
+    command.env("MNEMON_TEST_OPTIONS", pond.options()).env_remove("CI");
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        command.env_remove(name);
+    }
+    let output = command.output().expect("it runs");
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}{}", said[0], said[1]);
+}
+
+#[test]
+fn the_plugin_for_pytest() {
+    let Some(python) = named("MNEMON_CLIENTS_PYTHON") else { return };
+    let folder = bindings("python-pytest");
+    let mut command = Command::new(python);
+    command.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).current_dir(&folder);
+    passes(command.env("PYTHONPATH", folder.join("src")), &Pond::new("pytest"));
+}
+
+#[test]
+fn the_helper_for_node() {
+    if has("node", "--version") {
+        let mut command = Command::new("node");
+        passes(command.args(["--test"]).current_dir(bindings("node")), &Pond::new("node"));
+    }
+}

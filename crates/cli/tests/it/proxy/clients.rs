@@ -1,0 +1,248 @@
+//! Clients that people use, against an origin that is reached by a name: each is recorded, with certificates verified, and
+//! then answered from the tape when the origin is gone.
+//!
+//! A client prints what it sees, a line each. All lines must be the same in the replay, but for the times of `piece` lines,
+//! whose distances must be those that were recorded.
+
+use super::harness::{Stage, client, has, named, words};
+use crate::harness::Ended;
+use cassette::{Direction, Exchange, Tape, WsFrame};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// How far a piece of a stream may be from when it was recorded.
+const TOLERANCE_MS: i64 = 20;
+/// Times are noisy where tests run beside each other: so often a replay may be late.
+const REPLAYS: usize = 4;
+
+/// What a client saw.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    lines: Vec<String>,
+    /// Milliseconds from one piece to the next.
+    gaps: Vec<i64>,
+}
+
+impl Seen {
+    fn of(ended: &Ended) -> Self {
+        assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+        let (mut lines, mut times) = (Vec::new(), Vec::new());
+        for line in ended.out.lines() {
+            match line.strip_prefix("piece ").and_then(|rest| rest.split_once(' ')) {
+                Some((time, rest)) => {
+                    times.push(time.parse::<i64>().expect("a time is a number"));
+                    lines.push(format!("piece {rest}"));
+                }
+                None => lines.push(line.to_owned()),
+            }
+        }
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        Self { lines, gaps }
+    }
+}
+
+/// Milliseconds between the chunks of event streams and the messages of tickers on a tape, in the order of the exchanges.
+fn recorded_gaps(tape: &Path) -> Vec<i64> {
+    let tape = Tape::open(tape).expect("there is a tape");
+    let mut gaps = Vec::new();
+    for exchange in tape.exchanges() {
+        let times = times(&exchange.expect("it can be read"));
+        gaps.extend(times.windows(2).map(|pair| (pair[1] - pair[0]) as i64 / 1_000));
+    }
+    gaps
+}
+
+/// When the pieces of a stream came that a client tells the times of.
+fn times(exchange: &Exchange<'_>) -> Vec<u64> {
+    if !exchange.request.target.to_text_lossy().contains("gap=100") {
+        return Vec::new();
+    }
+    let is_message = |frame: &&WsFrame<'_>| frame.direction == Direction::Received && frame.opcode.number() < 8;
+    match &exchange.frames {
+        Some(frames) => frames.iter().filter(is_message).map(|frame| frame.at_us).collect(),
+        None => {
+            let body = exchange.response.as_ref().and_then(|response| response.body.as_ref());
+            body.into_iter().flat_map(|body| body.chunks()).map(|chunk| chunk.at_us).collect()
+        }
+    }
+}
+
+/// The last piece of a stream may be one that a client keeps to itself, such as `[DONE]`.
+fn is_near(seen: &[i64], recorded: &[i64]) -> bool {
+    let is_whole = (seen.len()..=seen.len() + 1).contains(&recorded.len());
+    is_whole && seen.iter().zip(recorded).all(|(one, other)| (one - other).abs() <= TOLERANCE_MS)
+}
+
+/// Records a client, takes the origin away, and answers the client from the tape. Gives what it said the first time.
+fn both_ways(name: &str, program: &[OsString]) -> Vec<String> {
+    let mut stage = Stage::new(name);
+    let ended = stage.record(program);
+    assert!(ended.err.contains("mnemon: recorded "), "{}", ended.err);
+    let first = Seen::of(&ended);
+    stage.stop_origin();
+    let recorded = recorded_gaps(&stage.folder.path().join("trip.tape"));
+    let mut gaps = Vec::new();
+    for _ in 0..REPLAYS {
+        let ended = stage.replay(&[], program);
+        let seen = Seen::of(&ended);
+        assert_eq!(seen.lines, first.lines, "{}", ended.err);
+        assert!(ended.err.ends_with(" from trip.tape\n"), "{}", ended.err);
+        if is_near(&seen.gaps, &recorded) {
+            return first.lines;
+        }
+        gaps.push(seen.gaps);
+    }
+    panic!("{name}: recorded {recorded:?}, replayed {gaps:?}");
+}
+
+fn python(name: &str, script: &str) -> Option<Vec<String>> {
+    let python = named("MNEMON_CLIENTS_PYTHON")?;
+    Some(both_ways(name, &[python.into(), "-B".into(), client(script).into()]))
+}
+
+fn has_line(lines: &[String], line: &str) {
+    assert!(lines.iter().any(|known| known == line), "{line} is not in {lines:#?}");
+}
+
+#[test]
+fn python_requests() {
+    let Some(lines) = python("requests", "with_requests.py") else { return };
+    has_line(&lines, "line count ['1', '2', '3']");
+    has_line(&lines, "line twice ['one', 'two']");
+    has_line(&lines, "line cookies ['', 'pond=deep']");
+}
+
+#[test]
+fn python_httpx_with_http2() {
+    let Some(lines) = python("httpx", "with_httpx.py") else { return };
+    has_line(&lines, "line version HTTP/2");
+}
+
+#[test]
+fn python_aiohttp() {
+    let Some(lines) = python("aiohttp", "with_aiohttp.py") else { return };
+    has_line(&lines, "line ws two");
+}
+
+#[test]
+fn python_openai() {
+    let Some(lines) = python("openai", "with_openai.py") else { return };
+    has_line(&lines, "line whole A frog croaks, and eats flies.");
+}
+
+#[test]
+fn python_websockets() {
+    let Some(lines) = python("websockets", "with_websockets.py") else { return };
+    has_line(&lines, "line closed 1000");
+}
+
+#[test]
+fn python_urllib3_and_what_python_has_itself() {
+    python("urllib3", "with_itself.py");
+}
+
+/// Without a virtual environment, with whatever Python there is.
+#[test]
+fn python_itself() {
+    if has("python3", "--version") {
+        both_ways("python", &["python3".into(), "-B".into(), client("with_itself.py").into()]);
+    }
+}
+
+#[test]
+fn node_fetch_https_and_http2() {
+    if has("node", "--version") {
+        both_ways("fetch", &["node".into(), client("with_fetch.mjs").into()]);
+    }
+}
+
+fn npm(name: &str, script: &str) -> Option<Vec<String>> {
+    let modules = named("MNEMON_CLIENTS_NODE")?;
+    let script = format!("NODE_PATH={} exec node {}", modules.display(), client(script).display());
+    Some(both_ways(name, &words(&["sh", "-c", &script])))
+}
+
+#[test]
+fn node_axios_and_undici() {
+    npm("npm", "with_npm.cjs");
+}
+
+#[test]
+fn node_ws() {
+    let Some(lines) = npm("ws", "with_ws.cjs") else { return };
+    has_line(&lines, "line closed 1000");
+    has_line(&lines, "line pong came");
+}
+
+#[test]
+fn go_net_http() {
+    if !has("go", "version") {
+        return;
+    }
+    let folder = crate::harness::Folder::new("proxy-go-build");
+    let binary = folder.path().join("client");
+    let mut build = std::process::Command::new("go");
+    build
+        .args(["build", "-o"])
+        .arg(&binary)
+        .arg(client("client.go"))
+        .env("GOFLAGS", "-mod=mod")
+        .env("GO111MODULE", "off");
+    assert!(build.status().expect("go runs").success());
+    let lines = both_ways("go", &[binary.into()]);
+    has_line(&lines, "line /json HTTP/2.0 200");
+}
+
+#[test]
+fn java_http_client() {
+    if has("java", "-version") {
+        let lines = both_ways("java", &["java".into(), client("Client.java").into()]);
+        has_line(&lines, "line /json HTTP_2 200");
+    }
+}
+
+#[test]
+fn curl() {
+    if !has("curl", "--version") {
+        return;
+    }
+    for (name, words) in [
+        ("curl-1", "--http1.1 --compressed https://api.mnemon.test/encoded/gzip https://api.mnemon.test/encoded/br"),
+        (
+            "curl-2",
+            "--http2 --include https://api.mnemon.test/twice https://api.mnemon.test/count https://api.mnemon.test/count",
+        ),
+        ("curl-plain", "--include http://api.mnemon.test/twice http://api.mnemon.test/bytes/1000?length=no"),
+        ("curl-continue", "--http1.1 --data-binary @/bin/sh -H Expect:100-continue https://api.mnemon.test/upload"),
+        ("curl-stream", "--no-buffer https://api.mnemon.test/sse?n=2&gap=1"),
+    ] {
+        let script = format!("curl --silent --show-error --fail {} | base64", words.replace('&', "\\&"));
+        let lines = both_ways_untimed(name, &["sh".into(), "-c".into(), script.into()]);
+        assert!(!lines.is_empty(), "{name}");
+    }
+}
+
+/// As [`both_ways`], for a client that prints no times.
+fn both_ways_untimed(name: &str, program: &[OsString]) -> String {
+    let mut stage = Stage::new(name);
+    let first = stage.record(program);
+    assert_eq!(first.code, Some(0), "{}{}", first.out, first.err);
+    stage.stop_origin();
+    let again = stage.replay(&["--speed", "0"], program);
+    assert_eq!((again.code, &again.out), (Some(0), &first.out), "{}", again.err);
+    first.out
+}
+
+/// That clients verify is what makes the other tests mean something: without the variables they refuse the proxy's certificate.
+#[test]
+fn certificates_are_verified() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("verified");
+    let system = "env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl --silent --show-error https://api.mnemon.test/json";
+    let ended = stage.record(&words(&["sh", "-c", system]));
+    // curl's code for a certificate that cannot be verified.
+    assert_eq!(ended.code, Some(60), "{}", ended.err);
+    assert!(ended.err.contains("does not trust the proxy's certificate"), "{}", ended.err);
+}

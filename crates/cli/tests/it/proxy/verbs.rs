@@ -1,0 +1,254 @@
+//! What `record` and `replay -- COMMAND` say and how they end, whatever the client.
+
+use super::harness::{Stage, has, run, words};
+use crate::harness::{signal, wait};
+use cassette::Tape;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const CURL: &str = "curl --silent --show-error";
+
+fn curl(target: &str) -> Vec<std::ffi::OsString> {
+    shell(&format!("{CURL} 'https://api.mnemon.test{target}'"))
+}
+
+fn shell(script: &str) -> Vec<std::ffi::OsString> {
+    words(&["sh", "-c", script])
+}
+
+/// Waits until something is so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_output_and_the_code_are_the_programs() {
+    let stage = Stage::new("code");
+    let ended = stage.record(&shell("echo out; echo err >&2; exit 7"));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(7), "out\n"));
+    assert!(ended.err.starts_with("err\nmnemon: recorded 0 exchanges in trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.contains("warning: sh made no request through the proxy\nhelp: "), "{}", ended.err);
+    let ended = stage.record(&shell("kill -9 $$"));
+    assert_eq!(ended.code, Some(137));
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let stage = Stage::new("started");
+    let ended = stage.record(&words(&["no-such-program"]));
+    assert_eq!(ended.code, Some(127));
+    assert!(ended.err.starts_with("error: there is no program no-such-program\nhelp: "), "{}", ended.err);
+    let ended = stage.record(&words(&["./"]));
+    assert_eq!(ended.code, Some(126));
+    assert!(ended.err.starts_with("error: cannot run ./: "), "{}", ended.err);
+}
+
+#[test]
+fn a_miss_is_told_with_the_nearest_recording() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("miss");
+    assert_eq!(stage.record(&curl("/echo?frog=Sam")).code, Some(0));
+    stage.stop_origin();
+    let ended = stage.replay(&[], &curl("/echo?frog=Fritz"));
+    assert_eq!(ended.code, Some(4), "{}", ended.err);
+    let told = "error: no recorded exchange answers GET https://api.mnemon.test/echo?frog=Fritz\n  nearest is exchange 0, \
+                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded Sam, now Fritz\nhelp: ";
+    assert!(ended.err.contains(told), "{}", ended.err);
+    assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
+    let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+}
+
+#[test]
+fn what_was_not_asked_for_is_listed() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("unused");
+    stage.record(&shell(&format!("{CURL} https://api.mnemon.test/json https://api.mnemon.test/count")));
+    let ended = stage.replay(&[], &curl("/json"));
+    assert_eq!(ended.code, Some(0));
+    let told = "note: 1 recorded exchange not asked for:\n      1  GET https://api.mnemon.test/count\nmnemon: answered 1 request";
+    assert!(ended.err.contains(told), "{}", ended.err);
+}
+
+#[test]
+fn modes_say_what_they_did() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("modes");
+    let mode = |mode: &str, target: &str| {
+        let mut command = stage.recording(&["--mode", mode, "--"]);
+        let ended = run(command.args(curl(target)));
+        (ended.code, ended.err.lines().last().unwrap_or_default().to_owned())
+    };
+    assert_eq!(mode("once", "/count"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
+    let again = "mnemon: answered 1 request from trip.tape, which was there already; --mode all records it anew";
+    assert_eq!(mode("once", "/count"), (Some(0), again.to_owned()));
+    assert_eq!(mode("once", "/json").0, Some(4));
+    assert_eq!(mode("new", "/json"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
+    assert_eq!(mode("none", "/json"), (Some(0), "mnemon: answered 1 request from trip.tape".to_owned()));
+    assert_eq!(mode("all", "/count"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
+    assert_eq!(Tape::open(stage.folder.path().join("trip.tape")).expect("it is sealed").len(), 1);
+}
+
+#[test]
+fn the_two_kinds_of_tape_are_told_apart() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("kinds");
+    stage.record(&curl("/json"));
+    let ended = stage.folder.run(&["replay", "trip.tape"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.starts_with("error: trip.tape is a cassette of network traffic"), "{}", ended.err);
+    stage.folder.good(&["run", "-e", "!(+ 1 2)", "--record", "run.tape"]);
+    let ended = stage.folder.run(&["replay", "run.tape", "--", "true"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.starts_with("error: run.tape is a recorded run, not a cassette"), "{}", ended.err);
+    assert_eq!(stage.folder.run(&["replay", "run.tape"]).code, Some(0));
+    let ended = stage.folder.run(&["replay", "none.tape", "--", "true"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+}
+
+#[test]
+fn a_name_of_another_form_is_refused() {
+    let stage = Stage::new("names");
+    let ended = stage.folder.run(&["record", "-o", "trip.har", "--", "true"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("help: record to trip.tape, then `mnemon tape convert` it"), "{}", ended.err);
+}
+
+#[test]
+fn signals_reach_the_program_and_the_tape_is_sealed() {
+    if !has("curl", "--version") {
+        return;
+    }
+    for (name, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let stage = Stage::new(&format!("signal-{name}"));
+        let script = format!("{CURL} https://api.mnemon.test/json > got; exec sleep 60");
+        let mut command = stage.recording(&["--"]);
+        let child = command.args(shell(&script)).stdin(Stdio::null()).spawn().expect("the binary runs");
+        until("the answer", || stage.folder.path().join("got").metadata().is_ok_and(|got| got.len() > 0));
+        signal(child.id(), name);
+        let ended = wait(child);
+        assert_eq!(ended.code, Some(code), "{name}: {}", ended.err);
+        assert_eq!(ended.err, "mnemon: recorded 1 exchange in trip.tape\n", "{name}");
+        let tape = Tape::open(stage.folder.path().join("trip.tape")).expect("there is a tape");
+        assert!(tape.is_sealed() && tape.len() == 1, "{name}");
+    }
+}
+
+/// A child gets the signal mask that the person's shell has, not the one of `mnemon`.
+#[test]
+fn no_signal_is_blocked_in_the_program() {
+    if !has("python3", "--version") {
+        return;
+    }
+    let stage = Stage::new("mask");
+    let script = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))";
+    assert_eq!(stage.record(&words(&["python3", "-c", script])).out, "set()\n");
+}
+
+/// A proxy that stays, until its standard input ends.
+struct Staying {
+    child: Child,
+    ready: serde_json::Value,
+}
+
+impl Staying {
+    fn start(stage: &Stage, words: &[&str]) -> Self {
+        let mut command = stage.recording(&["--ready-json"]);
+        let mut child = command.args(words).spawn().expect("the binary runs");
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("it says something");
+        Self { child, ready: serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")) }
+    }
+
+    /// Asks for a plain target, as a client of a proxy does.
+    fn ask(&self, target: &str) -> std::io::Result<String> {
+        let proxy = self.ready["proxy"].as_str().and_then(|url| url.strip_prefix("http://")).expect("it has a URL");
+        let mut stream = TcpStream::connect(proxy)?;
+        let host = origin::NAME;
+        write!(stream, "GET http://{host}{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+#[test]
+fn a_proxy_that_stays_is_ready_when_it_says_so() {
+    let stage = Stage::new("stays");
+    let staying = Staying::start(&stage, &[]);
+    let answer = staying.ask("/json").expect("it listens");
+    assert!(answer.ends_with(r#"{"frog":"Sam","green":true}"#), "{answer}");
+    let variables = &staying.ready["env"];
+    assert_eq!(variables["HTTPS_PROXY"], staying.ready["proxy"]);
+    assert!(std::path::Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
+    // Closing its input ends it.
+    let ended = wait(staying.child);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
+}
+
+#[test]
+fn a_proxy_that_stays_ends_with_a_signal() {
+    let stage = Stage::new("listens");
+    let mut command = stage.recording(&["--listen", "127.0.0.1:0"]);
+    let mut child = command.stdin(Stdio::null()).spawn().expect("the binary runs");
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().expect("it is piped")).read_line(&mut line).expect("it says something");
+    assert!(line.starts_with("mnemon: recording to trip.tape, on http://127.0.0.1:"), "{line}");
+    signal(child.id(), "INT");
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+}
+
+/// What a client was answered is on the tape, however the proxy ends.
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    const ROUNDS: u32 = 50;
+    let stage = Stage::new("killed");
+    let path = stage.folder.path().join("trip.tape");
+    for round in 0..ROUNDS {
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path.with_extension("tape.recording"));
+        let staying = Staying::start(&stage, &[]);
+        let id = staying.child.id();
+        // Each round is killed somewhere else.
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(u64::from(round) * 700));
+            signal(id, "KILL");
+        });
+        let mut answered = 0;
+        while staying.ask(&format!("/bytes/{answered}")).is_ok_and(|answer| is_whole(&answer, answered)) {
+            answered += 1;
+        }
+        killer.join().expect("it was killed");
+        wait(staying.child);
+        let Ok(tape) = Tape::open(&path) else {
+            assert_eq!(answered, 0, "round {round}: there is no tape");
+            continue;
+        };
+        let complete = tape.exchanges().map(|exchange| exchange.expect("it can be read"));
+        let complete = complete.filter(|exchange| exchange.outcome == cassette::Outcome::Complete);
+        let complete: Vec<_> = complete.map(|exchange| exchange.request.target.to_text_lossy().into_owned()).collect();
+        assert!(complete.len() >= answered, "round {round}: {answered} answered, {complete:?} on the tape");
+        for (number, target) in complete.iter().enumerate() {
+            assert_eq!(*target, format!("/bytes/{number}"), "round {round}");
+        }
+    }
+}
+
+fn is_whole(answer: &str, bytes: usize) -> bool {
+    answer.split_once("\r\n\r\n").is_some_and(|(head, body)| head.starts_with("HTTP/1.1 200") && body.len() >= bytes)
+}

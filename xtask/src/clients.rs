@@ -1,0 +1,119 @@
+//! Clients from PyPI and npm, below the target folder: the tests of the proxy record and replay with them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{process, repository};
+
+/// Where the lists of packages are.
+const LISTS: &str = "crates/cli/tests/it/proxy/clients";
+const PYTHON_LIST: &str = "requirements.txt";
+const NODE_LISTS: [&str; 2] = ["package.json", "package-lock.json"];
+
+/// The variables in which the tests look for them, and the one that says that none may be missing.
+const PYTHON: &str = "MNEMON_CLIENTS_PYTHON";
+const NODE: &str = "MNEMON_CLIENTS_NODE";
+const ALL: &str = "MNEMON_CLIENTS_ALL";
+
+/// Programs that the tests run as they are.
+const PROGRAMS: [(&str, &str); 5] =
+    [("curl", "--version"), ("python3", "--version"), ("node", "--version"), ("go", "version"), ("java", "-version")];
+
+fn python_folder() -> PathBuf {
+    repository::target().join("venv-proxy")
+}
+
+fn node_folder() -> PathBuf {
+    repository::target().join("npm-proxy")
+}
+
+/// Whether a folder was filled from the lists as they are now: copies of them were put there at the end.
+fn is_filled(folder: &Path, lists: &[&str]) -> bool {
+    let is_same = |list: &&str| {
+        let (wanted, there) = (fs::read(list_path(list)), fs::read(stamp(folder, list)));
+        wanted.is_ok_and(|wanted| there.is_ok_and(|there| there == wanted))
+    };
+    lists.iter().all(is_same)
+}
+
+fn list_path(list: &str) -> PathBuf {
+    repository::root().join(LISTS).join(list)
+}
+
+fn stamp(folder: &Path, list: &str) -> PathBuf {
+    folder.join(format!("installed-{list}"))
+}
+
+/// The variables for the tests, as far as their clients are there.
+pub(crate) fn variables(installs: bool) -> Vec<(&'static str, OsString)> {
+    let mut variables = Vec::new();
+    if is_filled(&python_folder(), &[PYTHON_LIST]) {
+        variables.push((PYTHON, python_folder().join("bin/python").into()));
+    }
+    if is_filled(&node_folder(), &NODE_LISTS) {
+        variables.push((NODE, node_folder().join("node_modules").into()));
+    }
+    if installs {
+        variables.push((ALL, "1".into()));
+    }
+    variables
+}
+
+/// Sees that the clients are there, and gets them if that is wanted.
+///
+/// # Errors
+/// Some are not there and are not to be got, or cannot be.
+pub(crate) fn prepare(installs: bool) -> Result<(), String> {
+    let missing: Vec<&str> =
+        PROGRAMS.iter().filter(|(name, word)| !process::exists(name, word)).map(|(name, _)| *name).collect();
+    let python = fill(&python_folder(), &[PYTHON_LIST], installs, install_python);
+    let node = fill(&node_folder(), &NODE_LISTS, installs, install_node);
+    if !missing.is_empty() {
+        return Err(format!("{} missing: the tests of the proxy with them are skipped", missing.join(", ")));
+    }
+    python.and(node)
+}
+
+fn fill(folder: &Path, lists: &[&str], installs: bool, install: fn(&Path) -> Result<(), String>) -> Result<(), String> {
+    if is_filled(folder, lists) {
+        return Ok(());
+    }
+    let shown = repository::shown(folder);
+    if !installs {
+        return Err(format!("clients are not in {shown}: `cargo xtask test --install` gets them from PyPI and npm"));
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("cannot empty {shown}: {error}"))?;
+    }
+    install(folder)?;
+    let copied = lists.iter().try_for_each(|list| fs::copy(list_path(list), stamp(folder, list)).map(drop));
+    copied.map_err(|error| format!("cannot write to {shown}: {error}"))
+}
+
+fn install_python(folder: &Path) -> Result<(), String> {
+    let mut environment = Command::new("python3");
+    environment.args(["-m", "venv"]).arg(folder);
+    let mut packages = Command::new(folder.join("bin/python"));
+    packages.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list_path(PYTHON_LIST));
+    done(&mut environment)?;
+    done(&mut packages)
+}
+
+fn install_node(folder: &Path) -> Result<(), String> {
+    let failed = |error| format!("cannot fill {}: {error}", repository::shown(folder));
+    fs::create_dir_all(folder).map_err(failed)?;
+    for list in NODE_LISTS {
+        fs::copy(list_path(list), folder.join(list)).map_err(failed)?;
+    }
+    let mut packages = Command::new("npm");
+    done(packages.args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]).current_dir(folder))
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    match process::shown(command)? {
+        true => Ok(()),
+        false => Err(format!("cannot install clients: {command:?} failed")),
+    }
+}
