@@ -145,7 +145,12 @@ pub(crate) async fn relay(
     upload: Upload,
     records: bool,
 ) -> After {
-    count(if records { &shared.counts.recorded } else { &shared.counts.forwarded });
+    let is_kept = session.keeps(&asked.request, None);
+    count(match (records, is_kept) {
+        (false, _) => &shared.counts.forwarded,
+        (true, false) => &shared.counts.left_out,
+        (true, true) => &shared.counts.recorded,
+    });
     if upload == Upload::Live && asked.framing != Framing::Absent {
         // There is a body; nothing of it is there yet.
         asked.request.body = Some(Body::default());
@@ -243,7 +248,7 @@ async fn on_link(
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
         let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
         let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
-        let receiving = receive(shared, tap, &request.method, answers, reply, &all_is_sent, &mut closes);
+        let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, &mut closes);
         tokio::pin!(sending, receiving);
         let mut not_sent = None;
         loop {
@@ -319,7 +324,7 @@ async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) 
 async fn receive(
     shared: &Shared,
     tap: &Tap<'_>,
-    method: &[u8],
+    request: &Request<'_>,
     mut answers: Answers<'_>,
     reply: &mut Reply<'_>,
     all_is_sent: &AtomicBool,
@@ -338,12 +343,16 @@ async fn receive(
             Answer::Response(response, rest) => break (response, rest),
         }
     };
-    let framing = Framing::of_response(method, response.status, &response.headers);
+    let framing = Framing::of_response(&request.method, response.status, &response.headers);
     let framing = framing.map_err(|what| protocol(&what))?;
     if matches!(framing, Framing::Known(bytes) if limits.body_bytes.is_some_and(|most| bytes > most)) {
         return Err(Mishap::TooLarge("the body of the response"));
     }
     response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
+    if tap.records() && tap.session.keeps(request, None) && !tap.session.keeps(request, Some(&response)) {
+        shared.counts.recorded.fetch_sub(1, Ordering::Relaxed);
+        count(&shared.counts.left_out);
+    }
     tap.tell(0, |call| call.response(&response))?;
     if response.status == 101 {
         reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
