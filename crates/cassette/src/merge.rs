@@ -43,9 +43,20 @@ pub fn merge(tapes: Vec<Content>) -> Merged {
     merged
 }
 
+/// What has a place in the order in which requests began.
+pub(crate) trait Order {
+    fn started_ns(&self) -> i64;
+}
+
+impl Order for Exchange<'_> {
+    fn started_ns(&self) -> i64 {
+        self.started_ns
+    }
+}
+
 /// The tape whose next exchange began first.
-fn next_of(queues: &mut [std::iter::Peekable<impl Iterator<Item = Exchange<'static>>>]) -> Option<usize> {
-    let starts = queues.iter_mut().enumerate().filter_map(|(queue, rest)| Some((rest.peek()?.started_ns, queue)));
+pub(crate) fn next_of<T: Order>(queues: &mut [std::iter::Peekable<impl Iterator<Item = T>>]) -> Option<usize> {
+    let starts = queues.iter_mut().enumerate().filter_map(|(queue, rest)| Some((rest.peek()?.started_ns(), queue)));
     starts.min().map(|(_, queue)| queue)
 }
 

@@ -1,19 +1,28 @@
 //! Recordings: journals of what happens, and what they come to.
 //!
 //! While a tape `trip.tape` is recorded, its journal is `trip.tape.recording` beside it. Sealing goes through it twice: once for
-//! the numbers of its exchanges, and once for the exchanges. The sealed tape keeps the chain of the journal, so a recording that
-//! a crash left behind after it was sealed is known for what it is.
+//! the numbers of its exchanges, and once for the exchanges.
+//!
+//! A crash can leave a recording that was sealed already, and a power failure can bring one back, cut short. It is told by what it
+//! holds: nothing that is not on the tape, exchange by exchange. Numbers tell almost every other at once, since what is added
+//! to a tape is numbered from where the tape ends. One that holds no exchange is told by the chain of its journal, which the tape
+//! keeps, and is put on the disk before it is sealed, so that it cannot be cut short.
 
-use crate::error::{Damage, Flaw, Malformed, ReadError, SealError};
-use crate::exchange::{Exchange, Note};
+use crate::bytes::Bytes;
+use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
+use crate::exchange::{Exchange, Note, Outcome};
+use crate::message::Response;
+use crate::outline::Outline;
 use crate::record::assemble::{Assembler, Draft, KeepNothing};
 use crate::record::event::Event;
 use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
 use crate::tape::SealOptions;
-use journal::{Chain, Disk, Reader};
-use std::collections::BTreeSet;
+use journal::{Chain, Disk, Durability, Journal, Reader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +31,19 @@ pub(crate) fn recording_path(tape: &Path) -> PathBuf {
     let mut path = tape.as_os_str().to_owned();
     path.push(".recording");
     path.into()
+}
+
+/// Whether a file has nothing in it but zeros: what a power failure leaves of one that has its name and was never synced.
+pub(crate) fn is_blank(path: &Path) -> bool {
+    let Ok(mut file) = File::open(path) else { return false };
+    let mut some = [0; 4096];
+    loop {
+        match file.read(&mut some) {
+            Ok(0) => return true,
+            Ok(count) if some[..count].iter().all(|&byte| byte == 0) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// The frames of a recording, as events.
@@ -87,22 +109,86 @@ pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str) -> Result<Recorded, ReadErr
     })
 }
 
+impl Recorded {
+    /// Whether a sealed tape holds all of it.
+    pub(crate) fn is_on(&self, sealed: &Sealed) -> Result<bool, ReadError> {
+        let trailer = sealed.trailer();
+        if self.chain == Some(trailer.chain) || self.chain == Some(*Chain::genesis().as_bytes()) {
+            return Ok(true);
+        }
+        if self.exchanges.is_empty() || self.next_number > trailer.next_number {
+            return Ok(false);
+        }
+        let mut row = 0;
+        for exchange in &self.exchanges {
+            let mut found = None;
+            while found.is_none() && row < sealed.rows() {
+                found = Some(sealed.exchange(row)?).filter(|sealed| sealed.number == exchange.number);
+                row += 1;
+            }
+            if !found.is_some_and(|sealed| is_beginning_of(exchange, &sealed)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether an exchange is another one, or was cut short on its way to become it.
+fn is_beginning_of(cut: &Exchange<'_>, whole: &Exchange<'_>) -> bool {
+    let answered = |exchange: &Exchange<'_>| exchange.response.as_ref().map(|response| response.status);
+    let frames = |exchange: &Exchange<'_>| exchange.frames.as_ref().map_or(0, Vec::len);
+    let is_short = cut.outcome == Outcome::Partial
+        && (cut.started_ns, cut.request.line()) == (whole.started_ns, whole.request.line())
+        && (answered(cut).is_none() || answered(cut) == answered(whole))
+        && whole.request.body_bytes().starts_with(cut.request.body_bytes());
+    let is_body = |cut: &Response<'_>, whole: &Response<'_>| whole.body_bytes().starts_with(cut.body_bytes());
+    cut == whole
+        || is_short
+            && cut.response.iter().zip(&whole.response).all(|(cut, whole)| is_body(cut, whole))
+            && frames(cut) <= frames(whole)
+            && cut.frames.iter().flatten().zip(whole.frames.iter().flatten()).all(|(cut, whole)| cut == whole)
+}
+
 /// What is known of a recording without its bodies.
 pub(crate) struct Survey {
     pub(crate) numbers: BTreeSet<u64>,
+    /// What is known of the tape, by name.
+    pub(crate) meta: BTreeMap<Bytes<'static>, Bytes<'static>>,
     pub(crate) next_number: u64,
     pub(crate) chain: Chain,
 }
 
+impl Survey {
+    /// Whether a sealed tape holds all of the recording. If its numbers do not say so, it is read whole.
+    pub(crate) fn is_on(&self, sealed: &Sealed, disk: &Arc<dyn Disk>, shown: &str) -> Result<bool, ReadError> {
+        // A recording without frames has the same chain as any other without, sealed or not.
+        let is_last = self.chain != Chain::genesis() && *self.chain.as_bytes() == sealed.trailer().chain;
+        let may_be = !self.numbers.is_empty() && self.next_number <= sealed.trailer().next_number;
+        Ok(is_last || may_be && read(disk.clone(), shown)?.is_on(sealed)?)
+    }
+}
+
+/// What is sealed: an open journal, and where it lies.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub(crate) journal: &'s Journal,
+    pub(crate) disk: &'s Arc<dyn Disk>,
+    pub(crate) shown: &'s str,
+}
+
 /// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
 pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
-    let (mut numbers, mut not_begun) = (BTreeSet::new(), BTreeSet::new());
+    let (mut numbers, mut not_begun, mut meta) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let chain = Events::open(disk, shown)?.each(|number, event| {
         if let Some(scanner) = &mut scanner {
             scanner.event(number, &event);
         }
         match event {
-            Event::Meta(_) => {}
+            Event::Meta(note) => {
+                let note = note.into_owned();
+                meta.insert(note.name, note.value);
+            }
             Event::Begin { .. } | Event::Whole(_) if numbers.insert(number) => {}
             Event::Begin { .. } | Event::Whole(_) => return Err(SealError::SameNumber(number)),
             // What happens before an exchange begins, if it ever does, belongs to it.
@@ -113,31 +199,56 @@ pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut 
     })?;
     numbers.append(&mut not_begun);
     let next_number = numbers.last().map_or(0, |last| last.saturating_add(1));
-    Ok(Survey { numbers, next_number, chain })
+    Ok(Survey { numbers, meta, next_number, chain })
 }
 
 /// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are
-/// looked for in the recording: what is sealed already was looked through then.
+/// looked for in both.
 pub(crate) fn seal(
-    recording: &Arc<dyn Disk>,
-    shown: &str,
+    source: Source<'_>,
     disk: &dyn Disk,
     name: &str,
-    options: SealOptions,
+    mut options: SealOptions,
     older: Option<&Sealed>,
-) -> Result<(), SealError> {
+) -> Result<(), RecordError> {
     let mut scanner = (!options.keeps_secrets).then(Scanner::new);
-    let survey = survey(recording.clone(), shown, scanner.as_mut())?;
-    scanner.map_or(Ok(()), |scanner| scanner.finish(shown))?;
-    let mut sealer = Sealer::new(disk, name, options.key, older, survey.numbers.into_iter().collect())?;
-    let filled = fill(&mut sealer, recording.clone(), shown, older);
+    let survey = survey(source.disk.clone(), source.shown, scanner.as_mut())?;
+    if let Some(scanner) = scanner {
+        scanner.finish(source.shown)?;
+        older.map_or(Ok(()), |older| look_through(older, name))?;
+    }
+    if survey.numbers.is_empty() {
+        // Nothing but its chain tells it, so it must not come back cut short.
+        source.journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
+    }
+    if source.journal.progress().synced > 0 {
+        // What was on the disk must not be lost on the way from one file to the other.
+        options.durability = Durability::Fsync;
+    }
+    let mut sealer = Sealer::new(disk, name, &options, older, survey.numbers.into_iter().collect())?;
+    let filled = fill(&mut sealer, source.disk.clone(), source.shown, older);
     match filled {
-        Ok(meta) => sealer.finish(&meta, *survey.chain.as_bytes(), survey.next_number),
+        Ok(meta) => Ok(sealer.finish(&meta, *survey.chain.as_bytes(), survey.next_number)?),
         Err(error) => {
             sealer.abandon();
-            Err(error)
+            Err(error.into())
         }
     }
+}
+
+/// Looks for secrets on a tape that is to be added to: it may come from where nobody looked.
+fn look_through(older: &Sealed, shown: &str) -> Result<(), SealError> {
+    let mut scanner = Scanner::new();
+    older.meta()?.into_iter().for_each(|note| scanner.event(0, &Event::Meta(note)));
+    for row in 0..older.rows() {
+        let outline = Outline::on(older, older.whole(row)?);
+        let number = outline.exchange.number;
+        outline.tell(0, &mut |event| {
+            scanner.event(number, event);
+            Ok(())
+        })?;
+    }
+    scanner.finish(shown)
 }
 
 fn fill(
@@ -160,4 +271,154 @@ fn fill(
         sealer.add(draft)?;
     }
     Ok(assembler.meta().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Request;
+    use crate::record::event::encode_whole;
+    use journal::simulated::{Fate, Fault, SimulatedDisk};
+
+    const SEGMENT: &str = "00000000000000000000.segment";
+
+    fn exchange(number: u64) -> Exchange<'static> {
+        let request = Request { target: format!("/{number}").into(), ..Request::default() };
+        Exchange { number, request, ..Exchange::default() }
+    }
+
+    fn sealed(disk: &SimulatedDisk) -> Option<Result<Sealed, ReadError>> {
+        disk.contents("a.tape").map(|bytes| Sealed::from_bytes(bytes, "a.tape".to_owned()))
+    }
+
+    /// Records five exchanges behind those of the tape that is there, and seals them: everything that `Recorder` does with files.
+    fn record(
+        disk: &SimulatedDisk,
+        durability: Durability,
+        meta: Option<&str>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let older = sealed(disk).transpose()?;
+        let first = older.as_ref().map_or(0, |older| older.trailer().next_number);
+        let (journal, _) = Journal::open(shared.clone(), journal::Options::default().beginning(Durability::Os))?;
+        let mut frame = Vec::new();
+        for number in first..first + 5 {
+            frame.clear();
+            match meta {
+                Some(name) => Event::Meta(Note::new(name, number.to_string())).encode(&mut frame, 0),
+                None => encode_whole(&mut frame, &exchange(number)),
+            }
+            journal.append(&frame, Durability::Os)?;
+        }
+        let source = Source { journal: &journal, disk: &shared, shown: "a.tape.recording" };
+        seal(source, disk, "a.tape", SealOptions::default().durability(durability), older.as_ref())?;
+        Ok(disk.remove(SEGMENT)?)
+    }
+
+    /// What a recorder finds after a power failure: a whole tape, or none, and a recording that adds to it, or nothing to it.
+    fn check(found: &SimulatedDisk, before: u64, is_over: bool, durability: Durability) {
+        let tape = match sealed(found) {
+            Some(Ok(tape)) => Some(tape),
+            None => None,
+            // One that nobody waited for may not be whole, and says so.
+            Some(Err(_)) => return assert!(durability == Durability::Os && before == 0),
+        };
+        let held = tape.as_ref().map_or(0, Sealed::rows);
+        assert!(u64::from(held) == before || u64::from(held) == before + 5);
+        assert!(!is_over || durability == Durability::Os || u64::from(held) == before + 5);
+        tape.iter().for_each(|tape| {
+            let readable: Result<Vec<_>, _> = (0..tape.rows()).map(|row| tape.exchange(row)).collect();
+            match readable {
+                Ok(found) => assert_eq!(found, (0..u64::from(held)).map(exchange).collect::<Vec<_>>()),
+                Err(_) => assert!(durability == Durability::Os && before == 0),
+            }
+        });
+        let shared: Arc<dyn Disk> = Arc::new(found.clone());
+        // A recording that nobody waited for may be none.
+        let Ok((journal, _)) = Journal::open(shared.clone(), journal::Options::default()) else { return };
+        let recorded = read(shared.clone(), "a.tape.recording").unwrap();
+        let survey = survey(shared.clone(), "a.tape.recording", None).unwrap();
+        let Some(tape) = &tape else { return };
+        if journal.progress().appended == 0 || exchanges_or_none(tape).is_none() {
+            return;
+        }
+        let adds = recorded.next_number > u64::from(held);
+        assert_eq!(recorded.is_on(tape).unwrap(), !adds);
+        assert_eq!(survey.is_on(tape, &shared, "a.tape.recording").unwrap(), !adds);
+    }
+
+    fn exchanges_or_none(tape: &Sealed) -> Option<Vec<Exchange<'_>>> {
+        (0..tape.rows()).map(|row| tape.exchange(row).ok()).collect()
+    }
+
+    /// A power failure at every step, with every fate of what was on its way.
+    #[test]
+    fn power_that_fails_while_a_recording_is_sealed() {
+        for durability in [Durability::Fsync, Durability::Os] {
+            for tapes in [0, 1] {
+                let begin = || {
+                    let disk = SimulatedDisk::new();
+                    (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
+                    disk
+                };
+                let disk = begin();
+                let before = disk.operations();
+                record(&disk, durability, None).unwrap();
+                for operation in before..=disk.operations() {
+                    for (fate, seed) in Fate::ALL.into_iter().flat_map(|fate| (0..30).map(move |seed| (fate, seed))) {
+                        let disk = begin();
+                        disk.schedule(operation, Fault::PowerLoss);
+                        let is_over = record(&disk, durability, None).is_ok();
+                        check(&disk.power_loss(fate, seed), 5 * tapes, is_over, durability);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How often it is waited for the disk: file and name of the tape; or nothing, if the tape takes no other's place.
+    #[test]
+    fn sealing_waits_as_often_as_asked() {
+        for (durability, tapes, files, names) in [
+            (Durability::Fsync, 0, 1, 1),
+            (Durability::Fsync, 1, 1, 1),
+            (Durability::Os, 0, 0, 0),
+            (Durability::Os, 1, 1, 0),
+        ] {
+            let disk = SimulatedDisk::new();
+            (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
+            let waits =
+                |disk: &SimulatedDisk| (disk.syncs(), disk.trace().iter().filter(|line| *line == "sync names").count());
+            let before = waits(&disk);
+            record(&disk, durability, None).unwrap();
+            let after = waits(&disk);
+            assert_eq!((after.0 - before.0, after.1 - before.1), (files, names), "{durability:?} {tapes}");
+        }
+    }
+
+    /// Of a recording of nothing but what is known of the tape, a part may be older than what is on the tape.
+    #[test]
+    fn a_recording_without_exchanges_cannot_come_back_cut_short() {
+        let disk = SimulatedDisk::new();
+        record(&disk, Durability::Os, Some("name")).unwrap();
+        assert!(disk.syncs() > 1);
+    }
+
+    #[test]
+    fn a_recording_that_was_cut_short_is_known() {
+        let body = |bytes: &str| Some(crate::message::Body::new(1, bytes.to_owned()));
+        let mut whole = exchange(3);
+        whole.response = Some(Response { status: 200, body: body("abc"), ..Response::default() });
+        let mut cut = whole.clone();
+        cut.outcome = Outcome::Partial;
+        cut.response.as_mut().unwrap().body = body("ab");
+        assert!(is_beginning_of(&cut, &whole) && is_beginning_of(&whole, &whole));
+        assert!(!is_beginning_of(&whole, &cut));
+        cut.response.as_mut().unwrap().body = body("b");
+        assert!(!is_beginning_of(&cut, &whole));
+        cut.response = None;
+        assert!(is_beginning_of(&cut, &whole));
+        cut.started_ns = 1;
+        assert!(!is_beginning_of(&cut, &whole));
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::filter;
 use crate::forms::Content;
 use crate::key::KeyScheme;
 use crate::matching::Rules;
@@ -9,14 +10,16 @@ use crate::message::Request;
 use crate::outline::Outline;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
-use crate::recording::{self, Recorded, recording_path};
+use crate::recording::{self, Recorded, is_blank, recording_path};
 use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Chain, Directory, Disk, SingleFile};
+use journal::{Directory, Disk, Durability, SingleFile};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,18 +57,20 @@ impl Tape {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let recording = recording_path(path);
-        let sealed = match beginning(path) {
-            Ok(found) if found == *b"MNEMONJL" => return Self::of_recording(None, path),
-            Ok(_) => Some(Sealed::open(path)?),
+        let failed = |error| Failure::new("open", path.display().to_string())(error);
+        let sealed = match File::open(path) {
+            Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => return Self::of_recording(None, path),
+            Ok(file) => Some(Sealed::of_file(&file, path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
-            Err(error) => return Err(Failure::new("open", path.display().to_string())(error).into()),
+            Err(error) => return Err(failed(error).into()),
         };
-        if recording.exists() { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
+        let is_recorded = recording.exists() && !(sealed.is_some() && is_blank(&recording));
+        if is_recorded { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
     }
 
     /// Whether a file begins as a tape does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
-        beginning(path).map(|found| found.starts_with(b"MNEMON"))
+        beginning(&File::open(path)?).map(|found| found.starts_with(b"MNEMON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.
@@ -93,12 +98,7 @@ impl Tape {
         let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
         let recorded = recording::read(Arc::new(disk), &shown)?;
         // A crash can leave a recording that was sealed already, and one without frames adds nothing.
-        let adds_nothing = |sealed: &Sealed| {
-            [*Chain::genesis().as_bytes(), sealed.trailer().chain]
-                .into_iter()
-                .any(|chain| recorded.chain == Some(chain))
-        };
-        if sealed.as_ref().is_some_and(adds_nothing) {
+        if sealed.as_ref().map_or(Ok(false), |sealed| recorded.is_on(sealed))? {
             return Ok(Self::of(sealed));
         }
         Ok(Self { sealed, recorded })
@@ -235,6 +235,14 @@ impl Tape {
         Ok(sealed.into_iter().filter(|note| !is_newer(note)).chain(newer).collect())
     }
 
+    /// How many exchanges a [filter](crate::Filter) left out while the tape was recorded, by reason.
+    ///
+    /// # Errors
+    /// What lies there is not what was written.
+    pub fn left_out(&self) -> Result<BTreeMap<String, u64>, ReadError> {
+        Ok(self.meta()?.iter().filter_map(filter::read).collect())
+    }
+
     /// What it comes to, without looking at an exchange.
     pub fn summary(&self) -> Summary {
         let trailer = self.sealed.as_ref().map(|sealed| sealed.trailer().clone()).unwrap_or_default();
@@ -284,12 +292,21 @@ impl From<Content> for Tape {
 pub struct SealOptions {
     pub(crate) key: KeyScheme,
     pub(crate) keeps_secrets: bool,
+    pub(crate) durability: Durability,
 }
 
 impl SealOptions {
     /// With request keys of this scheme.
     pub fn new(key: KeyScheme) -> Self {
-        Self { key, keeps_secrets: false }
+        Self { key, keeps_secrets: false, durability: Durability::Fsync }
+    }
+
+    /// How durable the tape is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a tape that
+    /// takes no other's place, and a loss of power within the next seconds may leave one that is not whole.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
     }
 
     /// Nobody looks for known forms of secrets; otherwise a tape that has one is not sealed.
@@ -341,7 +358,7 @@ pub fn write_tape_on(
     let options = options.into();
     Scanner::of_content(exchanges, meta, &options, name)?;
     let order = exchanges.iter().map(|exchange| exchange.number).collect();
-    let mut sealer = Sealer::new(disk, name, options.key, None, order)?;
+    let mut sealer = Sealer::new(disk, name, &options, None, order)?;
     let added = add_all(&mut sealer, exchanges);
     match added {
         Ok(()) => sealer.finish(meta, [0; 32], 0),
@@ -373,12 +390,11 @@ pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failur
 }
 
 /// The first bytes of a file; zeros where it ends before.
-fn beginning(path: &Path) -> io::Result<[u8; 8]> {
+fn beginning(file: &File) -> io::Result<[u8; 8]> {
     let mut bytes = [0; 8];
-    let mut file = File::open(path)?;
     let mut read = 0;
     while read < bytes.len() {
-        match file.read(&mut bytes[read..])? {
+        match file.read_at(&mut bytes[read..], read as u64)? {
             0 => break,
             count => read += count,
         }

@@ -50,11 +50,17 @@ pub struct Options {
     pub(crate) segment_bytes: u64,
     pub(crate) buffer_bytes: usize,
     pub(crate) identity: Option<Identity>,
+    pub(crate) beginning: Durability,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { segment_bytes: SEGMENT_BYTES_DEFAULT, buffer_bytes: BUFFER_BYTES_DEFAULT, identity: None }
+        Self {
+            segment_bytes: SEGMENT_BYTES_DEFAULT,
+            buffer_bytes: BUFFER_BYTES_DEFAULT,
+            identity: None,
+            beginning: Durability::Fsync,
+        }
     }
 }
 
@@ -78,6 +84,15 @@ impl Options {
     #[must_use]
     pub fn identity(mut self, identity: Identity) -> Self {
         self.identity = Some(identity);
+        self
+    }
+
+    /// How durable the beginning of a new journal is made when it is opened: its header, its notes and its name. With less than
+    /// [`Durability::Fsync`], which is usual, nobody waits for the disk; the first sync makes it durable. A power failure before
+    /// that may leave a file that is no journal, or none.
+    #[must_use]
+    pub fn beginning(mut self, durability: Durability) -> Self {
+        self.beginning = durability;
         self
     }
 }

@@ -27,12 +27,19 @@ impl Mapping {
     /// # Errors
     /// There is none of this name, it is no ordinary file, or the system refuses.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::of(&File::open(path)?)
+    }
+
+    /// Maps an ordinary file that is open.
+    ///
+    /// # Errors
+    /// It is no ordinary file, or the system refuses.
+    pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         if !found.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
         }
-        let map = if found.len() == 0 { None } else { Some(map(&file)?) };
+        let map = if found.len() == 0 { None } else { Some(map(file)?) };
         Ok(Self { map })
     }
 }

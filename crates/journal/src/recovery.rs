@@ -5,7 +5,7 @@
 //! 2. All frames of the last segment are read. What is certain to have been synced is the most that a slot or a frame says.
 //! 3. The first bytes that are no frame are judged: if they, or anything behind them, were synced, they are damage, and
 //!    nothing is changed. Otherwise they are a torn tail.
-//! 4. The tail is cut. What lies before it and was not certain to be synced is written once more and synced: after a
+//! 4. The tail is cut. What lies before it and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a
 //!    sync that failed, the system may show bytes that the disk never got, and would not write them for another sync.
 //! 5. The names are synced, since whoever created the last segment may have ended before doing so.
 //!
@@ -17,7 +17,7 @@ use crate::disk::Access;
 use crate::error::{Damage, Failure, Flaw, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
 use crate::format::{FRAMES_AT, Header, Identity, Mark, SLOTS_AT, Slot};
-use crate::journal::Options;
+use crate::journal::{Durability, Options};
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, SlotCheck, Slots, Trouble};
 use crate::writer::Writer;
@@ -58,9 +58,11 @@ fn create(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
     let identity = options.identity.unwrap_or_default();
     let end = Mark::beginning(0, Chain::genesis());
     let header = Header { identity, segment: 0, chain: end.chain };
-    let file = segment::create(&folder, &header)?;
+    let waits = options.beginning == Durability::Fsync;
+    let file = if waits { segment::create(&folder, &header)? } else { segment::create_unsynced(&folder, &header)? };
     let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, is_continued: false };
     let writer = Writer::new(folder, &header, file, (newest, true), end);
+    let writer = if waits { writer } else { writer.not_begun() };
     Ok(Recovered { writer, identity, end, warnings: Vec::new() })
 }
 
@@ -145,9 +147,11 @@ fn mend(folder: &Folder, segments: &[u64], segment: &Segment, tail: &Tail) -> Re
     if is_torn {
         segment.file.cut(tail.end.offset)?;
     }
-    let is_unsure = tail.end.offset > tail.synced;
+    // Nothing was noted yet, so the beginning itself may never have been synced.
+    let is_new = segment.first() == 0 && tail.synced == FRAMES_AT;
+    let is_unsure = is_new || tail.end.offset > tail.synced;
     if is_unsure {
-        write_again(&segment.file, tail.synced, tail.end.offset)?;
+        write_again(&segment.file, if is_new { 0 } else { tail.synced }, tail.end.offset)?;
     }
     if is_torn || is_unsure {
         segment.file.sync()?;

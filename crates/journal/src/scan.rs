@@ -1,6 +1,6 @@
 //! Reading the frames of one segment, one after the other.
 //!
-//! 1. Bytes are read in windows of [`WINDOW_BYTES`]; a longer frame gets a window of its own length, but only once the
+//! 1. Bytes are read in windows, the next one longer than the last, up to [`WINDOW_BYTES_MAX`]; a longer frame gets a window of its own length, but only once the
 //!    checksum of its header vouches for that length.
 //! 2. A frame counts if its header's checksum, its number, its own checksum and its chain value are right, in this order.
 //! 3. What is not a frame is reported with its flaw, and the scan stays where it is: judging it (torn tail or damage) is
@@ -16,8 +16,10 @@ use crate::file::NamedFile;
 use crate::format::{FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, FrameHeader, KIND_DATA, Mark, Salt, frame_bytes};
 use crate::reader::{Frame, Place};
 
-/// How much is read at once.
-const WINDOW_BYTES: usize = 256 << 10;
+/// How much is read at first: a short journal takes no more memory than it has bytes, and clearing memory takes time.
+const WINDOW_BYTES_MIN: usize = 8 << 10;
+/// How much is read at once when there is more.
+const WINDOW_BYTES_MAX: usize = 256 << 10;
 
 /// What lies at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +182,8 @@ impl Window {
     /// Some bytes; fewer than asked for only where the file ends.
     fn bytes(&mut self, file: &NamedFile, offset: u64, length: usize) -> Result<&[u8], Failure> {
         if !self.holds(offset, length) {
-            self.fill(file, offset, length.max(WINDOW_BYTES))?;
+            let ahead = (4 * self.bytes.len()).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+            self.fill(file, offset, length.max(ahead))?;
         }
         let from = usize::try_from(offset - self.from).expect("a window is short");
         let to = self.bytes.len().min(from + length);

@@ -3,7 +3,8 @@
 //! Invariants:
 //!
 //! 1. A file under a segment's name has a durable header and two slots that were once durable: it is written and synced
-//!    under another name first, then renamed, and only then does anything rely on it.
+//!    under another name first, then renamed, and only then does anything rely on it. The first segment of a journal that was
+//!    [asked](crate::Options::beginning) not to wait has them with its first sync; nothing in it is acknowledged as durable before.
 //! 2. When a segment is followed by another, all of it is synced and it is never written again, but for the note that
 //!    it is continued.
 //! 3. What a slot says has been true since before it was written.
@@ -56,12 +57,23 @@ pub(crate) fn remove_unfinished(folder: &Folder) -> Result<(), Failure> {
 
 /// Makes a segment durably: written, synced, renamed, and the name synced.
 pub(crate) fn create(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
-    let name = name_of(header.segment);
-    let mut file = folder.create(&unfinished_name_of(header.segment))?;
-    file.write(0, &encode_beginning(header))?;
+    let mut file = write_new(folder, header)?;
     file.sync()?;
-    folder.rename(&mut file, &name)?;
+    folder.rename(&mut file, &name_of(header.segment))?;
     folder.sync_names()?;
+    Ok(file)
+}
+
+/// The same, as durable as the system makes it by itself. Whoever syncs it first has to sync its name as well.
+pub(crate) fn create_unsynced(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
+    let mut file = write_new(folder, header)?;
+    folder.rename(&mut file, &name_of(header.segment))?;
+    Ok(file)
+}
+
+fn write_new(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
+    let file = folder.create(&unfinished_name_of(header.segment))?;
+    file.write(0, &encode_beginning(header))?;
     Ok(file)
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Writer {
     noted: Mark,
     /// Whether both slots durably say that.
     is_settled: bool,
+    /// Whether the beginning of the segment and its name are durable.
+    has_begun: bool,
 }
 
 impl Writer {
@@ -41,7 +43,12 @@ impl Writer {
         let (newest, is_settled) = notes;
         let (identity, salt) = (header.identity, Salt::new(header.identity, header.segment));
         let (sequence, noted) = (newest.sequence.wrapping_add(1), newest.synced);
-        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled }
+        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled, has_begun: true }
+    }
+
+    /// The same of a segment whose beginning and name are not durable yet.
+    pub(crate) fn not_begun(self) -> Self {
+        Self { has_begun: false, ..self }
     }
 
     /// How far the journal is written.
@@ -68,9 +75,13 @@ impl Writer {
 
     /// Makes everything written durable and notes it.
     pub(crate) fn sync(&mut self) -> Result<(), Failure> {
-        if self.synced != self.written {
+        if self.synced != self.written || !self.has_begun {
             self.file.sync()?;
             self.synced = self.written;
+        }
+        if !self.has_begun {
+            self.folder.sync_names()?;
+            self.has_begun = true;
         }
         if self.noted != self.synced { self.note(false) } else { Ok(()) }
     }
@@ -119,5 +130,6 @@ impl Writer {
         self.sequence = Slot::FIRST_SEQUENCE;
         (self.written, self.synced, self.noted) = (beginning, beginning, beginning);
         self.is_settled = true;
+        self.has_begun = true;
     }
 }

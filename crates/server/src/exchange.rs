@@ -77,6 +77,9 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
             return After::Reset;
         }
     }
+    if let Some(after) = fault(shared, &session, &mut asked).await {
+        return after;
+    }
     match session.plan(&asked.request) {
         Plan::Replay { position, given_before, is_expired } => {
             if is_expired {
@@ -113,6 +116,26 @@ async fn hold_body(shared: &Shared, asked: &mut Asked<'_, '_>, clock: Clock) -> 
     asked.request.body = Some(body);
     asked.request.trailers = asked.source.take_trailers();
     Ok(())
+}
+
+/// What the user wants to go wrong, if that is due. What is recorded stays to be given.
+async fn fault(shared: &Shared, session: &Session, asked: &mut Asked<'_, '_>) -> Option<After> {
+    let does = session.playback.edits.fault(&asked.request)?;
+    count(&shared.counts.faults);
+    tokio::select! {
+        () = tokio::time::sleep(does.delay) => {}
+        () = asked.source.gone() => return Some(After::Reset),
+        () = asked.reply.gone() => return Some(After::Reset),
+    }
+    if does.is_reset {
+        asked.reply.abort();
+        return Some(After::Reset);
+    }
+    let (status, headers, body) = does.instead.as_ref()?;
+    let mark = Header::new("X-Mnemon", "fault");
+    let headers: Vec<_> = headers.iter().cloned().chain([mark]).collect();
+    let sent = asked.reply.own(*status, "Injected", &headers, body.as_bytes()).await;
+    Some(if sent.is_ok() { asked.reply.after() } else { After::Reset })
 }
 
 /// Status of answers that no server gives: there is no such answer.

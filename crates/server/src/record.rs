@@ -22,8 +22,9 @@ use cassette::{
     QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
 };
 use serde_json::json;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Where the body of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +145,12 @@ pub(crate) async fn relay(
     upload: Upload,
     records: bool,
 ) -> After {
-    count(if records { &shared.counts.recorded } else { &shared.counts.forwarded });
+    let is_kept = session.keeps(&asked.request, None);
+    count(match (records, is_kept) {
+        (false, _) => &shared.counts.forwarded,
+        (true, false) => &shared.counts.left_out,
+        (true, true) => &shared.counts.recorded,
+    });
     if upload == Upload::Live && asked.framing != Framing::Absent {
         // There is a body; nothing of it is there yet.
         asked.request.body = Some(Body::default());
@@ -199,7 +205,7 @@ async fn relay_both(
     let mut done = on_link(shared, tap, asked, &mut link, upload).await;
     if may_repeat
         && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
-        && !asked.reply.is_begun()
+        && asked.reply.take_back()
     {
         link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
         done = on_link(shared, tap, asked, &mut link, upload).await;
@@ -240,8 +246,9 @@ async fn on_link(
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
-        let sending = send(shared, tap, &sent, source, &mut sink, upload);
-        let receiving = receive(shared, tap, &request.method, answers, reply, &mut closes);
+        let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
+        let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
+        let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, &mut closes);
         tokio::pin!(sending, receiving);
         let mut not_sent = None;
         loop {
@@ -274,6 +281,7 @@ async fn send(
     source: &mut Source<'_>,
     sink: &mut Sink<'_>,
     upload: Upload,
+    all_is_sent: &AtomicBool,
 ) -> Mishap {
     let sent = match upload {
         Upload::Live => send_live(shared, tap, source, sink).await,
@@ -282,6 +290,7 @@ async fn send(
     if let Err(error) = sent {
         return error;
     }
+    all_is_sent.store(true, Ordering::Relaxed);
     source.gone().await;
     Mishap::Client("the client ended the connection before it had the answer".to_owned())
 }
@@ -315,9 +324,10 @@ async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) 
 async fn receive(
     shared: &Shared,
     tap: &Tap<'_>,
-    method: &[u8],
+    request: &Request<'_>,
     mut answers: Answers<'_>,
     reply: &mut Reply<'_>,
+    all_is_sent: &AtomicBool,
     closes: &mut bool,
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let limits = &shared.limits;
@@ -333,9 +343,16 @@ async fn receive(
             Answer::Response(response, rest) => break (response, rest),
         }
     };
-    let framing = Framing::of_response(method, response.status, &response.headers);
+    let framing = Framing::of_response(&request.method, response.status, &response.headers);
     let framing = framing.map_err(|what| protocol(&what))?;
+    if matches!(framing, Framing::Known(bytes) if limits.body_bytes.is_some_and(|most| bytes > most)) {
+        return Err(Mishap::TooLarge("the body of the response"));
+    }
     response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
+    if tap.records() && tap.session.keeps(request, None) && !tap.session.keeps(request, Some(&response)) {
+        shared.counts.recorded.fetch_sub(1, Ordering::Relaxed);
+        count(&shared.counts.left_out);
+    }
     tap.tell(0, |call| call.response(&response))?;
     if response.status == 101 {
         reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
@@ -350,6 +367,8 @@ async fn receive(
         Framing::Chunked | Framing::UntilEnd if body.is_done() => Length::Known(0),
         Framing::Chunked | Framing::UntilEnd => Length::Unknown,
     };
+    // What is left of the request would be taken for the next one.
+    reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
     reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
     receive_body(shared, tap, body, reply).await.map(Some)
 }
@@ -450,7 +469,7 @@ pub(crate) async fn mishap(
             (502, "refused", message)
         }
     };
-    if reply.is_begun() {
+    if !reply.take_back() {
         reply.abort();
         return After::Reset;
     }

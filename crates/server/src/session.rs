@@ -1,12 +1,13 @@
 //! A tape while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use crate::error::ProxyError;
-use crate::options::{Playback, Source, Traffic};
+use crate::options::{Keeping, Playback, Source, Traffic};
 use crate::report::{DETAILS_MAX, NoAnswer, Report};
 use cassette::matching::{Player, Recorded};
 use cassette::redact::Redaction;
 use cassette::{
-    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Tape,
+    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
+    Tape, Verdict,
 };
 use journal::Durability;
 use std::ffi::OsString;
@@ -26,7 +27,7 @@ pub(crate) struct Session {
     tape: Option<Arc<Tape>>,
     player: Option<Player<Arc<Tape>>>,
     recording: Mutex<Option<Recording>>,
-    redaction: Option<Arc<Redaction>>,
+    keeping: Keeping,
     pub(crate) playback: Playback,
 }
 
@@ -65,7 +66,7 @@ impl Session {
     pub(crate) fn open(
         traffic: &Traffic,
         playback: Playback,
-        redaction: Option<Arc<Redaction>>,
+        keeping: Keeping,
     ) -> Result<(Self, Vec<String>), ProxyError> {
         let mode = traffic.mode;
         let (mut tape, mut path, mut existed) = (None, None, false);
@@ -87,11 +88,11 @@ impl Session {
         let records = mode.may_send(existed) && mode != Mode::Passthrough;
         let mut warnings = Vec::new();
         let recording = match path.as_ref().filter(|_| records) {
-            Some(path) => Some(Recording::open(path, mode, existed, redaction.clone(), &mut warnings)?),
+            Some(path) => Some(Recording::open(path, mode, existed, &keeping, &mut warnings)?),
             None => None,
         };
         let recording = Mutex::new(recording);
-        Ok((Self { mode, path, existed, tape, player, recording, redaction, playback }, warnings))
+        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -107,7 +108,7 @@ impl Session {
     }
 
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
-        self.redaction.as_deref()
+        self.keeping.redaction.as_deref()
     }
 
     /// Whether a request has to be known in whole before anything is done with it.
@@ -125,7 +126,7 @@ impl Session {
             return self.plan_of(Lookup::Lacks, None, 0, || unreachable!("only what looks up refuses"));
         };
         let mut redacted = request.borrowed();
-        if let Some(redaction) = &self.redaction {
+        if let Some(redaction) = self.redaction() {
             redaction.request(&mut redacted);
         }
         match player.look(&redacted) {
@@ -174,6 +175,11 @@ impl Session {
         recorder.ok_or(RecordError::Closed)?.begin(started_ns, request)
     }
 
+    /// Whether an exchange is recorded, as far as that is known by now.
+    pub(crate) fn keeps(&self, request: &Request<'_>, response: Option<&Response<'_>>) -> bool {
+        self.keeping.filter.decide(request, response) == Verdict::Kept
+    }
+
     /// How many bytes wait to be written.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.recording().as_ref().map_or(0, |recording| recording.recorder.queued_bytes())
@@ -217,15 +223,18 @@ impl Recording {
         path: &Path,
         mode: Mode,
         existed: bool,
-        redaction: Option<Arc<Redaction>>,
+        keeping: &Keeping,
         warnings: &mut Vec<String>,
     ) -> Result<Self, ProxyError> {
         // What is recorded anew takes the place of the old tape when it is complete, and not before.
         let replaced = (mode == Mode::All && existed).then(|| (with_ending(path, ".new"), path.to_owned()));
         let at = replaced.as_ref().map_or(path, |(new, _)| new);
-        let options = || match &redaction {
-            Some(redaction) => RecorderOptions::default().redaction(redaction.clone()),
-            None => RecorderOptions::default().keep_secrets(),
+        let options = || {
+            let options = RecorderOptions::default().filter(keeping.filter.clone());
+            match &keeping.redaction {
+                Some(redaction) => options.redaction(redaction.clone()),
+                None => options.keep_secrets(),
+            }
         };
         let mut recorder = Recorder::open(at, options())?;
         if replaced.is_some() && is_tape_at(at) && recorder.start() > 0 {

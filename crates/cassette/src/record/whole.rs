@@ -77,13 +77,13 @@ impl<'a> Pieces<'a> for NoPieces {
 
 impl<'a> Whole<'a> {
     /// The exchange with its bodies.
-    pub(crate) fn joined<P: Pieces<'a>>(self, pieces: &P) -> Result<Exchange<'a>, P::Error> {
-        let mut exchange = self.exchange;
-        exchange.request.body = self.request.map(|body| body.joined(pieces)).transpose()?;
-        if let Some(response) = &mut exchange.response {
+    #[inline]
+    pub(crate) fn joined<P: Pieces<'a>>(mut self, pieces: &P) -> Result<Exchange<'a>, P::Error> {
+        self.exchange.request.body = self.request.map(|body| body.joined(pieces)).transpose()?;
+        if let Some(response) = &mut self.exchange.response {
             response.body = self.response.map(|body| body.joined(pieces)).transpose()?;
         }
-        Ok(exchange)
+        Ok(self.exchange)
     }
 
     /// The request with its body.
@@ -197,26 +197,23 @@ impl Beginning {
 }
 
 /// The exchange that began then, from all of these bytes.
+#[inline]
 pub(crate) fn decode(beginning: Beginning, bytes: &[u8]) -> Result<Whole<'_>, Malformed> {
     let mut cursor = Cursor::new(bytes);
     if cursor.u8()? != VERSION {
         return Err(cursor.malformed("an exchange of a later version"));
     }
-    let Beginning { number, started_ns } = beginning;
-    let mut exchange = Exchange {
-        number,
-        started_ns,
-        ended_us: fields::option_u64(&mut cursor)?,
-        request: fields::request_head(&mut cursor)?,
-        ..Exchange::default()
-    };
-    let request = body(&mut cursor)?;
+    let mut whole = Whole { exchange: Exchange::default(), request: None, response: None };
+    let exchange = &mut whole.exchange;
+    (exchange.number, exchange.started_ns) = (beginning.number, beginning.started_ns);
+    exchange.ended_us = fields::option_u64(&mut cursor)?;
+    exchange.request = fields::request_head(&mut cursor)?;
+    whole.request = body(&mut cursor)?;
     exchange.request.trailers = fields::headers(&mut cursor)?;
     exchange.informational = fields::list(&mut cursor, fields::informational)?;
-    let mut response = None;
     if cursor.bool()? {
         let mut head = fields::response_head(&mut cursor)?;
-        response = body(&mut cursor)?;
+        whole.response = body(&mut cursor)?;
         head.trailers = fields::headers(&mut cursor)?;
         exchange.response = Some(head);
     }
@@ -226,7 +223,7 @@ pub(crate) fn decode(beginning: Beginning, bytes: &[u8]) -> Result<Whole<'_>, Ma
     exchange.outcome = fields::outcome(&mut cursor)?;
     exchange.notes = fields::list(&mut cursor, fields::note)?;
     cursor.end()?;
-    Ok(Whole { exchange, request, response })
+    Ok(whole)
 }
 
 fn body<'a>(cursor: &mut Cursor<'a>) -> Result<Option<StoredBody<'a>>, Malformed> {

@@ -1,5 +1,6 @@
 //! An exchange that is recorded as it happens.
 
+use super::gate::Gate;
 use super::queue::{Queue, frame_of};
 use super::redacting::{Give, Redactor};
 use crate::bytes::Bytes;
@@ -26,6 +27,7 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Every method waits while the recorder's queue is full, and gives an error once the recorder has failed.
 pub struct Call {
     queue: Arc<Queue>,
+    gate: Option<Gate>,
     number: u64,
     redactor: Option<Mutex<Redactor>>,
     frames: FrameRoom,
@@ -75,7 +77,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    fn chunk(self, piece: Piece<'_>) -> Event<'_> {
+    pub(crate) fn chunk(self, piece: Piece<'_>) -> Event<'_> {
         match self {
             Self::Request => Event::RequestChunk(piece),
             Self::Response => Event::ResponseChunk(piece),
@@ -99,14 +101,17 @@ pub struct Ending<'a> {
 impl Call {
     /// Begins an exchange with a request and as much of its body as is there; more can follow if there is a body at all.
     pub(super) fn begin(
-        queue: Arc<Queue>,
+        (queue, gate): (Arc<Queue>, Option<Gate>),
         redaction: Option<Arc<Redaction>>,
         number: u64,
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
+        if let Some(gate) = &gate {
+            gate.count(request, &queue, redaction.as_deref())?;
+        }
         let redactor = redaction.map(Redactor::new).map(Mutex::new);
-        let call = Self { queue, number, redactor, frames: FrameRoom::default() };
+        let call = Self { queue, gate, number, redactor, frames: FrameRoom::default() };
         call.redacting(
             |redactor, give| redactor.begin(started_ns, request, give),
             |give| {
@@ -146,6 +151,9 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn response(&self, response: &Response<'_>) -> Result<(), RecordError> {
+        if let Some(gate) = &self.gate {
+            gate.answered(response, &self.queue, self.redaction().as_deref())?;
+        }
         self.redacting(
             |redactor, give| redactor.response(response, give),
             |give| {
@@ -197,6 +205,9 @@ impl Call {
     pub fn end(mut self, ending: Ending<'_>) -> Result<(), RecordError> {
         let outcome = self.frames.outcome(ending.outcome);
         let ending = Ending { outcome, ..ending };
+        if let Some(gate) = &self.gate {
+            gate.open(&self.queue)?;
+        }
         if let Some(redactor) = self.redactor.take() {
             let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
             return redactor.end(ending, &mut |event| self.give(event));
@@ -218,6 +229,9 @@ impl Call {
         with: impl FnOnce(&mut Redactor, &mut Give<'_>) -> Result<(), RecordError>,
         without: impl FnOnce(&mut Give<'_>) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
+        if self.gate.as_ref().is_some_and(Gate::is_shut) {
+            return Ok(());
+        }
         let mut give = |event: &Event<'_>| self.give(event);
         match &self.redactor {
             Some(redactor) => with(&mut redactor.lock().unwrap_or_else(PoisonError::into_inner), &mut give),
@@ -226,13 +240,25 @@ impl Call {
     }
 
     fn give(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        self.queue.give(frame_of(event, self.number)?)
+        let item = frame_of(event, self.number)?;
+        match &self.gate {
+            Some(gate) => gate.pass(item, &self.queue),
+            None => self.queue.give(item),
+        }
+    }
+
+    fn redaction(&self) -> Option<Arc<Redaction>> {
+        let redactor = self.redactor.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(redactor.redaction().clone())
     }
 }
 
 /// What waits of an exchange that is not over is recorded still; if the recorder has failed, it says so elsewhere.
 impl Drop for Call {
     fn drop(&mut self) {
+        if let Some(gate) = &self.gate {
+            let _ = gate.open(&self.queue);
+        }
         if let Some(redactor) = self.redactor.take() {
             let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
             let _ = redactor.settle(&mut |event| self.give(event));

@@ -11,6 +11,7 @@
 //!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
 
 mod call;
+mod gate;
 mod queue;
 mod redacting;
 
@@ -20,14 +21,16 @@ pub(crate) use redacting::Redactor;
 
 use crate::error::{Failure, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::filter::{Filter, Verdict};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
-use crate::recording::{self, recording_path};
+use crate::recording::{self, Source, is_blank, recording_path};
 use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
+use gate::{Gate, Sieve};
 use journal::{Chain, Disk, Durability, Journal, SingleFile};
 use queue::{Numbering, Queue, frame_of, weight};
 use std::fmt;
@@ -51,6 +54,7 @@ pub struct RecorderOptions {
     seal: SealOptions,
     meta: Vec<Note<'static>>,
     redaction: Option<Arc<Redaction>>,
+    filter: Option<Filter>,
 }
 
 impl Default for RecorderOptions {
@@ -61,6 +65,7 @@ impl Default for RecorderOptions {
             seal: SealOptions::default(),
             meta: Vec::new(),
             redaction: Some(Redaction::usual()),
+            filter: None,
         }
     }
 }
@@ -78,6 +83,16 @@ impl RecorderOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// How durable the tape is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
+    /// wait for a new tape, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
+    /// opened. What was on the disk before is not risked: what an older tape holds, and what a [sync](Recorder::sync) of the
+    /// recording has put there.
+    #[must_use]
+    pub fn sealing(mut self, durability: Durability) -> Self {
+        self.seal.durability = durability;
         self
     }
 
@@ -100,6 +115,14 @@ impl RecorderOptions {
     pub fn keep_secrets(mut self) -> Self {
         self.redaction = None;
         self.seal.keeps_secrets = true;
+        self
+    }
+
+    /// What is not recorded. It is counted on the tape, so it does not vanish without a trace; what is left out takes a number
+    /// all the same. A request that may be left out for its response is held back in memory until that begins, or 8 MiB are there.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(filter);
         self
     }
 
@@ -136,6 +159,7 @@ pub struct Recorder {
     disk: Arc<dyn Disk>,
     seal: SealOptions,
     redaction: Option<Arc<Redaction>>,
+    sieve: Option<Arc<Sieve>>,
     warnings: Vec<String>,
 }
 
@@ -149,23 +173,34 @@ impl Recorder {
         let recording = recording_path(path);
         let sealed = sealed_at(path)?;
         let disk = disk_of(&recording)?;
-        let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default())
-            .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
-        let survey = recording::survey(disk.clone(), &recording.display().to_string(), None)?;
-        // A recording without frames has the same chain as any other without, sealed or not.
-        let is_sealed_already = survey.chain != Chain::genesis()
-            && sealed.as_ref().is_some_and(|sealed| sealed.trailer().chain == *survey.chain.as_bytes());
-        if is_sealed_already {
-            // A crash came between the sealing and the removal. The lock on it goes with the journal.
-            remove(&recording)?;
-            return Self::open(path, options);
+        let (journal, warnings) =
+            Journal::open(disk.clone(), journal::Options::default().beginning(options.durability))
+                .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
+        let sieve = options.filter.clone().map(Sieve::new);
+        if let (Some(sieve), Some(sealed)) = (&sieve, &sealed) {
+            sealed.meta()?.iter().for_each(|note| sieve.counts.read(note));
         }
-        let next_number = sealed.map_or(0, |sealed| sealed.trailer().next_number).max(survey.next_number);
+        let mut next_number = sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
+        if journal.progress().appended > 0 {
+            let shown = recording.display().to_string();
+            let survey = recording::survey(disk.clone(), &shown, None)?;
+            if sealed.as_ref().map_or(Ok(false), |sealed| survey.is_on(sealed, &disk, &shown))? {
+                // A crash came between the sealing and the removal. The lock on it goes with the journal.
+                remove(&recording)?;
+                return Self::open(path, options);
+            }
+            next_number = next_number.max(survey.next_number);
+            if let Some(sieve) = &sieve {
+                let notes = survey.meta.into_iter().map(|(name, value)| Note { name, value });
+                notes.for_each(|note| sieve.counts.read(&note));
+            }
+        }
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
         let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, warnings };
+        let sieve = sieve.map(Arc::new);
+        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, sieve, warnings };
         // They may have to wait for room, so the writer is there before them.
         options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
         Ok(recorder)
@@ -187,6 +222,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the exchange has a part that is too long.
     pub fn record(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
+        if self.leaves_out(&exchange)? {
+            return self.queue.number();
+        }
         if weight(&exchange) > WHOLE_BYTES_MAX {
             exchange.number = self.queue.number()?;
             return self.retell(exchange);
@@ -199,11 +237,23 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::record`], and [`RecordError::NumberTaken`] for any other number.
     pub fn record_started(&self, exchange: Exchange<'static>) -> Result<(), RecordError> {
+        if self.leaves_out(&exchange)? {
+            return self.queue.take_number(exchange.number);
+        }
         if weight(&exchange) > WHOLE_BYTES_MAX {
             self.queue.take_number(exchange.number)?;
             return self.retell(exchange).map(drop);
         }
         self.queue.give_started(Box::new(exchange))
+    }
+
+    /// Whether the filter leaves an exchange out, which is counted then.
+    fn leaves_out(&self, exchange: &Exchange<'_>) -> Result<bool, RecordError> {
+        let Some(sieve) = &self.sieve else { return Ok(false) };
+        match sieve.filter.decide(&exchange.request, exchange.response.as_ref()) {
+            Verdict::Kept => Ok(false),
+            Verdict::LeftOut(reason) => sieve.count(reason, &self.queue, self.redaction.as_deref()).map(|()| true),
+        }
     }
 
     /// Records an exchange that is too long for a frame. Gives its number.
@@ -220,6 +270,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed; or the queue is full, and the exchange is given back in the error.
     pub fn try_record(&self, exchange: Exchange<'static>) -> Result<u64, TryRecordError> {
+        if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
+            return self.queue.number().map_err(TryRecordError::Failed);
+        }
         self.queue.try_give(Box::new(exchange), Numbering::Next)
     }
 
@@ -228,6 +281,9 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::try_record`], and as [`Recorder::record_started`] for the number.
     pub fn try_record_started(&self, exchange: Exchange<'static>) -> Result<(), TryRecordError> {
+        if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
+            return self.queue.take_number(exchange.number).map_err(TryRecordError::Failed);
+        }
         self.queue.try_give(Box::new(exchange), Numbering::Started).map(drop)
     }
 
@@ -246,7 +302,8 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
     pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        Call::begin(self.queue.clone(), self.redaction.clone(), self.queue.number()?, started_ns, request)
+        let gate = self.sieve.clone().map(|sieve| Gate::new(sieve, request));
+        Call::begin((self.queue.clone(), gate), self.redaction.clone(), self.queue.number()?, started_ns, request)
     }
 
     /// Something to be known of the tape; the last value of a name counts.
@@ -287,9 +344,6 @@ impl Recorder {
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.join()?;
-        // The recording that is sealed is on the disk as it is: one that came back after its removal, cut short by a power failure,
-        // would be taken for another.
-        journal.sync(Durability::Fsync).map_err(|error| RecordError::Journal(error.to_string()))?;
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
             // Nothing is to be added to the tape.
@@ -297,7 +351,8 @@ impl Recorder {
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
-        recording::seal(&self.disk, &shown, &folder, &name, self.seal.clone(), sealed.as_ref())?;
+        let source = Source { journal: &journal, disk: &self.disk, shown: &shown };
+        recording::seal(source, &folder, &name, self.seal.clone(), sealed.as_ref())?;
         // While the journal is open it is locked, so nobody goes on with what is sealed.
         remove(&self.recording)?;
         drop(journal);
@@ -378,6 +433,10 @@ fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {
 }
 
 fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
+    if is_blank(recording) {
+        // A power failure left its name and nothing of what was in it.
+        remove(recording)?;
+    }
     let disk = match SingleFile::create(recording) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SingleFile::open(recording),
         disk => disk,

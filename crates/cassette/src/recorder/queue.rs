@@ -27,7 +27,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// About how many bytes it keeps in memory.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Whole(exchange) => weight(exchange),
             Self::Frame(frame) => frame.len() + size_of::<Self>(),

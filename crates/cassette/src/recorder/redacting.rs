@@ -4,7 +4,7 @@
 //! 2. A body goes through a [`Stream`], which gives chunks out when no secret can go on in the next one.
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
-//!    What else happens meanwhile waits with the request.
+//!    What else happens meanwhile waits with the request, but for a response that begins before the request ends.
 //! 4. Frames wait while a message of several frames is incomplete.
 
 use super::call::{Ending, Side, give_body};
@@ -13,7 +13,8 @@ use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
 use crate::redact::{
-    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, is_compressed, is_form,
+    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, codings, decode, is_compressed,
+    is_form,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -88,7 +89,9 @@ impl Redactor {
     }
 
     pub(crate) fn response(&mut self, response: &Response<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
+        if self.is_asked() {
+            self.settle_gathered(Side::Request, give)?;
+        }
         let has_body = response.body.is_some();
         let mut head = response.head().into_owned();
         if self.gathers(&response.headers) {
@@ -253,6 +256,22 @@ impl Redactor {
         give_notes(notes, give)
     }
 
+    /// Whether all of the request seems to be there. A server may answer before it is, and what is gathered of the request then
+    /// goes on being gathered; it is recorded behind what the server said.
+    fn is_asked(&self) -> bool {
+        let Way::Gathered(exchange) = &self.request else { return true };
+        let request = &exchange.request;
+        let announced = request.header_values("content-length").next();
+        match announced.and_then(|value| std::str::from_utf8(value).ok()?.trim().parse::<usize>().ok()) {
+            Some(bytes) => request.body_bytes().len() >= bytes,
+            // A compressed body tells its end. One that nobody can look into is not waited for.
+            None => {
+                let decoded = request.body.as_ref().and_then(|body| decode(body, &codings(&request.headers)));
+                decoded.is_none_or(|decoded| decoded.is_whole)
+            }
+        }
+    }
+
     /// Whether a body is looked through when all of it is there.
     fn gathers(&self, headers: &[Header<'_>]) -> bool {
         is_compressed(headers) || self.redaction.needs_whole_bodies()
@@ -274,6 +293,11 @@ impl Redactor {
     fn count(&mut self, findings: Vec<Finding>) {
         self.found += findings.len();
         self.first = self.first.take().or(findings.into_iter().next());
+    }
+
+    /// By which rules it goes.
+    pub(crate) fn redaction(&self) -> &Arc<Redaction> {
+        &self.redaction
     }
 
     /// The first secret that was found, and how many were.

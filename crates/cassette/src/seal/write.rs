@@ -5,7 +5,7 @@
 //!    known before); so rows lie in the order in which requests began. Bodies of 1 KiB and more lie apart, equal ones once, in pieces of 256 KiB at most.
 //! 3. Rows and pieces fill blocks, which are compressed and written when they are full.
 //! 4. Index, directories and trailer follow. The file is synced, gets its name, and the name is synced: the old tape or the new
-//!    one is there, whole, whenever the power fails.
+//!    one is there, whole, whenever the power fails. On request nobody waits for the name, nor for a file that replaces none.
 //!
 //! Memory: a block of each kind, the rows that wait, 32 bytes for each piece and 8 for each row.
 
@@ -19,9 +19,10 @@ use crate::key::KeyScheme;
 use crate::record::assemble::{Draft, Keep};
 use crate::record::fields::put_note;
 use crate::record::whole::{Beginning, encode_with};
+use crate::tape::SealOptions;
 use crate::wire::put_u64;
 use crc32c::crc32c;
-use journal::{Disk, DiskFile};
+use journal::{Access, Disk, DiskFile, Durability};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ pub(crate) struct Sealer<'d> {
     name: String,
     shown: String,
     key: KeyScheme,
+    durability: Durability,
     out: Output,
     pieces: PieceWriter,
     rows: RowWriter,
@@ -50,8 +52,14 @@ struct Row {
 struct Output {
     file: Box<dyn DiskFile>,
     shown: String,
+    /// Where the next byte goes.
     at: u64,
+    /// What comes before it and is not written yet.
+    waiting: Vec<u8>,
 }
+
+/// More bytes do not wait to be written together.
+const WAITING_BYTES_MAX: usize = 128 << 10;
 
 struct PieceWriter {
     block: Vec<u8>,
@@ -73,7 +81,7 @@ impl<'d> Sealer<'d> {
     pub(crate) fn new(
         disk: &'d dyn Disk,
         name: &str,
-        key: KeyScheme,
+        options: &SealOptions,
         older: Option<&Sealed>,
         mut order: Vec<u64>,
     ) -> Result<Self, SealError> {
@@ -91,8 +99,9 @@ impl<'d> Sealer<'d> {
             disk,
             name: name.to_owned(),
             shown: unfinished.clone(),
-            key,
-            out: Output { file, shown: unfinished, at: 0 },
+            key: options.key.clone(),
+            durability: options.durability,
+            out: Output { file, shown: unfinished, at: 0, waiting: Vec::new() },
             pieces: PieceWriter::new(),
             rows: RowWriter { block: RowBlock::default(), first: 0, blocks: Vec::new(), keys: Vec::new() },
             waiting: BTreeMap::new(),
@@ -213,13 +222,20 @@ impl<'d> Sealer<'d> {
             self.out.write(section)?;
         }
         self.trailer.length = self.out.at + super::layout::TRAILER_BYTES;
-        self.out.write(&self.trailer.encode())
+        self.out.write(&self.trailer.encode())?;
+        self.out.flush()
     }
 
     fn give_name(&self) -> Result<(), SealError> {
-        self.out.file.sync().map_err(Failure::new("sync", &self.shown))?;
+        let waits = self.durability == Durability::Fsync;
+        // Whatever is asked for: what takes the place of something else must not turn out to be empty.
+        if waits || self.disk.open(&self.name, Access::Read).is_ok() {
+            self.out.file.sync().map_err(Failure::new("sync", &self.shown))?;
+        }
         self.disk.rename(&self.shown, &self.name).map_err(Failure::new("rename", &self.shown))?;
-        self.disk.sync_names().map_err(Failure::new("sync the folder of", &self.name))?;
+        if waits {
+            self.disk.sync_names().map_err(Failure::new("sync the folder of", &self.name))?;
+        }
         Ok(())
     }
 
@@ -241,8 +257,22 @@ fn count(count: usize) -> Result<u32, SealError> {
 
 impl Output {
     fn write(&mut self, bytes: &[u8]) -> Result<(), SealError> {
-        self.file.write_full(self.at, bytes).map_err(Failure::new("write", &self.shown))?;
+        if self.waiting.len() + bytes.len() > WAITING_BYTES_MAX {
+            self.flush()?;
+        }
+        if bytes.len() > WAITING_BYTES_MAX {
+            self.file.write_full(self.at, bytes).map_err(Failure::new("write", &self.shown))?;
+        } else {
+            self.waiting.extend_from_slice(bytes);
+        }
         self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SealError> {
+        let begin = self.at - self.waiting.len() as u64;
+        self.file.write_full(begin, &self.waiting).map_err(Failure::new("write", &self.shown))?;
+        self.waiting.clear();
         Ok(())
     }
 

@@ -224,6 +224,38 @@ fn what_waits_is_counted_once() {
     assert_eq!(exchange.response.unwrap().body_bytes().len(), 6 << 20);
 }
 
+/// A server may answer before it has all of the request.
+#[test]
+fn a_compressed_upload_goes_on_after_an_early_answer() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let path = folder.join("a.tape");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(event().repeat(20).as_bytes()).unwrap();
+    let upload = gzip.finish().unwrap();
+    let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
+    for announced in [false, true] {
+        let mut headers = vec![Header::new("Content-Encoding", "gzip")];
+        headers.extend(announced.then(|| Header::new("Content-Length", upload.len().to_string())));
+        let call = recorder.begin(7, &Request { headers, ..request("text/plain") }).unwrap();
+        let (first, rest) = upload.split_at(upload.len() / 2);
+        call.request_chunk(1, first).unwrap();
+        call.response(&Response { at_us: 2, status: 202, ..Response::default() }).unwrap();
+        call.response_chunk(3, b"croak").unwrap();
+        call.request_chunk(4, rest).unwrap();
+        call.end(Ending::default()).unwrap();
+    }
+    recorder.finish().unwrap();
+    let tape = Tape::open(&path).unwrap();
+    for exchange in tape.exchanges().map(Result::unwrap) {
+        assert_eq!((&exchange.outcome, exchange.started_ns), (&Outcome::Complete, 7));
+        assert_eq!(exchange.response.as_ref().map(|response| response.body_bytes()), Some(&b"croak"[..]));
+        let expected = event().repeat(20).replace(SECRET, "REDACTED");
+        assert_eq!(String::from_utf8_lossy(exchange.request.body_bytes()), expected);
+    }
+    assert_eq!(shows(path.parent().unwrap(), SECRET), [] as [String; 0]);
+}
+
 #[test]
 fn frames_without_payload_do_not_wait_for_ever() {
     let folder = Folder::new();

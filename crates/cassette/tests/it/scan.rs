@@ -194,9 +194,12 @@ fn secrets_are_sealed_on_request() {
     assert_eq!(Tape::open(&path).unwrap().len(), exchanges.len());
     let kept = SealOptions::default().keep_secrets();
     write_tape(folder.join("b.tape"), &exchanges[..1], &[], kept).unwrap();
-    // What was sealed with them is added to without being looked through again.
+    // What was sealed with them is looked through again when it is added to, and the recording stays.
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
+    let refused = recorder.finish();
+    assert!(refused.is_err_and(|error| error.to_string().starts_with("a.tape: exchange 0 has ")));
+    let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     recorder.finish().unwrap();
     assert_eq!(Tape::open(&path).unwrap().len(), exchanges.len() + 1);
 }

@@ -1,17 +1,19 @@
 //! `mnemon tape convert`, `merge` and `redact`: a tape from one or more others.
 
-use super::{damaged, is_recording, open, unreadable, with_recording};
+use super::{damaged, is_recording, open, with_recording};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
-use cassette::redact::{Finding, Redaction, Rules};
+use cassette::redact::{Finding, Redacted, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions, Tape,
+    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions,
+    Selection, Tape,
 };
 use clap::Args;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) const ABOUT_CONVERT: &str = "\
 The form is that of the name: .tape, .json, .msgpack or .mp, .txt; --to says it otherwise. What a form has no place for is said,
@@ -132,22 +134,26 @@ pub(super) fn convert(arguments: &ConvertArguments) -> Ended {
         return seal(to, how);
     }
     how.check(to)?;
-    let content = read(from)?;
-    how.write(&content, to, from)
+    let (tape, _) = open(from)?;
+    how.write(&all(&tape, from)?, to, from)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
     std::path::absolute(one).ok().zip(std::path::absolute(other).ok()).is_some_and(|(one, other)| one == other)
 }
 
-fn read(path: &Path) -> Result<Content, End> {
-    let (tape, _) = open(path)?;
-    Content::of_tape(&tape).map_err(|error| unreadable(path, &error))
+fn all<'t>(tape: &'t Tape, path: &Path) -> Result<Selection<'t>, End> {
+    Selection::of(tape).map_err(|error| damaged(path, &error))
+}
+
+fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
+    selection.content().map_err(|error| damaged(path, &error))
 }
 
 /// Writes a form to the standard output.
 fn print(from: &Path, how: &How) -> Ended {
-    let content = read(from)?;
+    let (tape, _) = open(from)?;
+    let content = in_memory(&all(&tape, from)?, from)?;
     let form = how.form.unwrap_or(Form::Text);
     let encoded = content.encode(form).map_err(|error| match error {
         FormError::NotInMemory => fail("a tape is not printed", "name the file that is to be written", End::Usage),
@@ -185,40 +191,46 @@ fn not_sealed(to: &Path, error: &RecordError) -> End {
 pub(super) fn merge(arguments: &MergeArguments) -> Ended {
     let MergeArguments { from, to, how } = arguments;
     how.check(to)?;
-    let tapes: Result<Vec<_>, End> = from.iter().map(|from| read(from)).collect();
-    let merged = cassette::merge(tapes?);
-    if merged.duplicates > 0 {
-        let exchanges = counted(merged.duplicates as u64, "exchange");
+    let tapes: Vec<Tape> = from.iter().map(|from| open(from).map(|(tape, _)| tape)).collect::<Result<_, End>>()?;
+    let merged = Selection::merged(&tapes).map_err(|error| damaged(&from[0], &error));
+    let (merged, duplicates) = merged?;
+    if duplicates > 0 {
+        let exchanges = counted(duplicates as u64, "exchange");
         render::say(&format!("note: {exchanges} left out: equal to one that is there"));
     }
-    how.write(&merged.content, to, &from[0])
+    how.write(&merged, to, &from[0])
 }
 
 pub(super) fn redact(arguments: &RedactArguments) -> Ended {
     let RedactArguments { from, to, how, .. } = arguments;
     how.check(to)?;
-    let redaction = redaction(arguments)?;
-    let mut content = read(from)?;
+    let redaction = Arc::new(redaction(arguments)?);
+    let (tape, _) = open(from)?;
+    let selection = all(&tape, from)?;
     let mut found = Found::default();
+    if how.form_of(to) != Form::Tape {
+        let mut content = in_memory(&selection, from)?;
+        redact_in_memory(&mut content, &redaction, &mut found);
+        found.print()?;
+        return how.write_content(&content, to, from);
+    }
+    let told = |number: Option<u64>, redacted| found.told(number, redacted);
+    let written = selection.write_redacted(to, how.options(), &redaction, told);
+    found.print()?;
+    written.map_err(|error| not_written(from, to, &error))?;
+    report(to, Form::Tape, selection.len())
+}
+
+fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut Found) {
     for exchange in &mut content.exchanges {
         let redacted = redaction.exchange(exchange);
-        found.add(&format!("exchange {}", exchange.number), redacted.findings);
-        for place in redacted.opaque {
-            render::say(&format!("warning: exchange {}: the {place} could not be looked into", exchange.number));
-        }
+        found.told(Some(exchange.number), redacted);
     }
     for note in &mut content.meta {
         let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
-        found.add("tape", redaction.exchange(&mut exchange).findings);
+        found.told(None, redaction.exchange(&mut exchange));
         *note = exchange.notes.into_iter().next().unwrap_or_default();
     }
-    let mut out = Out::new();
-    for line in found.lines() {
-        out.line(&line)?;
-    }
-    out.end()?;
-    drop(out);
-    how.write(&content, to, from)
 }
 
 fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
@@ -247,6 +259,23 @@ impl Found {
         for finding in findings {
             *self.0.entry((self.1, format!("{whose}: {finding}"))).or_default() += 1;
         }
+    }
+
+    /// What was found in the exchange of a number, or in what is known of the tape.
+    fn told(&mut self, number: Option<u64>, redacted: Redacted) {
+        let whose = number.map_or_else(|| "tape".to_owned(), |number| format!("exchange {number}"));
+        self.add(&whose, redacted.findings);
+        for place in redacted.opaque {
+            render::say(&format!("warning: {whose}: the {place} could not be looked into"));
+        }
+    }
+
+    fn print(&self) -> Ended {
+        let mut out = Out::new();
+        for line in self.lines() {
+            out.line(&line)?;
+        }
+        out.end()
     }
 
     fn lines(&self) -> impl Iterator<Item = String> {
@@ -296,13 +325,25 @@ impl How {
         Ok(())
     }
 
-    fn write(&self, content: &Content, to: &Path, from: &Path) -> Ended {
+    fn options(&self) -> SealOptions {
+        let options = SealOptions::new(KeyScheme::of(&Matching::default()));
+        if self.keep_secrets { options.keep_secrets() } else { options }
+    }
+
+    fn write(&self, selection: &Selection<'_>, to: &Path, from: &Path) -> Ended {
+        if self.form_of(to) != Form::Tape {
+            return self.write_content(&in_memory(selection, from)?, to, from);
+        }
         // Reading may have taken long.
         self.check(to)?;
+        selection.write(to, self.options()).map_err(|error| not_written(from, to, &error))?;
+        report(to, Form::Tape, selection.len())
+    }
+
+    fn write_content(&self, content: &Content, to: &Path, from: &Path) -> Ended {
+        self.check(to)?;
         let form = self.form_of(to);
-        let options = SealOptions::new(KeyScheme::of(&Matching::default()));
-        let options = if self.keep_secrets { options.keep_secrets() } else { options };
-        let lost = content.write_as(form, to, options).map_err(|error| match error {
+        let lost = content.write_as(form, to, self.options()).map_err(|error| match error {
             FormError::Seal(error) => not_written(from, to, &error),
             error => fail(&error.to_string(), "", End::Error),
         })?;

@@ -128,8 +128,11 @@ fn is_recording(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "recording")
 }
 
-/// A time in nanoseconds since 1970, for people.
+/// When something began, for people. Forms of others may not know it, and 0 stands for that.
 fn timestamp(started_ns: i64, digits: usize) -> String {
+    if started_ns == 0 {
+        return "unknown time".to_owned();
+    }
     match jiff::Timestamp::from_nanosecond(i128::from(started_ns)) {
         Ok(timestamp) => format!("{timestamp:.digits$}"),
         Err(_) => format!("{started_ns} ns"),

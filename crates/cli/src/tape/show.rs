@@ -55,7 +55,7 @@ fn with_number(tape: &Tape, number: u64) -> Result<Option<Exchange<'_>>, ReadErr
         let middle = low + (high - low) / 2;
         if tape.outline(middle)?.exchange.number < number { low = middle + 1 } else { high = middle }
     }
-    let found = if low < tape.len() { Some(tape.exchange(low)?) } else { None };
+    let found = if low < tape.len() { Some(tape.outline(low)?.into_exchange()?) } else { None };
     Ok(found.filter(|exchange| exchange.number == number))
 }
 
@@ -110,7 +110,7 @@ fn summary_line(outline: &Outline<'_>) -> String {
     let (result, bytes) = (result(exchange), bytes(&outline.response_body));
     let line = escaped(exchange.request.line().as_bytes());
     let frames = exchange.frames.as_ref().map_or_else(String::new, |frames| format!("  ({} frames)", frames.len()));
-    format!("{number:>6}  {started}  {result:<9}  {duration:>10}  {bytes:>8} B  {line}{frames}")
+    format!("{number:>6}  {started:<24}  {result:<9}  {duration:>10}  {bytes:>8} B  {line}{frames}")
 }
 
 /// The status, and how it ended if that was not orderly.
@@ -149,7 +149,7 @@ fn summary_json(outline: &Outline<'_>) -> String {
     let exchange = &outline.exchange;
     json!({
         "number": exchange.number,
-        "started": timestamp(exchange.started_ns, 9),
+        "started": (exchange.started_ns != 0).then(|| timestamp(exchange.started_ns, 9)),
         "duration_us": duration_us(exchange),
         "request": exchange.request.line(),
         "request_bytes": bytes(&outline.request_body),

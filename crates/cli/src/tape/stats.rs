@@ -8,6 +8,7 @@ use cassette::{BodyReader, Exchange, Form, Outline, ReadError, Tape};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,8 @@ struct Counts {
     last_ns: Option<i64>,
     /// Times of response heads.
     times_us: Vec<u64>,
+    /// What was not recorded, by reason.
+    left_out: BTreeMap<String, u64>,
 }
 
 pub(super) fn stats(arguments: &StatsArguments) -> Ended {
@@ -91,7 +94,7 @@ fn hash(body: &mut BodyReader<'_>, hasher: &RandomState) -> Result<u64, ReadErro
 
 impl Counts {
     fn of(tape: &Tape) -> Result<Self, ReadError> {
-        let (mut counts, hasher) = (Self::default(), RandomState::new());
+        let (mut counts, hasher) = (Self { left_out: tape.left_out()?, ..Self::default() }, RandomState::new());
         for at in 0..tape.len() {
             counts.add(tape.outline(at)?, &hasher)?;
         }
@@ -123,8 +126,9 @@ impl Counts {
         self.frames += exchange.frames.as_ref().map_or(0, |frames| frames.len() as u64);
         *self.outcomes.entry(outcome(&exchange.outcome)).or_default() += 1;
         *self.hosts.entry(escaped(&exchange.request.host)).or_default() += 1;
-        self.first_ns = self.first_ns.into_iter().chain([exchange.started_ns]).min();
-        self.last_ns = self.last_ns.into_iter().chain([exchange.started_ns]).max();
+        let known = Some(exchange.started_ns).filter(|&started_ns| started_ns != 0);
+        self.first_ns = self.first_ns.into_iter().chain(known).min();
+        self.last_ns = self.last_ns.into_iter().chain(known).max();
         if let Some(response) = &exchange.response {
             *self.statuses.entry(response.status).or_default() += 1;
             self.times_us.push(response.at_us);
@@ -169,6 +173,11 @@ impl Counts {
             lines.push(("answered after", format!("{least} to {most} us, half of them within {median} us")));
         }
         lines.push(("servers", self.hosts_listed()));
+        if !self.left_out.is_empty() {
+            let reasons: BTreeMap<_, _> =
+                self.left_out.iter().map(|(reason, count)| (escaped(reason.as_bytes()), count)).collect();
+            lines.push(("left out", listed(&reasons)));
+        }
         lines
     }
 
@@ -207,11 +216,12 @@ impl Counts {
                 "most": self.times_us.last(),
             },
             "servers": self.hosts,
+            "left_out": self.left_out,
         })
     }
 }
 
-fn listed<T: std::fmt::Display>(counts: &BTreeMap<T, u64>) -> String {
+fn listed(counts: &BTreeMap<impl Display, impl Display>) -> String {
     match counts.is_empty() {
         true => "none".to_owned(),
         false => counts.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", "),

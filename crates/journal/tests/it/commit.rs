@@ -1,8 +1,8 @@
 //! Group commit: many threads, one order, few syncs.
 
-use crate::history::{open_clean, shared};
+use crate::history::{open_clean, read_all, shared};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
-use journal::{Durability, FRAMES_AT, Options, Reader, Receipt};
+use journal::{Durability, FRAMES_AT, Journal, Options, Reader, Receipt};
 use std::time::Duration;
 
 const THREADS: u64 = 64;
@@ -134,4 +134,47 @@ fn nobody_sleeps_for_ever() {
         done.send(()).unwrap();
     });
     told.recv_timeout(Duration::from_secs(100)).expect("every thread ends");
+}
+
+/// Appends one frame to the system and one to the disk; whether the second was acknowledged.
+fn begin_without_waiting(disk: &SimulatedDisk) -> bool {
+    let Ok((journal, _)) = Journal::open(shared(disk), Options::default().beginning(Durability::Os)) else {
+        return false;
+    };
+    journal.append(b"one", Durability::Os).is_ok() && journal.append(b"two", Durability::Fsync).is_ok()
+}
+
+#[test]
+fn a_beginning_that_nobody_waited_for_is_durable_with_the_first_sync() {
+    let disk = SimulatedDisk::new();
+    let (journal, _) = Journal::open(shared(&disk), Options::default().beginning(Durability::Os)).unwrap();
+    journal.append(b"one", Durability::Os).unwrap();
+    assert_eq!((disk.syncs(), disk.trace().contains(&"sync names".to_owned())), (0, false));
+    let operations = {
+        let disk = SimulatedDisk::new();
+        assert!(begin_without_waiting(&disk));
+        disk.operations()
+    };
+    for operation in 0..=operations {
+        for (fate, seed) in Fate::ALL.into_iter().flat_map(|fate| (0..20).map(move |seed| (fate, seed))) {
+            let disk = SimulatedDisk::new();
+            disk.schedule(operation, Fault::PowerLoss);
+            let is_acknowledged = begin_without_waiting(&disk);
+            let found = disk.power_loss(fate, seed);
+            let expected: [&[u8]; 2] = [b"one", b"two"];
+            // What was never synced may be no journal at all.
+            let Ok((journal, _)) = Journal::open(shared(&found), Options::default()) else {
+                assert!(!is_acknowledged, "{operation} {fate:?} {seed}");
+                continue;
+            };
+            let frames = read_all(&found);
+            assert!(!is_acknowledged || frames == expected, "{operation} {fate:?} {seed}");
+            assert!(
+                frames.iter().zip(expected).all(|(frame, expected)| frame == expected),
+                "{operation} {fate:?} {seed}"
+            );
+            // Opening has made it durable.
+            assert_eq!(journal.progress().appended, read_all(&found.power_loss(Fate::Drop, seed)).len() as u64);
+        }
+    }
 }

@@ -1,0 +1,380 @@
+//! Exchanges of tapes on their way to a new tape, one after the other: copied, merged, redacted.
+//!
+//! 1. A [`Selection`] says which exchanges of which tapes a new tape has, in which order, under which numbers.
+//! 2. Writing one goes through them once. A long body goes from tape to tape in fragments, and is looked through for secrets as it
+//!    goes; an exchange whose bodies are short is taken whole, as a recorder takes it.
+//! 3. Redacting one needs all of a body that is compressed, and all bodies if there are rules of places in JSON: those are taken whole,
+//!    however long.
+//!
+//! Memory: an exchange whose bodies are short, or a block of a tape; what sealing takes; the heads of exchanges that the tapes keep.
+
+use crate::bytes::Bytes;
+use crate::error::{ReadError, SealError};
+use crate::exchange::{Exchange, Note};
+use crate::forms::Content;
+use crate::merge::{Order, next_of};
+use crate::message::{Body, Chunk};
+use crate::outline::{BodyReader, Fragment, Outline};
+use crate::record::assemble::Assembler;
+use crate::record::event::{Event, Piece};
+use crate::recorder::{Ending, Redactor, Side};
+use crate::redact::{Redacted, Redaction, is_compressed};
+use crate::scan::Scanner;
+use crate::seal::write::Sealer;
+use crate::tape::{SealOptions, Tape, folder_and_name};
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Exchanges whose bodies have no more bytes together are taken whole.
+const WHOLE_BYTES_MAX: usize = 1 << 20;
+
+/// A chunk of more bytes is looked through in pieces, and becomes several chunks of one time.
+const CHUNK_BYTES_GATHERED: usize = 8 << 20;
+
+/// Exchanges of tapes, for a new tape.
+#[derive(Debug)]
+pub struct Selection<'t> {
+    picks: Vec<Pick<'t>>,
+    meta: Vec<Note<'static>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pick<'t> {
+    tape: &'t Tape,
+    index: usize,
+    number: u64,
+}
+
+/// What takes secrets out, and who is told of them: of the exchange of a number, or of the tape.
+struct Changes<'c> {
+    redaction: &'c Arc<Redaction>,
+    told: &'c mut dyn FnMut(Option<u64>, Redacted),
+}
+
+impl<'t> Selection<'t> {
+    /// All of a tape.
+    ///
+    /// # Errors
+    /// The tape is not what was written.
+    pub fn of(tape: &'t Tape) -> Result<Self, ReadError> {
+        let pick = |index| Ok(Pick { tape, index, number: tape.outline(index)?.exchange.number });
+        let picks = (0..tape.len()).map(pick).collect::<Result<_, ReadError>>()?;
+        let meta = tape.meta()?.into_iter().map(Note::into_owned).collect();
+        Ok(Self { picks, meta })
+    }
+
+    /// One tape of several, by the rules of [`merge`](crate::merge), and how many exchanges were left out as duplicates. Every
+    /// exchange is read once for that.
+    ///
+    /// # Errors
+    /// A tape is not what was written.
+    pub fn merged(tapes: impl IntoIterator<Item = &'t Tape>) -> Result<(Self, usize), ReadError> {
+        let mut meta: BTreeMap<_, Note<'static>> = BTreeMap::new();
+        let mut queues = Vec::new();
+        for tape in tapes {
+            for note in tape.meta()? {
+                let note = note.into_owned();
+                meta.insert(note.name.clone(), note);
+            }
+            let started = (0..tape.len()).map(|index| Ok((tape, index, tape.outline(index)?.exchange.started_ns)));
+            queues.push(started.collect::<Result<Vec<_>, ReadError>>()?.into_iter().peekable());
+        }
+        let (mut picks, mut duplicates, mut seen) = (Vec::new(), 0, HashSet::new());
+        while let Some((tape, index, _)) = next_of(&mut queues).and_then(|queue| queues[queue].next()) {
+            if seen.insert(hash_without_number(tape.outline(index)?)?) {
+                picks.push(Pick { tape, index, number: picks.len() as u64 });
+            } else {
+                duplicates += 1;
+            }
+        }
+        Ok((Self { picks, meta: meta.into_values().collect() }, duplicates))
+    }
+
+    /// How many exchanges there are.
+    pub fn len(&self) -> usize {
+        self.picks.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.picks.is_empty()
+    }
+
+    /// All of them in memory, as other forms need it.
+    ///
+    /// # Errors
+    /// A tape is not what was written.
+    pub fn content(&self) -> Result<Content, ReadError> {
+        let exchange = |pick: &Pick<'t>| {
+            let exchange = pick.tape.outline(pick.index)?.into_exchange()?;
+            Ok(Exchange { number: pick.number, ..exchange.into_owned() })
+        };
+        let exchanges = self.picks.iter().map(exchange).collect::<Result<_, ReadError>>()?;
+        Ok(Content { exchanges, meta: self.meta.clone() })
+    }
+
+    /// Writes the new tape, in place of any of the path, at once and durably.
+    ///
+    /// # Errors
+    /// As [`write_tape`](crate::write_tape), and [`SealError::Unreadable`] if a tape is not what was written.
+    pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<(), SealError> {
+        self.write_with(path.as_ref(), options.into(), None)
+    }
+
+    /// Writes the new tape without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
+    /// of the tape. Of a body that is looked through as it goes it gets the first secret as often as there are any.
+    ///
+    /// # Errors
+    /// As [`Selection::write`].
+    pub fn write_redacted(
+        &self,
+        path: impl AsRef<Path>,
+        options: impl Into<SealOptions>,
+        redaction: &Arc<Redaction>,
+        mut told: impl FnMut(Option<u64>, Redacted),
+    ) -> Result<(), SealError> {
+        self.write_with(path.as_ref(), options.into(), Some(Changes { redaction, told: &mut told }))
+    }
+
+    fn write_with(&self, path: &Path, options: SealOptions, changes: Option<Changes<'_>>) -> Result<(), SealError> {
+        let (folder, name) = folder_and_name(path)?;
+        let order = self.picks.iter().map(|pick| pick.number).collect();
+        let mut sealer = Sealer::new(&folder, &name, &options, None, order)?;
+        let scanner = (!options.keeps_secrets).then(Scanner::new);
+        match self.fill(&mut sealer, scanner, changes, &name) {
+            Ok(meta) => sealer.finish(&meta, [0; 32], 0),
+            Err(error) => {
+                sealer.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn fill(
+        &self,
+        sealer: &mut Sealer<'_>,
+        mut scanner: Option<Scanner>,
+        mut changes: Option<Changes<'_>>,
+        shown: &str,
+    ) -> Result<Vec<Note<'static>>, SealError> {
+        for pick in &self.picks {
+            pick.copy(sealer, &mut scanner, &mut changes)?;
+        }
+        let mut meta = self.meta.clone();
+        if let Some(Changes { redaction, told }) = &mut changes {
+            for note in &mut meta {
+                let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
+                told(None, redaction.exchange(&mut exchange));
+                *note = exchange.notes.swap_remove(0);
+            }
+        }
+        if let Some(mut scanner) = scanner {
+            meta.iter().for_each(|note| scanner.event(0, &Event::Meta(note.borrowed())));
+            scanner.finish(shown)?;
+        }
+        Ok(meta)
+    }
+}
+
+impl Pick<'_> {
+    fn copy(
+        &self,
+        sealer: &mut Sealer<'_>,
+        scanner: &mut Option<Scanner>,
+        changes: &mut Option<Changes<'_>>,
+    ) -> Result<(), SealError> {
+        let mut outline = self.tape.outline(self.index)?;
+        outline.exchange.number = self.number;
+        let mut assembler = Assembler::default();
+        let mut put = |event: &Event<'_>| -> Result<(), SealError> {
+            if let Some(scanner) = scanner {
+                scanner.event(self.number, event);
+            }
+            let over = assembler.take(self.number, event.clone(), &mut sealer.keeper())?;
+            over.map_or(Ok(()), |draft| sealer.add(draft))
+        };
+        if outline.is_short() || changes.as_ref().is_some_and(|changes| outline.needs_whole(changes.redaction)) {
+            let mut exchange = outline.into_exchange()?;
+            if let Some(Changes { redaction, told }) = changes {
+                told(Some(self.number), redaction.exchange(&mut exchange));
+            }
+            return put(&Event::Whole(Box::new(exchange)));
+        }
+        match changes {
+            None => outline.tell(0, &mut put),
+            Some(Changes { redaction, told }) => {
+                told(Some(self.number), redact(outline, redaction, &mut put)?);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Who is told what happened.
+type Put<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
+
+/// Gives what happened without secrets.
+fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -> Result<Redacted, SealError> {
+    let mut redactor = Redactor::new(redaction.clone());
+    // What the redactor is given goes through it; what goes wrong behind it is kept for its end.
+    let mut failed = None;
+    let mut give = |event: &Event<'_>| {
+        if failed.is_none() {
+            failed = put(event).err();
+        }
+        Ok(())
+    };
+    outline.tell(CHUNK_BYTES_GATHERED, &mut |event| {
+        let redacted = match event {
+            Event::Begin { started_ns, has_body, request } => {
+                let body = has_body.then(Body::default);
+                redactor.begin(*started_ns, &crate::Request { body, ..request.clone() }, &mut give)
+            }
+            Event::RequestChunk(piece) => redactor.chunk(Side::Request, piece.at_us, &piece.bytes, &mut give),
+            Event::Informational(informational) => redactor.informational(informational, &mut give),
+            Event::ResponseHead { has_body, response } => {
+                let body = has_body.then(Body::default);
+                redactor.response(&crate::Response { body, ..response.clone() }, &mut give)
+            }
+            Event::ResponseChunk(piece) => redactor.chunk(Side::Response, piece.at_us, &piece.bytes, &mut give),
+            Event::WsOpen => redactor.open_websocket(&mut give),
+            Event::WsFrame(frame) => redactor.frame(frame, &mut give),
+            Event::Note(note) => redactor.note(note, &mut give),
+            Event::End { ended_us, request, response, outcome } => {
+                let (request_trailers, response_trailers) = (request.clone(), response.clone());
+                let outcome = outcome.clone();
+                redactor.end(Ending { ended_us: *ended_us, request_trailers, response_trailers, outcome }, &mut give)
+            }
+            Event::Meta(_) | Event::Whole(_) => Ok(()),
+        };
+        redacted.map_err(|_| SealError::Broken("an exchange is longer without secrets than any may be"))
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let (first, count) = redactor.findings();
+    Ok(Redacted { findings: first.into_iter().cycle().take(count).collect(), opaque: Vec::new() })
+}
+
+impl<'t> Outline<'t> {
+    fn readers(&self) -> impl Iterator<Item = &BodyReader<'t>> {
+        self.request_body.iter().chain(&self.response_body)
+    }
+
+    fn is_short(&self) -> bool {
+        self.readers().map(BodyReader::bytes).sum::<usize>() <= WHOLE_BYTES_MAX
+    }
+
+    /// Whether its bodies can be looked through only when all of them is there.
+    fn needs_whole(&self, redaction: &Redaction) -> bool {
+        let response = self.exchange.response.iter().any(|response| is_compressed(&response.headers));
+        redaction.needs_whole_bodies() || is_compressed(&self.exchange.request.headers) || response
+    }
+
+    /// The exchange with its bodies, which the tape does not keep in memory.
+    ///
+    /// # Errors
+    /// What lies on the tape is not what was written.
+    pub fn into_exchange(self) -> Result<Exchange<'t>, ReadError> {
+        let mut exchange = self.exchange;
+        exchange.request.body = self.request_body.map(BodyReader::into_body).transpose()?;
+        if let Some(response) = &mut exchange.response {
+            response.body = self.response_body.map(BodyReader::into_body).transpose()?;
+        }
+        Ok(exchange)
+    }
+
+    /// Tells the exchange as if it happened now. Chunks of no more bytes than are gathered come whole.
+    pub(crate) fn tell(self, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
+        let Exchange { started_ns, ended_us, request, informational, response, frames, outcome, notes, .. } =
+            self.exchange;
+        put(&Event::Begin { started_ns, has_body: self.request_body.is_some(), request: request.head() })?;
+        if let Some(body) = self.request_body {
+            tell_body(body, Side::Request, gathered, put)?;
+        }
+        informational.into_iter().try_for_each(|informational| put(&Event::Informational(informational)))?;
+        let mut trailers = Vec::new();
+        if let Some(mut response) = response {
+            trailers = std::mem::take(&mut response.trailers);
+            put(&Event::ResponseHead { has_body: self.response_body.is_some(), response })?;
+        }
+        if let Some(body) = self.response_body {
+            tell_body(body, Side::Response, gathered, put)?;
+        }
+        if let Some(frames) = frames {
+            put(&Event::WsOpen)?;
+            frames.into_iter().try_for_each(|frame| put(&Event::WsFrame(frame)))?;
+        }
+        notes.into_iter().try_for_each(|note| put(&Event::Note(note)))?;
+        put(&Event::End { ended_us, request: request.trailers, response: trailers, outcome })
+    }
+}
+
+fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
+    let mut waiting: Option<Piece<'static>> = None;
+    while let Some(Fragment { at_us, goes_on, bytes }) = body.read()? {
+        match &mut waiting {
+            Some(piece) if goes_on && piece.bytes.len() + bytes.len() <= gathered => {
+                piece.bytes.0.to_mut().extend_from_slice(bytes);
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(piece) = waiting.take() {
+            put(&side.chunk(piece))?;
+        }
+        if gathered == 0 {
+            put(&side.chunk(Piece { at_us, goes_on, bytes: bytes.into() }))?;
+        } else {
+            waiting = Some(Piece { at_us, goes_on, bytes: Bytes::from(bytes.to_vec()) });
+        }
+    }
+    waiting.map_or(Ok(()), |piece| put(&side.chunk(piece)))
+}
+
+impl BodyReader<'_> {
+    fn into_body<'b>(mut self) -> Result<Body<'b>, ReadError> {
+        let (mut bytes, mut chunks): (Vec<u8>, Vec<Chunk>) = (Vec::with_capacity(self.bytes()), Vec::new());
+        while let Some(fragment) = self.read()? {
+            match chunks.last_mut() {
+                Some(chunk) if fragment.goes_on => chunk.bytes += fragment.bytes.len(),
+                _ => chunks.push(Chunk { at_us: fragment.at_us, bytes: fragment.bytes.len() }),
+            }
+            bytes.extend_from_slice(fragment.bytes);
+        }
+        Ok(Body::from_parts(bytes, chunks).expect("chunks were counted with their bytes"))
+    }
+}
+
+/// Equal for exchanges that are equal in everything but their number.
+fn hash_without_number(outline: Outline<'_>) -> Result<[u8; 32], ReadError> {
+    let (mut head, mut bytes) = (Vec::new(), blake3::Hasher::new());
+    Exchange { number: 0, ..outline.exchange }.encode(&mut head);
+    for body in [outline.request_body, outline.response_body] {
+        head.push(u8::from(body.is_some()));
+        let (mut chunks, mut length) = (0_u64, 0_u64);
+        if let Some(mut body) = body {
+            while let Some(fragment) = body.read()? {
+                if !fragment.goes_on {
+                    // Where the chunk before ends, and when this one was there.
+                    head.extend_from_slice(&length.to_le_bytes());
+                    head.extend_from_slice(&fragment.at_us.to_le_bytes());
+                    chunks += 1;
+                }
+                length += fragment.bytes.len() as u64;
+                bytes.update(fragment.bytes);
+            }
+        }
+        [chunks, length].iter().for_each(|count| head.extend_from_slice(&count.to_le_bytes()));
+    }
+    bytes.update(&head).update(&(head.len() as u64).to_le_bytes());
+    Ok(*bytes.finalize().as_bytes())
+}
+
+/// A tape and the place of an exchange, in the order in which requests began.
+impl Order for (&Tape, usize, i64) {
+    fn started_ns(&self) -> i64 {
+        self.2
+    }
+}
