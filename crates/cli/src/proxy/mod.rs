@@ -150,8 +150,8 @@ impl Job<'_> {
             Err(error) => return fail(&error.to_string(), "", End::Error).into(),
         };
         let code = match self.command {
-            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, signals),
-            command => child::run(command, variables, signals),
+            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, &signals),
+            command => child::run(command, variables, &signals),
         };
         self.end(proxy, code)
     }

@@ -60,7 +60,7 @@ fn a_miss_is_told_with_the_nearest_recording() {
     let ended = stage.replay(&[], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(4), "{}", ended.err);
     let told = "error: no recorded exchange answers GET https://api.mnemon.test/echo?frog=Fritz\n  nearest is exchange 0, \
-                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded Sam, now Fritz\nhelp: ";
+                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\nhelp: ";
     assert!(ended.err.contains(told), "{}", ended.err);
     assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
     let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
