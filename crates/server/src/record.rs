@@ -33,6 +33,8 @@ pub(crate) enum Upload {
     Live,
     /// From the request, in which it is already.
     Held,
+    /// The one behind the other.
+    HeldAndLive,
 }
 
 /// Why an exchange did not come to its end.
@@ -185,7 +187,9 @@ enum Relayed {
 /// Ends the recording, then the answer.
 async fn finish(tap: &mut Tap<'_>, asked: &mut Asked<'_, '_>, trailers: Vec<Header<'static>>) -> Result<(), Mishap> {
     let records = tap.records();
-    tap.end(Outcome::Complete, asked.source.take_trailers(), trailers.clone())?;
+    let mut request_trailers = asked.source.take_trailers();
+    request_trailers.extend(asked.request.trailers.iter().cloned().map(Header::into_owned));
+    tap.end(Outcome::Complete, request_trailers, trailers.clone())?;
     if records {
         tap.session.acknowledged().await?;
     }
@@ -236,7 +240,7 @@ async fn on_link(
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let Asked { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = asked;
     let mut sent = request.borrowed();
-    if upload == Upload::Held && !*expects_continue {
+    if upload != Upload::Live && !*expects_continue {
         // The client was told to go on already.
         sent.headers.retain(|header| !header.is("expect"));
     }
@@ -285,7 +289,11 @@ async fn send(
 ) -> Mishap {
     let sent = match upload {
         Upload::Live => send_live(shared, tap, source, sink).await,
-        Upload::Held => send_held(shared, request, sink).await,
+        Upload::Held => send_held(shared, request, sink, true).await,
+        Upload::HeldAndLive => match send_held(shared, request, sink, false).await {
+            Ok(()) => send_live(shared, tap, source, sink).await,
+            Err(error) => Err(error),
+        },
     };
     if let Err(error) = sent {
         return error;
@@ -310,12 +318,12 @@ async fn send_live(shared: &Shared, tap: &Tap<'_>, source: &mut Source<'_>, sink
     ended.map_err(|broken| Mishap::server(&broken))
 }
 
-async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<(), Mishap> {
+async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>, is_whole: bool) -> Result<(), Mishap> {
     let put = async {
         for (_, bytes) in request.body.iter().flat_map(Body::pieces) {
             sink.data(Bytes::copy_from_slice(bytes)).await?;
         }
-        sink.finish(&request.trailers).await
+        if is_whole { sink.finish(&request.trailers).await } else { sink.flush().await }
     };
     within(shared.limits.upstream_idle, put).await.map_err(|broken| Mishap::server(&broken))
 }

@@ -3,7 +3,7 @@
 use crate::error::ProxyError;
 use crate::options::{Keeping, Playback, Source, Traffic};
 use crate::report::{DETAILS_MAX, NoAnswer, Report};
-use cassette::matching::{Player, Recorded};
+use cassette::matching::{BodyRule, Player, Recorded};
 use cassette::redact::Redaction;
 use cassette::{
     Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
@@ -115,9 +115,14 @@ impl Session {
     pub(crate) fn looks_up(&self) -> bool {
         match self.mode {
             Mode::Passthrough | Mode::All => false,
-            Mode::Once => self.existed,
-            _ => true,
+            _ => self.player.is_some(),
         }
+    }
+
+    /// Whether the body of a request that is looked up matters, for what it is compared with or sent to.
+    pub(crate) fn looks_at_bodies(&self) -> bool {
+        let rules = &self.playback.rules;
+        self.mode == Mode::New || !matches!(rules.body, BodyRule::Ignored) || !rules.custom.is_empty()
     }
 
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.

@@ -336,7 +336,7 @@ fn redaction_covers_all_kinds() {
     let headers =
         format!("Authorization: Bearer {secret}\r\nCookie: session={secret}\r\nContent-Type: application/json\r\n");
     let body = format!(r#"{{"client_secret": "{secret}"}}"#);
-    one.ask("POST", &format!("/echo?access_token={secret}"), &headers, body.as_bytes());
+    one.ask("POST", &format!("/upload?access_token={secret}"), &headers, body.as_bytes());
     // What is said of an error has the request in it.
     client(&proxy).get(&format!("/hang-up?password={secret}"));
     let report = proxy.stop().unwrap();
@@ -349,4 +349,38 @@ fn redaction_covers_all_kinds() {
     let text = format!("{:?}", tape.exchange(0).unwrap());
     assert!(!text.contains(secret) && text.contains("REDACTED"), "{text}");
     drop(trip.origin.take());
+}
+
+#[test]
+fn a_body_that_is_too_long_to_be_looked_up_is_new() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a"], now_ns());
+    let mut limits = server::Limits::default();
+    limits.matched_body_bytes = 1000;
+    let proxy = Proxy::start(trip.options(Mode::New).limits(limits)).unwrap();
+    let body = vec![b'x'; 300_000];
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", &body).json()["bytes"], 300_000);
+    let mut client = client(&proxy);
+    let chunks = format!("{:x}\r\n{}\r\n", 700, "y".repeat(700)).repeat(10);
+    client.send(format!(
+        "POST http://{0}/upload HTTP/1.1\r\nHost: {0}\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n",
+        origin::NAME
+    ));
+    assert_eq!(client.answer("POST").json()["bytes"], 7000);
+    proxy.stop().unwrap();
+    let tape = Tape::open(trip.tape()).unwrap();
+    let lengths: Vec<_> =
+        tape.exchanges().map(|one| one.unwrap().request.body.map_or(0, |body| body.bytes().len())).collect();
+    assert_eq!(lengths, [0, 300_000, 7000]);
+}
+
+#[test]
+fn bodies_that_do_not_matter_may_be_of_any_length() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a"], now_ns());
+    let mut limits = server::Limits::default();
+    limits.matched_body_bytes = 10;
+    let rules = Rules { method: false, ..Rules::lenient() };
+    let proxy = Proxy::start(trip.options(Mode::None).limits(limits).rules(rules)).unwrap();
+    assert_eq!(client(&proxy).ask("POST", "/a", "", &[b'x'; 100_000]).text(), "0");
 }
