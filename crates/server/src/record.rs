@@ -378,7 +378,7 @@ async fn receive(
     // What is left of the request would be taken for the next one.
     reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
     reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
-    receive_body(shared, tap, body, reply).await.map(Some)
+    receive_body(shared, tap, body, promised(&response), reply).await.map(Some)
 }
 
 fn protocol(what: &str) -> Mishap {
@@ -403,20 +403,29 @@ fn ends_connection(response: &Response<'_>) -> bool {
     }
 }
 
+/// How many bytes an answer says that it has.
+fn promised(response: &Response<'_>) -> Option<u64> {
+    let length = response.headers.iter().find(|header| header.is("content-length"))?;
+    length.value.as_text()?.trim().parse().ok()
+}
+
 async fn receive_body(
     shared: &Shared,
     tap: &Tap<'_>,
     mut body: Source<'_>,
+    promised: Option<u64>,
     reply: &mut Reply<'_>,
 ) -> Result<Vec<Header<'static>>, Mishap> {
     let limits = &shared.limits;
     let mut bytes_left = limits.body_bytes.unwrap_or(u64::MAX);
+    let mut received = 0;
     loop {
-        // What is there already goes in one piece; what is gathered goes before anybody waits.
+        // What is there already goes in one piece; what is gathered goes before anybody waits. In HTTP/2 the end may come by itself:
+        // a client that has all bytes is done before it, and goes.
         let at_once = tokio::select! {
             biased;
             next = body.next() => Some(next),
-            () = std::future::ready(()) => None,
+            () = std::future::ready(()), if promised != Some(received) => None,
         };
         let next = match at_once {
             Some(next) => next,
@@ -431,6 +440,7 @@ async fn receive_body(
         };
         let Some(bytes) = next.map_err(|broken| Mishap::server(&broken))? else { return Ok(body.take_trailers()) };
         bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the response"))?;
+        received += bytes.len() as u64;
         tap.response_chunk(&bytes)?;
         within(limits.stall, reply.data(bytes)).await.map_err(|broken| Mishap::client(&broken))?;
     }
