@@ -424,7 +424,7 @@ async fn receive_body(
         // a client that has all bytes is done before it, and goes.
         let at_once = tokio::select! {
             biased;
-            next = body.next() => Some(next),
+            next = within(limits.upstream_idle, body.next()) => Some(next),
             () = std::future::ready(()), if promised != Some(received) => None,
         };
         let next = match at_once {

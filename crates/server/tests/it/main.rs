@@ -10,4 +10,5 @@ mod messages;
 mod refusals;
 mod robustness;
 mod streams;
+mod ways;
 mod websockets;

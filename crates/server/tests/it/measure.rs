@@ -62,22 +62,25 @@ fn measure() {
     let trip = Trip::new();
     let to = Resolve { host: "api.example.com".to_owned(), port: None, to: server.address };
     let direct = round(&mut client_of(server.address), &requests, 20);
-    println!("the client and a server of its kind: {direct:.0} requests a second");
+    crate::fixture::say(format_args!("the client and a server of its kind: {direct:.0} requests a second"));
     let proxy = Proxy::start(trip.options(Mode::All).resolve(to)).unwrap();
     let recorded = round(&mut client_of(proxy.address()), &requests, 4);
-    println!("recorded, one connection: {recorded:.0}");
+    crate::fixture::say(format_args!("recorded, one connection: {recorded:.0}"));
     proxy.stop().unwrap();
     let options = trip.options(Mode::None).repeats(cassette::matching::Repeats::Last);
     let proxy = Proxy::start(options).unwrap();
     for _ in 0..3 {
-        println!("replayed, one connection: {:.0}", round(&mut client_of(proxy.address()), &requests, 40));
+        crate::fixture::say(format_args!(
+            "replayed, one connection: {:.0}",
+            round(&mut client_of(proxy.address()), &requests, 40)
+        ));
     }
-    println!("replayed, four connections: {:.0}", together(proxy.address(), 4, &requests, 20));
+    crate::fixture::say(format_args!("replayed, four connections: {:.0}", together(proxy.address(), 4, &requests, 20)));
     let mut secure = client_of(proxy.address()).secure(&proxy, "api.example.com");
     let inside: Vec<_> = requests
         .iter()
         .map(|one| String::from_utf8(one.clone()).unwrap().replace("http://api.example.com", ""))
         .collect();
     secure.send(&inside[0]);
-    println!("over TLS, which is not on the tape: {}", secure.answer("GET").status);
+    crate::fixture::say(format_args!("over TLS, which is not on the tape: {}", secure.answer("GET").status));
 }

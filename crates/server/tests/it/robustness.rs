@@ -309,6 +309,6 @@ fn killed_child() {
         .data_directory(folder.join("data"))
         .resolve(Resolve { host: origin::NAME.to_owned(), port: None, to: to.parse().unwrap() });
     let proxy = Proxy::start(options).unwrap();
-    println!("\nlistens on {}", proxy.address());
+    crate::fixture::say(format_args!("\nlistens on {}", proxy.address()));
     std::thread::sleep(Duration::from_secs(60));
 }
