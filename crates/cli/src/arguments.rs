@@ -123,6 +123,9 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,
 
+    #[command(flatten)]
+    pub(crate) secrets: crate::proxy::SecretArguments,
+
     /// The program whose requests the tape answers, and its words
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
