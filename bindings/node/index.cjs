@@ -29,8 +29,9 @@ async function startMnemon({ tape, mode, options = [], command = process.env.MNE
   const held = [child, child.stdin, child.stdout, child.stderr];
   held.forEach((handle) => handle.unref());
   const before = Object.fromEntries(Object.keys(ready.env).map((name) => [name, process.env[name]]));
-  Object.assign(process.env, ready.env);
+  // It notes what the environment was when it is loaded, so it comes first.
   require(ready.env.MNEMON_NODE);
+  Object.assign(process.env, ready.env);
 
   async function stop() {
     for (const [name, value] of Object.entries(before)) {

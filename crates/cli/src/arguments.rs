@@ -17,7 +17,7 @@ pub(crate) enum Command {
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
     /// Run a program and record its network traffic to a tape
-    Record(crate::proxy::RecordArguments),
+    Record(Box<crate::proxy::RecordArguments>),
     /// Run again what a tape holds, and check that it comes to the same; answer a program's requests from a cassette
     #[command(after_help = ABOUT_REPLAYS)]
     Replay(ReplayArguments),

@@ -84,7 +84,8 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
-        if report.unused > 0 && report.requests > 0 {
+        // Whoever records as well does not look for what a program has ceased to ask.
+        if report.unused > 0 && report.requests > 0 && report.recorded == 0 {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
             let shown = report.unused_requests.iter().take(SHOWN_MAX);
             lines.extend(shown.map(|(number, request)| format!("  {number:>5}  {request}")));

@@ -211,7 +211,7 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     assert!(answer.ends_with(r#"{"frog":"Sam","green":true}"#), "{answer}");
     let variables = &staying.ready["env"];
     assert_eq!(variables["HTTPS_PROXY"], staying.ready["proxy"]);
-    assert!(std::path::Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
+    assert!(Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
     // Closing its input ends it.
     let ended = wait(staying.child);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
