@@ -13,6 +13,7 @@ use journal::Durability;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -29,6 +30,8 @@ pub(crate) struct Session {
     recording: Mutex<Option<Recording>>,
     keeping: Keeping,
     pub(crate) playback: Playback,
+    /// How many threads that serve wait for the recorder.
+    waiting: AtomicUsize,
 }
 
 /// What is recorded to, and where it goes when it is sealed.
@@ -91,8 +94,8 @@ impl Session {
             Some(path) => Some(Recording::open(path, mode, existed, &keeping, &mut warnings)?),
             None => None,
         };
-        let recording = Mutex::new(recording);
-        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback }, warnings))
+        let (recording, waiting) = (Mutex::new(recording), AtomicUsize::new(0));
+        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback, waiting }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -176,8 +179,7 @@ impl Session {
 
     /// Begins to record an exchange.
     pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        let recorder = self.recording().as_ref().map(|recording| recording.recorder.clone());
-        recorder.ok_or(RecordError::Closed)?.begin(started_ns, request)
+        self.recorder().ok_or(RecordError::Closed)?.begin(started_ns, request)
     }
 
     /// Whether an exchange is recorded, as far as that is known by now.
@@ -191,13 +193,28 @@ impl Session {
     }
 
     /// Returns when everything that was recorded so far survives the death of the program.
+    ///
+    /// To wait on the spot takes half as long as to be told by another thread. So some of the threads that serve may do that,
+    /// but never all of them; who comes when enough of them wait is told.
     pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
+        let workers = tokio::runtime::Handle::current().metrics().num_workers();
+        let is_few = self.waiting.fetch_add(1, Ordering::AcqRel) < workers / 2;
+        let recorder = if is_few { self.recorder() } else { None };
+        let on_the_spot = recorder.map(|recorder| recorder.sync(Durability::Os));
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        if let Some(outcome) = on_the_spot {
+            return outcome;
+        }
         let (done, waits) = oneshot::channel();
         let sent = self.recording().as_ref().map(|recording| recording.acknowledgements.send(done));
         match sent {
             Some(Ok(())) => waits.await.unwrap_or(Err(RecordError::Closed)),
             _ => Err(RecordError::Closed),
         }
+    }
+
+    fn recorder(&self) -> Option<Arc<Recorder>> {
+        self.recording().as_ref().map(|recording| recording.recorder.clone())
     }
 
     fn recording(&self) -> std::sync::MutexGuard<'_, Option<Recording>> {

@@ -384,3 +384,26 @@ fn bodies_that_do_not_matter_may_be_of_any_length() {
     let proxy = Proxy::start(trip.options(Mode::None).limits(limits).rules(rules)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/a", "", &[b'x'; 100_000]).text(), "0");
 }
+
+#[test]
+fn what_many_record_at_once_is_all_there() {
+    let mut trip = Trip::new();
+    let proxy = trip.record();
+    let ask = |proxy: &Proxy, number: usize| {
+        let mut client = client(proxy);
+        [(); 5]
+            .map(|()| client.ask("POST", "/echo", "", format!("frog {number}").as_bytes()).json()["body"].to_string())
+    };
+    let all = |proxy: &Proxy| -> Vec<_> {
+        thread::scope(|scope| {
+            let asking: Vec<_> = (0..40).map(|number| scope.spawn(move || ask(proxy, number))).collect();
+            asking.into_iter().map(|one| one.join().unwrap()).collect()
+        })
+    };
+    let recorded = all(&proxy);
+    assert_eq!(proxy.stop().unwrap().recorded, 200);
+    let proxy = trip.replay();
+    assert_eq!(all(&proxy), recorded);
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.replayed, report.missed, report.unused), (200, 0, 0));
+}
