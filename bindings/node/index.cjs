@@ -25,15 +25,20 @@ async function startMnemon({ tape, mode, options = [], command = process.env.MNE
       throw error.code === 'ENOENT' ? new Error(`there is no program ${command}: put mnemon on PATH, or name it in MNEMON`) : error;
     }),
   ]);
+  // The proxy does not keep this process alive: when it ends, its end of the pipe closes, and the proxy ends as well.
+  const held = [child, child.stdin, child.stdout, child.stderr];
+  held.forEach((handle) => handle.unref());
   const before = Object.fromEntries(Object.keys(ready.env).map((name) => [name, process.env[name]]));
-  Object.assign(process.env, ready.env);
+  // It notes what the environment was when it is loaded, so it comes first.
   require(ready.env.MNEMON_NODE);
+  Object.assign(process.env, ready.env);
 
   async function stop() {
     for (const [name, value] of Object.entries(before)) {
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
     }
+    held.forEach((handle) => handle.ref());
     child.stdin.end();
     const [code] = await ended;
     if (code !== 0) throw new Error(said.trim());

@@ -222,14 +222,18 @@ function install() {
 
   const dispatcher = Symbol.for('undici.globalDispatcher.1');
   let ours;
+  let madeFor;
 
   function direct() {
     if (!proxy()) return;
     // Node makes its dispatcher when it loads what belongs to `fetch`.
     if (globalThis[dispatcher] === undefined) void globalThis.Response;
     const current = globalThis[dispatcher];
-    if (current && current !== ours && current.constructor.name === 'Agent') {
+    // Connections that are kept lead to the proxy that they were made through.
+    const isRight = current === ours && madeFor === process.env.MNEMON_PROXY;
+    if (current && !isRight && current.constructor.name === 'Agent') {
       ours = new current.constructor({ connect: ofDispatcher });
+      madeFor = process.env.MNEMON_PROXY;
       globalThis[dispatcher] = ours;
     }
   }

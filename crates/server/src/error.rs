@@ -119,3 +119,24 @@ impl fmt::Display for AuthorityError {
 }
 
 impl Error for AuthorityError {}
+
+/// A file of edits that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditsError {
+    path: PathBuf,
+    what: String,
+}
+
+impl EditsError {
+    pub(crate) fn new(path: &std::path::Path, what: String) -> Self {
+        Self { path: path.to_owned(), what }
+    }
+}
+
+impl fmt::Display for EditsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.what)
+    }
+}
+
+impl Error for EditsError {}

@@ -10,7 +10,7 @@ use crate::session::{Plan, Session, now_ns};
 use crate::shared::Shared;
 use crate::upstream::Route;
 use cassette::matching::Reason;
-use cassette::{Body, Header, Informational, Request};
+use cassette::{Body, Header, Informational, Mode, Request};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
@@ -63,8 +63,12 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
         let records = matches!(session.plan(&asked.request), Plan::Record);
         return record::relay(shared, &session, asked, clock, Upload::Live, records).await;
     }
-    match hold_body(shared, &mut asked, clock).await {
+    match hold_body(shared, &session, &mut asked, clock).await {
         Ok(()) => {}
+        // What is so long that nothing recorded can be like it is new.
+        Err(NoBody::TooLong) if session.mode() == Mode::New => {
+            return record::relay(shared, &session, asked, clock, Upload::HeldAndLive, true).await;
+        }
         Err(NoBody::TooLong) => {
             count(&shared.counts.refused);
             asked.reply.keeps_alive = false;
@@ -76,6 +80,9 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
             count(&shared.counts.abandoned);
             return After::Reset;
         }
+    }
+    if let Some(after) = fault(shared, &session, &mut asked).await {
+        return after;
     }
     match session.plan(&asked.request) {
         Plan::Replay { position, given_before, is_expired } => {
@@ -91,28 +98,50 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
     }
 }
 
-/// Reads all of the body of a request into it.
-async fn hold_body(shared: &Shared, asked: &mut Asked<'_, '_>, clock: Clock) -> Result<(), NoBody> {
+/// Reads all of the body of a request into it. One that is too long is there as far as it was read.
+async fn hold_body(shared: &Shared, session: &Session, asked: &mut Asked<'_, '_>, clock: Clock) -> Result<(), NoBody> {
     if asked.framing == Framing::Absent {
         return Ok(());
     }
-    if matches!(asked.framing, Framing::Known(bytes) if bytes > shared.limits.matched_body_bytes as u64) {
+    let bytes_max = if session.looks_at_bodies() { shared.limits.matched_body_bytes } else { usize::MAX };
+    let body = asked.request.body.insert(Body::default());
+    if matches!(asked.framing, Framing::Known(bytes) if bytes > bytes_max as u64) {
         return Err(NoBody::TooLong);
     }
     if std::mem::take(&mut asked.expects_continue) {
         let go_on = Informational { status: 100, reason: "Continue".into(), ..Informational::default() };
         asked.reply.informational(&go_on).await.map_err(|_| NoBody::Broken)?;
     }
-    let mut body = Body::default();
     while let Some(bytes) = within(shared.limits.stall, asked.source.next()).await.map_err(|_| NoBody::Broken)? {
-        if body.bytes().len() + bytes.len() > shared.limits.matched_body_bytes {
+        if session.looks_at_bodies() {
+            body.push(clock.at_us(), &bytes);
+        }
+        if body.bytes().len() > bytes_max {
             return Err(NoBody::TooLong);
         }
-        body.push(clock.at_us(), &bytes);
     }
-    asked.request.body = Some(body);
     asked.request.trailers = asked.source.take_trailers();
     Ok(())
+}
+
+/// What the user wants to go wrong, if that is due. What is recorded stays to be given.
+async fn fault(shared: &Shared, session: &Session, asked: &mut Asked<'_, '_>) -> Option<After> {
+    let does = session.playback.edits.fault(&asked.request)?;
+    count(&shared.counts.faults);
+    tokio::select! {
+        () = tokio::time::sleep(does.delay) => {}
+        () = asked.source.gone() => return Some(After::Reset),
+        () = asked.reply.gone() => return Some(After::Reset),
+    }
+    if does.is_reset {
+        asked.reply.abort();
+        return Some(After::Reset);
+    }
+    let (status, headers, body) = does.instead.as_ref()?;
+    let mark = Header::new("X-Mnemon", "fault");
+    let headers: Vec<_> = headers.iter().cloned().chain([mark]).collect();
+    let sent = asked.reply.own(*status, "Injected", &headers, body.as_bytes()).await;
+    Some(if sent.is_ok() { asked.reply.after() } else { After::Reset })
 }
 
 /// Status of answers that no server gives: there is no such answer.

@@ -35,7 +35,7 @@ mod websocket;
 pub use authority::{Authority, data_directory};
 pub use edits::Edits;
 pub use environment::environment;
-pub use error::{AuthorityError, ProxyError};
+pub use error::{AuthorityError, EditsError, ProxyError};
 pub use options::{Control, Latency, Limits, OptionError, ProxyOptions, Resolve, Traffic, UpstreamProxy};
 pub use proxy::Proxy;
 pub use report::{DETAILS_MAX, Report};

@@ -3,7 +3,7 @@
 use crate::edits::Edits;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
-use cassette::{Expiry, Mode, Tape};
+use cassette::{Expiry, Filter, Mode, Tape};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -272,10 +272,19 @@ pub struct ProxyOptions {
     pub(crate) upstream_roots: Vec<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) playback: Playback,
-    pub(crate) redaction: Option<Arc<Redaction>>,
+    pub(crate) keeping: Keeping,
     pub(crate) data_directory: Option<PathBuf>,
     pub(crate) control: Option<Control>,
     pub(crate) threads: Option<usize>,
+}
+
+/// What of an exchange goes to a tape.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeping {
+    /// What is a secret; nothing is if secrets are kept.
+    pub(crate) redaction: Option<Arc<Redaction>>,
+    /// What is not recorded.
+    pub(crate) filter: Filter,
 }
 
 /// How recorded answers are given.
@@ -309,7 +318,7 @@ impl ProxyOptions {
             upstream_roots: Vec::new(),
             limits: Limits::default(),
             playback: Playback::default(),
-            redaction: Some(Redaction::usual()),
+            keeping: Keeping { redaction: Some(Redaction::usual()), filter: Filter::default() },
             data_directory: None,
             control: None,
             threads: None,
@@ -389,14 +398,21 @@ impl ProxyOptions {
     /// What is a secret, on the tape and in live requests, in place of the usual rules.
     #[must_use]
     pub fn redaction(mut self, redaction: Arc<Redaction>) -> Self {
-        self.redaction = Some(redaction);
+        self.keeping.redaction = Some(redaction);
         self
     }
 
     /// Secrets are recorded, and compared, as everything else.
     #[must_use]
     pub fn keep_secrets(mut self) -> Self {
-        self.redaction = None;
+        self.keeping.redaction = None;
+        self
+    }
+
+    /// What goes to the network and is not recorded. It is counted in the report and on the tape.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.keeping.filter = filter;
         self
     }
 

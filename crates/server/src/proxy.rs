@@ -39,7 +39,7 @@ impl Proxy {
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.redaction.clone())?;
+        let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
         let shared = Arc::new(Shared::new(&options, address, leaves, session)?);
         warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
         let runtime = runtime(&options)?;

@@ -22,8 +22,9 @@ use cassette::{
     QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
 };
 use serde_json::json;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Where the body of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) enum Upload {
     Live,
     /// From the request, in which it is already.
     Held,
+    /// The one behind the other.
+    HeldAndLive,
 }
 
 /// Why an exchange did not come to its end.
@@ -144,7 +147,12 @@ pub(crate) async fn relay(
     upload: Upload,
     records: bool,
 ) -> After {
-    count(if records { &shared.counts.recorded } else { &shared.counts.forwarded });
+    let is_kept = session.keeps(&asked.request, None);
+    count(match (records, is_kept) {
+        (false, _) => &shared.counts.forwarded,
+        (true, false) => &shared.counts.left_out,
+        (true, true) => &shared.counts.recorded,
+    });
     if upload == Upload::Live && asked.framing != Framing::Absent {
         // There is a body; nothing of it is there yet.
         asked.request.body = Some(Body::default());
@@ -179,7 +187,9 @@ enum Relayed {
 /// Ends the recording, then the answer.
 async fn finish(tap: &mut Tap<'_>, asked: &mut Asked<'_, '_>, trailers: Vec<Header<'static>>) -> Result<(), Mishap> {
     let records = tap.records();
-    tap.end(Outcome::Complete, asked.source.take_trailers(), trailers.clone())?;
+    let mut request_trailers = asked.source.take_trailers();
+    request_trailers.extend(asked.request.trailers.iter().cloned().map(Header::into_owned));
+    tap.end(Outcome::Complete, request_trailers, trailers.clone())?;
     if records {
         tap.session.acknowledged().await?;
     }
@@ -199,7 +209,7 @@ async fn relay_both(
     let mut done = on_link(shared, tap, asked, &mut link, upload).await;
     if may_repeat
         && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
-        && !asked.reply.is_begun()
+        && asked.reply.take_back()
     {
         link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
         done = on_link(shared, tap, asked, &mut link, upload).await;
@@ -230,7 +240,7 @@ async fn on_link(
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let Asked { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = asked;
     let mut sent = request.borrowed();
-    if upload == Upload::Held && !*expects_continue {
+    if upload != Upload::Live && !*expects_continue {
         // The client was told to go on already.
         sent.headers.retain(|header| !header.is("expect"));
     }
@@ -240,8 +250,9 @@ async fn on_link(
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
-        let sending = send(shared, tap, &sent, source, &mut sink, upload);
-        let receiving = receive(shared, tap, &request.method, answers, reply, &mut closes);
+        let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
+        let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
+        let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, &mut closes);
         tokio::pin!(sending, receiving);
         let mut not_sent = None;
         loop {
@@ -274,14 +285,20 @@ async fn send(
     source: &mut Source<'_>,
     sink: &mut Sink<'_>,
     upload: Upload,
+    all_is_sent: &AtomicBool,
 ) -> Mishap {
     let sent = match upload {
         Upload::Live => send_live(shared, tap, source, sink).await,
-        Upload::Held => send_held(shared, request, sink).await,
+        Upload::Held => send_held(shared, request, sink, true).await,
+        Upload::HeldAndLive => match send_held(shared, request, sink, false).await {
+            Ok(()) => send_live(shared, tap, source, sink).await,
+            Err(error) => Err(error),
+        },
     };
     if let Err(error) = sent {
         return error;
     }
+    all_is_sent.store(true, Ordering::Relaxed);
     source.gone().await;
     Mishap::Client("the client ended the connection before it had the answer".to_owned())
 }
@@ -301,12 +318,12 @@ async fn send_live(shared: &Shared, tap: &Tap<'_>, source: &mut Source<'_>, sink
     ended.map_err(|broken| Mishap::server(&broken))
 }
 
-async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<(), Mishap> {
+async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>, is_whole: bool) -> Result<(), Mishap> {
     let put = async {
         for (_, bytes) in request.body.iter().flat_map(Body::pieces) {
             sink.data(Bytes::copy_from_slice(bytes)).await?;
         }
-        sink.finish(&request.trailers).await
+        if is_whole { sink.finish(&request.trailers).await } else { sink.flush().await }
     };
     within(shared.limits.upstream_idle, put).await.map_err(|broken| Mishap::server(&broken))
 }
@@ -315,9 +332,10 @@ async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>) 
 async fn receive(
     shared: &Shared,
     tap: &Tap<'_>,
-    method: &[u8],
+    request: &Request<'_>,
     mut answers: Answers<'_>,
     reply: &mut Reply<'_>,
+    all_is_sent: &AtomicBool,
     closes: &mut bool,
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let limits = &shared.limits;
@@ -333,9 +351,16 @@ async fn receive(
             Answer::Response(response, rest) => break (response, rest),
         }
     };
-    let framing = Framing::of_response(method, response.status, &response.headers);
+    let framing = Framing::of_response(&request.method, response.status, &response.headers);
     let framing = framing.map_err(|what| protocol(&what))?;
+    if matches!(framing, Framing::Known(bytes) if limits.body_bytes.is_some_and(|most| bytes > most)) {
+        return Err(Mishap::TooLarge("the body of the response"));
+    }
     response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
+    if tap.records() && tap.session.keeps(request, None) && !tap.session.keeps(request, Some(&response)) {
+        shared.counts.recorded.fetch_sub(1, Ordering::Relaxed);
+        count(&shared.counts.left_out);
+    }
     tap.tell(0, |call| call.response(&response))?;
     if response.status == 101 {
         reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
@@ -350,8 +375,10 @@ async fn receive(
         Framing::Chunked | Framing::UntilEnd if body.is_done() => Length::Known(0),
         Framing::Chunked | Framing::UntilEnd => Length::Unknown,
     };
+    // What is left of the request would be taken for the next one.
+    reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
     reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
-    receive_body(shared, tap, body, reply).await.map(Some)
+    receive_body(shared, tap, body, promised(&response), reply).await.map(Some)
 }
 
 fn protocol(what: &str) -> Mishap {
@@ -376,20 +403,29 @@ fn ends_connection(response: &Response<'_>) -> bool {
     }
 }
 
+/// How many bytes an answer says that it has.
+fn promised(response: &Response<'_>) -> Option<u64> {
+    let length = response.headers.iter().find(|header| header.is("content-length"))?;
+    length.value.as_text()?.trim().parse().ok()
+}
+
 async fn receive_body(
     shared: &Shared,
     tap: &Tap<'_>,
     mut body: Source<'_>,
+    promised: Option<u64>,
     reply: &mut Reply<'_>,
 ) -> Result<Vec<Header<'static>>, Mishap> {
     let limits = &shared.limits;
     let mut bytes_left = limits.body_bytes.unwrap_or(u64::MAX);
+    let mut received = 0;
     loop {
-        // What is there already goes in one piece; what is gathered goes before anybody waits.
+        // What is there already goes in one piece; what is gathered goes before anybody waits. In HTTP/2 the end may come by itself:
+        // a client that has all bytes is done before it, and goes.
         let at_once = tokio::select! {
             biased;
-            next = body.next() => Some(next),
-            () = std::future::ready(()) => None,
+            next = within(limits.upstream_idle, body.next()) => Some(next),
+            () = std::future::ready(()), if promised != Some(received) => None,
         };
         let next = match at_once {
             Some(next) => next,
@@ -404,6 +440,7 @@ async fn receive_body(
         };
         let Some(bytes) = next.map_err(|broken| Mishap::server(&broken))? else { return Ok(body.take_trailers()) };
         bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the response"))?;
+        received += bytes.len() as u64;
         tap.response_chunk(&bytes)?;
         within(limits.stall, reply.data(bytes)).await.map_err(|broken| Mishap::client(&broken))?;
     }
@@ -450,7 +487,7 @@ pub(crate) async fn mishap(
             (502, "refused", message)
         }
     };
-    if reply.is_begun() {
+    if !reply.take_back() {
         reply.abort();
         return After::Reset;
     }

@@ -4,6 +4,7 @@
 //! 2. A body is read from the tape fragment by fragment, so that a long one takes no more memory than a short one.
 //! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
 
+use crate::edits::Edits;
 use crate::exchange::Asked;
 use crate::options::Latency;
 use crate::peer::{Broken, Source, within};
@@ -14,6 +15,7 @@ use crate::session::{Session, kind_name};
 use crate::shared::Shared;
 use crate::websocket;
 use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep_until;
@@ -91,7 +93,7 @@ pub(crate) async fn replay(
         }
         Err(Cut::Tape(error)) => {
             shared.counts.warn(error.to_string());
-            if asked.reply.is_begun() {
+            if !asked.reply.take_back() {
                 asked.reply.abort();
                 return After::Reset;
             }
@@ -128,10 +130,16 @@ async fn give(
     }
     let Some(response) = &exchange.response else { return nothing(shared, asked, &exchange, schedule).await };
     let length = length(response, response_body.as_ref(), &exchange.outcome);
+    let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&asked.request));
     wait(shared, asked, schedule.due(response.at_us)).await?;
-    asked.reply.head(response, length)?;
-    if let Some(body) = response_body {
-        give_body(shared, asked, body, length, schedule).await?;
+    match (edits, response_body) {
+        (Some(edits), body) => give_edited(shared, asked, response, body, length, schedule, edits).await?,
+        (None, body) => {
+            asked.reply.head(response, length)?;
+            if let Some(body) = body {
+                give_body(shared, asked, body, length, schedule, None).await?;
+            }
+        }
     }
     let ended = exchange.ended_us.filter(|_| length == Length::Unknown);
     wait(shared, asked, ended.and_then(|ended_us| schedule.due(ended_us))).await?;
@@ -193,18 +201,58 @@ async fn nothing(
     Ok(bad_gateway(&mut asked.reply, 502, what, &message, &asked.request).await)
 }
 
+/// Gives an answer with what the user's templates make of it. A body of a known length is gathered; of another, each piece is
+/// looked at by itself.
+async fn give_edited(
+    shared: &Shared,
+    asked: &mut Asked<'_, '_>,
+    response: &Response<'_>,
+    body: Option<BodyReader<'_>>,
+    length: Length,
+    schedule: Schedule,
+    edits: &Edits,
+) -> Result<(), Cut> {
+    let mut head = response.head();
+    head.trailers.clone_from(&response.trailers);
+    for header in &mut head.headers {
+        header.value = edits.edited(&asked.request, &header.value).into_owned().into();
+    }
+    match body {
+        Some(mut body) if matches!(length, Length::Known(_)) && body.bytes() <= EDITED_BYTES_MAX => {
+            let mut whole = Vec::with_capacity(body.bytes());
+            while let Some(fragment) = body.read().map_err(Cut::Tape)? {
+                whole.extend_from_slice(fragment.bytes);
+            }
+            let whole = edits.edited(&asked.request, &whole).into_owned();
+            asked.reply.head(&head, Length::Known(whole.len() as u64))?;
+            Ok(within(shared.limits.stall, asked.reply.slice(&whole)).await?)
+        }
+        Some(body) => {
+            asked.reply.head(&head, length)?;
+            let edits = Some(edits).filter(|_| length == Length::Unknown);
+            give_body(shared, asked, body, length, schedule, edits).await
+        }
+        None => Ok(asked.reply.head(&head, length)?),
+    }
+}
+
+/// Longer bodies of a known length are given as they are.
+const EDITED_BYTES_MAX: usize = 16 << 20;
+
 async fn give_body(
     shared: &Shared,
     asked: &mut Asked<'_, '_>,
     mut body: BodyReader<'_>,
     length: Length,
     schedule: Schedule,
+    edits: Option<&Edits>,
 ) -> Result<(), Cut> {
     while let Some(fragment) = body.read().map_err(Cut::Tape)? {
         if !fragment.goes_on {
             wait(shared, asked, schedule.due(fragment.at_us)).await?;
         }
-        within(shared.limits.stall, asked.reply.slice(fragment.bytes)).await?;
+        let bytes = edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&asked.request, fragment.bytes));
+        within(shared.limits.stall, asked.reply.slice(&bytes)).await?;
         if length == Length::Unknown {
             // The pieces of a stream come apart, as they did.
             within(shared.limits.stall, asked.reply.flush()).await?;

@@ -4,26 +4,47 @@ use crate::headers::Kept;
 use crate::http1::{self, Coding, Writer};
 use crate::http2;
 use crate::peer::{Broken, Sink};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use cassette::{Header, HttpVersion, Informational, Response};
 use h2::server::SendResponse;
 use std::future::poll_fn;
 use std::io;
 
 /// The answer to a client.
+///
+/// A head is gathered with what follows it. As long as nothing of it went, [`take_back`](Reply::take_back) makes room for another.
 pub(crate) struct Reply<'c> {
     stream: Option<SendResponse<Bytes>>,
     sink: Sink<'c>,
     version: HttpVersion,
     is_head: bool,
-    /// Whether a head went to the client, so that there cannot be another.
-    is_begun: bool,
-    is_finished: bool,
+    progress: Progress,
     /// Whether the client may ask something else on the same connection.
     pub(crate) keeps_alive: bool,
     /// Whether its end is the end of the connection.
     is_until_end: bool,
 }
+
+/// How far an answer is.
+enum Progress {
+    Nothing,
+    /// The head is gathered. With HTTP/1 nothing was sent since so many bytes, and before it were so many in the buffer.
+    Gathered {
+        sent: u64,
+        buffered: usize,
+    },
+    /// The same with HTTP/2: the head, whether that is all, and what follows.
+    Held {
+        head: Box<http::Response<()>>,
+        is_whole: bool,
+        data: BytesMut,
+    },
+    Begun,
+    Finished,
+}
+
+/// So many bytes behind a head wait with it.
+const HELD_BYTES_MAX: usize = 16 << 10;
 
 /// How long the body of a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,16 +69,7 @@ pub(crate) enum After {
 impl<'c> Reply<'c> {
     pub(crate) fn http1(writer: &'c mut Writer, version: HttpVersion, is_head: bool, keeps_alive: bool) -> Self {
         let sink = Sink::Http1 { writer, coding: Coding::Plain };
-        Self {
-            stream: None,
-            sink,
-            version,
-            is_head,
-            is_begun: false,
-            is_finished: false,
-            keeps_alive,
-            is_until_end: false,
-        }
+        Self { stream: None, sink, version, is_head, progress: Progress::Nothing, keeps_alive, is_until_end: false }
     }
 
     pub(crate) fn http2(stream: SendResponse<Bytes>, is_head: bool) -> Reply<'static> {
@@ -66,23 +78,42 @@ impl<'c> Reply<'c> {
             sink: Sink::Nothing,
             version: HttpVersion::Http2,
             is_head,
-            is_begun: false,
-            is_finished: false,
+            progress: Progress::Nothing,
             keeps_alive: true,
             is_until_end: false,
         }
     }
 
-    pub(crate) fn is_begun(&self) -> bool {
-        self.is_begun
+    /// Whether something of a response may have gone to the client.
+    fn is_begun(&self) -> bool {
+        match (&self.progress, &self.sink) {
+            (Progress::Nothing | Progress::Held { .. }, _) => false,
+            (Progress::Gathered { sent, .. }, Sink::Http1 { writer, .. }) => writer.sent != *sent,
+            _ => true,
+        }
+    }
+
+    /// Forgets a response that is gathered, if nothing of it went to the client. Whether there can be another.
+    pub(crate) fn take_back(&mut self) -> bool {
+        if self.is_begun() {
+            return false;
+        }
+        if let (Progress::Gathered { buffered, .. }, Sink::Http1 { writer, coding }) = (&self.progress, &mut self.sink)
+        {
+            writer.buffer.truncate(*buffered);
+            *coding = Coding::Plain;
+        }
+        self.is_until_end = false;
+        self.progress = Progress::Nothing;
+        true
     }
 
     /// What is left of the connection.
     pub(crate) fn after(&self) -> After {
-        match (self.is_finished, self.keeps_alive && !self.is_until_end) {
-            (false, _) => After::Reset,
-            (true, false) => After::Close,
-            (true, true) => After::Open,
+        match (&self.progress, self.keeps_alive && !self.is_until_end) {
+            (Progress::Finished, true) => After::Open,
+            (Progress::Finished, false) => After::Close,
+            _ => After::Reset,
         }
     }
 
@@ -106,34 +137,31 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Gathers the head of the response; it goes with its first piece, or when it is flushed.
+    /// Gathers the head of the response; it goes with what follows, or when it is flushed.
     pub(crate) fn head(&mut self, response: &Response<'_>, length: Length) -> Result<(), Broken> {
         let length = if self.is_head { Length::Absent } else { length };
-        self.is_begun = true;
-        if let Some(stream) = &mut self.stream {
-            let head = http2::response_parts(response.status, &with_length(response, length)).map_err(invalid)?;
+        let headers = with_length(response, length);
+        if self.stream.is_some() {
+            let head = Box::new(http2::response_parts(response.status, &headers).map_err(invalid)?);
             let is_whole = matches!(length, Length::Absent | Length::Known(0)) && response.trailers.is_empty();
-            let body = stream.send_response(head, is_whole)?;
-            self.sink = if is_whole { Sink::Nothing } else { Sink::Http2(body) };
+            self.progress = Progress::Held { head, is_whole, data: BytesMut::new() };
             return Ok(());
         }
         let Sink::Http1 { writer, coding } = &mut self.sink else { return Ok(()) };
+        self.progress = Progress::Gathered { sent: writer.sent, buffered: writer.buffer.len() };
         http1::put_status_line(&mut writer.buffer, response.status, &response.reason);
-        let headers = with_length(response, length);
         http1::put_headers(&mut writer.buffer, Kept::of(&headers, response.status == 101).iter());
         if length == Length::Unknown && self.version != HttpVersion::Http10 {
             *coding = Coding::Chunked;
             writer.buffer.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-        } else if length == Length::Unknown {
-            self.is_until_end = true;
         }
+        self.is_until_end = length == Length::Unknown && self.version == HttpVersion::Http10;
         if response.status != 101 {
-            let stays = self.keeps_alive && !self.is_until_end;
-            match (stays, self.version) {
-                (false, _) => writer.buffer.extend_from_slice(b"Connection: close\r\n"),
-                (true, HttpVersion::Http10) => writer.buffer.extend_from_slice(b"Connection: keep-alive\r\n"),
-                (true, _) => {}
-            }
+            writer.buffer.extend_from_slice(match (self.keeps_alive && !self.is_until_end, self.version) {
+                (false, _) => b"Connection: close\r\n",
+                (true, HttpVersion::Http10) => b"Connection: keep-alive\r\n",
+                (true, _) => b"",
+            });
         }
         writer.buffer.extend_from_slice(b"\r\n");
         Ok(())
@@ -141,43 +169,79 @@ impl<'c> Reply<'c> {
 
     /// Gathers a piece of the body.
     pub(crate) async fn data(&mut self, bytes: Bytes) -> Result<(), Broken> {
-        if self.is_head { Ok(()) } else { self.sink.data(bytes).await }
+        if self.is_head || self.holds(&bytes) {
+            return Ok(());
+        }
+        self.release().await?;
+        self.sink.data(bytes).await
     }
 
     /// The same, of bytes that are copied if they have to be kept.
     pub(crate) async fn slice(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        if self.is_head || self.holds(bytes) {
+            return Ok(());
+        }
+        self.release().await?;
         match &mut self.sink {
-            _ if self.is_head => Ok(()),
             Sink::Http1 { writer, coding } => Ok(writer.data(*coding, bytes).await?),
             sink => sink.data(Bytes::copy_from_slice(bytes)).await,
         }
     }
 
+    /// Keeps bytes with the head that is held, if there is one and they are few.
+    fn holds(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.progress {
+            Progress::Held { is_whole: false, data, .. } if data.len() + bytes.len() <= HELD_BYTES_MAX => {
+                data.extend_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Sends what is held with HTTP/2.
+    async fn release(&mut self) -> Result<(), Broken> {
+        if !matches!(self.progress, Progress::Held { .. }) {
+            return Ok(());
+        }
+        let Progress::Held { head, is_whole, data } = std::mem::replace(&mut self.progress, Progress::Begun) else {
+            return Ok(());
+        };
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let body = stream.send_response(*head, is_whole)?;
+        self.sink = if is_whole { Sink::Nothing } else { Sink::Http2(body) };
+        self.sink.data(data.freeze()).await
+    }
+
     /// Sends what is gathered.
     pub(crate) async fn flush(&mut self) -> Result<(), Broken> {
+        self.release().await?;
         self.sink.flush().await
     }
 
     /// Ends the response.
     pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), Broken> {
+        self.release().await?;
         self.sink.finish(if self.is_head { &[] } else { trailers }).await?;
-        self.is_finished = true;
+        self.progress = Progress::Finished;
         Ok(())
     }
 
     /// Ends it in the middle.
     pub(crate) fn abort(&mut self) {
-        match (&mut self.stream, self.is_begun) {
-            (Some(stream), false) => stream.send_reset(h2::Reason::INTERNAL_ERROR),
+        match (&mut self.stream, &self.progress) {
+            (Some(stream), Progress::Nothing | Progress::Held { .. }) => stream.send_reset(h2::Reason::INTERNAL_ERROR),
             _ => self.sink.abort(),
         }
-        self.is_finished = false;
+        self.progress = Progress::Begun;
     }
 
     /// Returns once the client has given the stream up, as far as that is seen here.
     pub(crate) async fn gone(&mut self) {
-        match (&mut self.stream, self.is_begun) {
-            (Some(stream), false) => drop(poll_fn(|context| stream.poll_reset(context)).await),
+        match (&mut self.stream, &self.progress) {
+            (Some(stream), Progress::Nothing | Progress::Held { .. }) => {
+                drop(poll_fn(|context| stream.poll_reset(context)).await);
+            }
             _ => self.sink.gone().await,
         }
     }

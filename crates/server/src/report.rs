@@ -37,6 +37,8 @@ pub struct Report {
     pub refused: u64,
     /// Requests that went to the network and that a filter kept from the tape.
     pub left_out: u64,
+    /// Faults that the user wanted and that happened.
+    pub faults: u64,
     /// Exchanges that the client ended before they were over.
     pub abandoned: u64,
     /// Errors of the network, by kind, in the words of [`NetworkErrorKind`].
@@ -68,6 +70,7 @@ pub(crate) struct Counts {
     pub(crate) expired: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) left_out: AtomicU64,
+    pub(crate) faults: AtomicU64,
     pub(crate) abandoned: AtomicU64,
     pub(crate) websocket_differences: AtomicU64,
     details: Mutex<Details>,
@@ -139,6 +142,7 @@ impl Counts {
             unused_requests: Vec::new(),
             refused: of(&self.refused),
             left_out: of(&self.left_out),
+            faults: of(&self.faults),
             abandoned: of(&self.abandoned),
             failures: details.failures.clone(),
             websocket_differences: of(&self.websocket_differences),

@@ -1,17 +1,19 @@
 //! A tape while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use crate::error::ProxyError;
-use crate::options::{Playback, Source, Traffic};
+use crate::options::{Keeping, Playback, Source, Traffic};
 use crate::report::{DETAILS_MAX, NoAnswer, Report};
-use cassette::matching::{Player, Recorded};
+use cassette::matching::{BodyRule, Player, Recorded};
 use cassette::redact::Redaction;
 use cassette::{
-    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Tape,
+    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
+    Tape, Verdict,
 };
 use journal::Durability;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -26,8 +28,10 @@ pub(crate) struct Session {
     tape: Option<Arc<Tape>>,
     player: Option<Player<Arc<Tape>>>,
     recording: Mutex<Option<Recording>>,
-    redaction: Option<Arc<Redaction>>,
+    keeping: Keeping,
     pub(crate) playback: Playback,
+    /// How many threads that serve wait for the recorder.
+    waiting: AtomicUsize,
 }
 
 /// What is recorded to, and where it goes when it is sealed.
@@ -65,7 +69,7 @@ impl Session {
     pub(crate) fn open(
         traffic: &Traffic,
         playback: Playback,
-        redaction: Option<Arc<Redaction>>,
+        keeping: Keeping,
     ) -> Result<(Self, Vec<String>), ProxyError> {
         let mode = traffic.mode;
         let (mut tape, mut path, mut existed) = (None, None, false);
@@ -87,11 +91,11 @@ impl Session {
         let records = mode.may_send(existed) && mode != Mode::Passthrough;
         let mut warnings = Vec::new();
         let recording = match path.as_ref().filter(|_| records) {
-            Some(path) => Some(Recording::open(path, mode, existed, redaction.clone(), &mut warnings)?),
+            Some(path) => Some(Recording::open(path, mode, existed, &keeping, &mut warnings)?),
             None => None,
         };
-        let recording = Mutex::new(recording);
-        Ok((Self { mode, path, existed, tape, player, recording, redaction, playback }, warnings))
+        let (recording, waiting) = (Mutex::new(recording), AtomicUsize::new(0));
+        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback, waiting }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -107,16 +111,21 @@ impl Session {
     }
 
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
-        self.redaction.as_deref()
+        self.keeping.redaction.as_deref()
     }
 
     /// Whether a request has to be known in whole before anything is done with it.
     pub(crate) fn looks_up(&self) -> bool {
         match self.mode {
             Mode::Passthrough | Mode::All => false,
-            Mode::Once => self.existed,
-            _ => true,
+            _ => self.player.is_some(),
         }
+    }
+
+    /// Whether the body of a request that is looked up matters, for what it is compared with or sent to.
+    pub(crate) fn looks_at_bodies(&self) -> bool {
+        let rules = &self.playback.rules;
+        self.mode == Mode::New || !matches!(rules.body, BodyRule::Ignored) || !rules.custom.is_empty()
     }
 
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.
@@ -125,7 +134,7 @@ impl Session {
             return self.plan_of(Lookup::Lacks, None, 0, || unreachable!("only what looks up refuses"));
         };
         let mut redacted = request.borrowed();
-        if let Some(redaction) = &self.redaction {
+        if let Some(redaction) = self.redaction() {
             redaction.request(&mut redacted);
         }
         match player.look(&redacted) {
@@ -170,8 +179,12 @@ impl Session {
 
     /// Begins to record an exchange.
     pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        let recorder = self.recording().as_ref().map(|recording| recording.recorder.clone());
-        recorder.ok_or(RecordError::Closed)?.begin(started_ns, request)
+        self.recorder().ok_or(RecordError::Closed)?.begin(started_ns, request)
+    }
+
+    /// Whether an exchange is recorded, as far as that is known by now.
+    pub(crate) fn keeps(&self, request: &Request<'_>, response: Option<&Response<'_>>) -> bool {
+        self.keeping.filter.decide(request, response) == Verdict::Kept
     }
 
     /// How many bytes wait to be written.
@@ -180,13 +193,28 @@ impl Session {
     }
 
     /// Returns when everything that was recorded so far survives the death of the program.
+    ///
+    /// To wait on the spot takes half as long as to be told by another thread. So some of the threads that serve may do that,
+    /// but never all of them; who comes when enough of them wait is told.
     pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
+        let workers = tokio::runtime::Handle::current().metrics().num_workers();
+        let is_few = self.waiting.fetch_add(1, Ordering::AcqRel) < workers / 2;
+        let recorder = if is_few { self.recorder() } else { None };
+        let on_the_spot = recorder.map(|recorder| recorder.sync(Durability::Os));
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        if let Some(outcome) = on_the_spot {
+            return outcome;
+        }
         let (done, waits) = oneshot::channel();
         let sent = self.recording().as_ref().map(|recording| recording.acknowledgements.send(done));
         match sent {
             Some(Ok(())) => waits.await.unwrap_or(Err(RecordError::Closed)),
             _ => Err(RecordError::Closed),
         }
+    }
+
+    fn recorder(&self) -> Option<Arc<Recorder>> {
+        self.recording().as_ref().map(|recording| recording.recorder.clone())
     }
 
     fn recording(&self) -> std::sync::MutexGuard<'_, Option<Recording>> {
@@ -217,15 +245,18 @@ impl Recording {
         path: &Path,
         mode: Mode,
         existed: bool,
-        redaction: Option<Arc<Redaction>>,
+        keeping: &Keeping,
         warnings: &mut Vec<String>,
     ) -> Result<Self, ProxyError> {
         // What is recorded anew takes the place of the old tape when it is complete, and not before.
         let replaced = (mode == Mode::All && existed).then(|| (with_ending(path, ".new"), path.to_owned()));
         let at = replaced.as_ref().map_or(path, |(new, _)| new);
-        let options = || match &redaction {
-            Some(redaction) => RecorderOptions::default().redaction(redaction.clone()),
-            None => RecorderOptions::default().keep_secrets(),
+        let options = || {
+            let options = RecorderOptions::default().filter(keeping.filter.clone());
+            match &keeping.redaction {
+                Some(redaction) => options.redaction(redaction.clone()),
+                None => options.keep_secrets(),
+            }
         };
         let mut recorder = Recorder::open(at, options())?;
         if replaced.is_some() && is_tape_at(at) && recorder.start() > 0 {

@@ -2,11 +2,10 @@
 
 use crate::authority::Leaves;
 use crate::error::ProxyError;
-use crate::options::{Limits, ProxyOptions, Traffic};
+use crate::options::{Keeping, Limits, ProxyOptions, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
 use crate::upstream::Upstream;
-use cassette::redact::Redaction;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) upstream: Upstream,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
-    redaction: Option<Arc<Redaction>>,
+    keeping: Keeping,
     session: RwLock<Arc<Session>>,
     /// Whether the proxy is to stop.
     pub(crate) stops: watch::Sender<bool>,
@@ -60,7 +59,7 @@ impl Shared {
             upstream: Upstream::new(options)?,
             counts: Counts::default(),
             started: Instant::now(),
-            redaction: options.redaction.clone(),
+            keeping: options.keeping.clone(),
             session: RwLock::new(Arc::new(session)),
             stops: watch::Sender::new(false),
             busy: Arc::default(),
@@ -75,7 +74,7 @@ impl Shared {
     /// Uses another tape from now on, and seals the one before when nothing that began with it is under way.
     pub(crate) fn switch(&self, traffic: &Traffic) -> Result<(), ProxyError> {
         let playback = self.session().playback.clone();
-        let (opened, warnings) = Session::open(traffic, playback, self.redaction.clone())?;
+        let (opened, warnings) = Session::open(traffic, playback, self.keeping.clone())?;
         warnings.into_iter().for_each(|warning| self.counts.warn(warning));
         let before = {
             let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,7 @@
 
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
 use cassette::redact::{Redaction, Rules as Secrets};
-use cassette::{Expired, Expiry, Mode};
+use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
 use clap::{Args, ValueEnum};
 use server::{Latency, Resolve, UpstreamProxy};
 use std::ffi::OsString;
@@ -92,12 +92,24 @@ pub(crate) struct UpstreamArguments {
     /// Refuse bodies with more bytes than this; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(super) max_body: Option<u64>,
+
+    /// Do not record what has this: host=*.example.com, type=image/*, method=OPTIONS, path=REGEX, status=404; may be given several
+    /// times
+    #[arg(long, value_name = "WHAT=VALUE", value_parser = leave_out)]
+    pub(super) leave_out: Vec<LeaveOut>,
 }
 
-/// What does not reach the tape.
+impl UpstreamArguments {
+    /// What is not recorded.
+    pub(super) fn filter(&self) -> Filter {
+        self.leave_out.iter().cloned().fold(Filter::default(), Filter::leave_out)
+    }
+}
+
+/// What is a secret, on the tape and in the requests that are looked up on it.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArguments {
-    /// Record secrets as they are
+    /// Record secrets as they are, or look requests up on a tape that was recorded so
     #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
     pub(super) keep_secrets: bool,
 
@@ -148,6 +160,10 @@ pub(crate) struct PlayingArguments {
     /// Requests must agree in this header; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(super) match_header: Vec<String>,
+
+    /// Change answers as this file says: status, delay, reset, templates
+    #[arg(long, value_name = "FILE")]
+    pub(super) edits: Option<PathBuf>,
 
     /// How old recorded answers may be, such as 30d, 12h or 90s
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -248,6 +264,27 @@ impl SecretArguments {
     }
 }
 
+fn leave_out(text: &str) -> Result<LeaveOut, String> {
+    let nothing = LeaveOut::for_reason(text);
+    let (what, value) = text.split_once('=').unwrap_or((text, ""));
+    let values = vec![value.to_owned()];
+    match what {
+        _ if value.is_empty() => Err("expected what and which, such as host=*.example.com".to_owned()),
+        "host" => Ok(LeaveOut { hosts: values, ..nothing }),
+        "type" => Ok(LeaveOut { content_types: values, ..nothing }),
+        "method" => Ok(LeaveOut { methods: values, ..nothing }),
+        "path" => {
+            let path = value.parse().map_err(|error| format!("no expression for paths: {error}"))?;
+            Ok(LeaveOut { path: Some(path), ..nothing })
+        }
+        "status" => {
+            let status = value.parse().map_err(|_| "a status is a number, such as 404".to_owned())?;
+            Ok(LeaveOut { status: Some(status..=status), ..nothing })
+        }
+        _ => Err("there are host, type, method, path and status".to_owned()),
+    }
+}
+
 fn json_path(text: &str) -> Result<JsonPath, String> {
     JsonPath::new(text).map_err(|error| error.to_string())
 }
@@ -289,6 +326,15 @@ mod tests {
         assert_eq!(time("30d"), Ok(Duration::from_secs(30 * 86_400)));
         for wrong in ["200", "s", "-1s", "5y", "1e300d", "nans"] {
             assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_has_a_kind() {
+        assert_eq!(leave_out("host=*.a.test").map(|out| out.hosts), Ok(vec!["*.a.test".to_owned()]));
+        assert_eq!(leave_out("status=404").map(|out| out.status), Ok(Some(404..=404)));
+        for wrong in ["host", "host=", "size=3", "path=(", "status=x"] {
+            assert!(leave_out(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -17,14 +17,14 @@ const SIGNALLED: i32 = 128;
 
 /// Runs a program to its end, with these variables. Signals that end programs are passed on to it. Gives its exit code, or the code
 /// of a program that cannot be run, after saying so.
-pub(super) fn run(command: &[OsString], variables: Vec<(OsString, OsString)>, signals: Signals) -> u8 {
+pub(super) fn run(command: &[OsString], variables: Vec<(OsString, OsString)>, signals: &Signals) -> u8 {
     let Some((program, words)) = command.split_first() else { return NOT_FOUND };
     let recipient = Recipient::default();
     let passing = recipient.clone();
     if let Err(error) = signals.each(move |arrived| passing.pass_on(arrived)) {
         return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
     }
-    let mut child = match Command::new(program).args(words).envs(variables).spawn() {
+    let mut child = match signals.start(Command::new(program).args(words).envs(variables)) {
         Ok(child) => child,
         Err(error) => return not_started(program, &error),
     };

@@ -15,10 +15,10 @@ mod summary;
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-pub(crate) use arguments::{PlayingArguments, RecordArguments, ServingArguments};
-use arguments::{SecretArguments, UpstreamArguments};
+use arguments::UpstreamArguments;
+pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
 use cassette::{Form, Mode, RecordError, Tape};
-use server::{Control, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
+use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -32,6 +32,8 @@ struct Job<'a> {
     tape: &'a Path,
     records: bool,
     existed: bool,
+    /// Whether there was nothing at the tape's place before.
+    is_new: bool,
     serving: &'a ServingArguments,
     command: &'a [OsString],
 }
@@ -48,8 +50,8 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     match play(options, playing).and_then(|options| reach(options, upstream)).and_then(|options| hide(options, secrets))
     {
         Ok(options) => {
-            let existed = existed && *mode != Mode::All;
-            Job { tape, records: *mode != Mode::None, existed, serving, command }.run(options)
+            let (is_new, existed) = (!existed, existed && *mode != Mode::All);
+            Job { tape, records: *mode != Mode::None, existed, is_new, serving, command }.run(options)
         }
         Err(end) => end.into(),
     }
@@ -60,6 +62,7 @@ pub(crate) fn replay(
     tape: &Path,
     serving: &ServingArguments,
     playing: &PlayingArguments,
+    secrets: &SecretArguments,
     command: &[OsString],
 ) -> ExitCode {
     let opened = match crate::tape::open(tape) {
@@ -67,8 +70,8 @@ pub(crate) fn replay(
         Err(end) => return end.into(),
     };
     let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened)));
-    match play(options, playing) {
-        Ok(options) => Job { tape, records: false, existed: true, serving, command }.run(options),
+    match play(options, playing).and_then(|options| hide(options, secrets)) {
+        Ok(options) => Job { tape, records: false, existed: true, is_new: false, serving, command }.run(options),
         Err(end) => end.into(),
     }
 }
@@ -81,7 +84,11 @@ fn recording_of(tape: &Path) -> PathBuf {
 
 fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOptions, End> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    let options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
+    let mut options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
+    if let Some(file) = &playing.edits {
+        let edits = Edits::read(file).map_err(|error| fail(&error.to_string(), "", End::Usage))?;
+        options = options.edits(edits);
+    }
     Ok(match playing.expiry(is_ci) {
         Some(expiry) => options.expiry(expiry),
         None => options,
@@ -105,7 +112,7 @@ fn reach(mut options: ProxyOptions, upstream: &UpstreamArguments) -> Result<Prox
     }
     let mut limits = Limits::default();
     limits.body_bytes = upstream.max_body;
-    options = options.limits(limits);
+    options = options.limits(limits).filter(upstream.filter());
     Ok(match upstream.upstream_proxy.clone().or_else(inherited_proxy) {
         Some(proxy) => options.upstream_proxy(proxy),
         None => options,
@@ -150,8 +157,8 @@ impl Job<'_> {
             Err(error) => return fail(&error.to_string(), "", End::Error).into(),
         };
         let code = match self.command {
-            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, signals),
-            command => child::run(command, variables, signals),
+            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, &signals),
+            command => child::run(command, variables, &signals),
         };
         self.end(proxy, code)
     }
@@ -170,11 +177,18 @@ impl Job<'_> {
         };
         let tape = self.tape.display().to_string();
         let Self { records, existed, .. } = *self;
-        let summary = Summary { report: &report, tape, records, existed, program: self.command.first() };
+        let is_kept = sealed.is_err() || !self.is_left_out(&report);
+        let summary = Summary { report: &report, tape, records, existed, is_kept, program: self.command.first() };
         summary.lines().iter().for_each(|line| render::say(line));
         let differs = report.differs().then_some(End::Damaged.code());
         let failed = self.failure(&report, sealed).filter(|_| code == 0);
         ExitCode::from(differs.or(failed).unwrap_or(code))
+    }
+
+    /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
+    fn is_left_out(&self, report: &Report) -> bool {
+        let is_empty = self.is_new && !self.command.is_empty() && report.recorded == 0;
+        is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
     /// The code of a recording that is not whole, after saying so.

@@ -3,6 +3,7 @@
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use std::io;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -21,16 +22,24 @@ pub(super) struct Arrived {
 }
 
 impl Signals {
-    /// Holds them back. To be called before any thread is started, since threads take this over from the one that starts them;
-    /// children that `std` starts do not.
+    /// Holds them back. To be called before any thread is started, since threads take this over from the one that starts them.
     pub(super) fn hold() -> io::Result<Self> {
         let set: SigSet = ENDING.into_iter().collect();
         set.thread_block()?;
         Ok(Self(set))
     }
 
+    /// Starts a program that holds nothing back. A program takes over what the thread that starts it holds back, so for that
+    /// moment a signal ends this process as it would have before [`Signals::hold`].
+    pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
+        self.0.thread_unblock()?;
+        let started = command.spawn();
+        self.0.thread_block()?;
+        started
+    }
+
     /// Calls for each that comes, on a thread of its own.
-    pub(super) fn each(self, mut act: impl FnMut(Arrived) + Send + 'static) -> io::Result<()> {
+    pub(super) fn each(&self, mut act: impl FnMut(Arrived) + Send + 'static) -> io::Result<()> {
         let mut source = Source::new(self.0)?;
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             while let Some(arrived) = source.next() {

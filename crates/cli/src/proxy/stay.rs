@@ -20,7 +20,7 @@ pub(super) fn until_told(
     is_json: bool,
     doing: &str,
     variables: &[(OsString, OsString)],
-    signals: Signals,
+    signals: &Signals,
 ) -> u8 {
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();

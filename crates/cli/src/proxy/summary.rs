@@ -16,6 +16,8 @@ pub(super) struct Summary<'a> {
     pub(super) records: bool,
     /// Whether there was a tape when the run began.
     pub(super) existed: bool,
+    /// Whether there is a tape now.
+    pub(super) is_kept: bool,
     /// The program, if there was one.
     pub(super) program: Option<&'a OsString>,
 }
@@ -71,8 +73,9 @@ impl Summary<'_> {
         for (kind, count) in &report.failures {
             lines.push(format!("note: {} ended in an error of the network: {kind}", counted(*count, "request")));
         }
-        if report.refused > 0 {
-            lines.push(format!("warning: refused {}", counted(report.refused, "connection or request")));
+        // What a warning says more of is not said twice.
+        if report.refused > 0 && report.warnings.is_empty() {
+            lines.push(format!("warning: refused {} of what came, such as for a limit", report.refused));
         }
         if report.left_out > 0 {
             lines.push(format!("note: {} left out by filters", counted(report.left_out, "request")));
@@ -81,7 +84,8 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
-        if report.unused > 0 && report.requests > 0 {
+        // Whoever records as well does not look for what a program has ceased to ask.
+        if report.unused > 0 && report.requests > 0 && report.recorded == 0 {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
             let shown = report.unused_requests.iter().take(SHOWN_MAX);
             lines.extend(shown.map(|(number, request)| format!("  {number:>5}  {request}")));
@@ -100,6 +104,7 @@ impl Summary<'_> {
             _ if report.forwarded > 0 && report.recorded == 0 => {
                 format!("mnemon: passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
+            _ if !self.is_kept => format!("mnemon: recorded nothing, so there is no {tape}"),
             (0, _) if self.records && self.existed => {
                 format!("mnemon: answered {answered} from {tape}, which was there already; --mode all records it anew")
             }
@@ -147,7 +152,7 @@ mod tests {
         change(&mut report);
         let program = OsString::from("curl");
         let tape = "trip.tape".to_owned();
-        Summary { report: &report, tape, records, existed, program: Some(&program) }.lines()
+        Summary { report: &report, tape, records, existed, is_kept: true, program: Some(&program) }.lines()
     }
 
     #[test]

@@ -158,6 +158,25 @@ fn the_page_on_recording_shows_what_happens() {
     }
 }
 
+/// What an example asks, it is answered from the tape of the other: they ask the same.
+#[test]
+fn the_examples_of_traffic_are_recorded_and_answered() {
+    if !has_clients() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traffic");
+    let script = |name: &str| folder.join(name).display().to_string();
+    let (python, node) = (format!("python3 {}", script("visit.py")), format!("node {}", script("visit.mjs")));
+    let said = "a frog got 200 24 bytes\na toad got 200 24 bytes\n";
+    let step = |command: String, last: &str| Step { command, output: format!("{said}mnemon: {last}\n") };
+    let steps = vec![
+        step(format!("mnemon record -o visit.tape -- {python}"), "recorded 2 exchanges in visit.tape"),
+        step(format!("mnemon replay visit.tape -- {node}"), "answered 2 requests from visit.tape"),
+        step(format!("mnemon replay visit.tape --speed 0 -- {python}"), "answered 2 requests from visit.tape"),
+    ];
+    follow_beside("traffic", [Block::Console(steps)], Some(Pond::new("traffic")));
+}
+
 /// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
 #[test]
 fn the_readme_shows_what_happens() {

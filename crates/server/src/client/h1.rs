@@ -14,17 +14,24 @@ use crate::upstream::Route;
 use bytes::Bytes;
 use cassette::{HttpVersion, Request};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// Answers requests until the connection ends.
 pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, scope: &Scope) {
     let (read, write) = tokio::io::split(stream);
     let (mut reader, mut writer) = (Reader::new(read), Writer::new(write));
+    let mut stops = shared.stops.subscribe();
     loop {
-        let after = match next_head(shared, &mut reader).await {
+        let after = match next_head(shared, &mut reader, &mut stops).await {
             Ok(Some(head)) => one(shared, &head, &mut reader, &mut writer, scope).await,
-            Ok(None) => Next::After(After::Close),
+            Ok(None) => {
+                // Nobody waits for anything.
+                let _ = timeout(PARTING, reader.io.unsplit(writer.io).shutdown()).await;
+                return;
+            }
             Err(bad) => Next::After(refuse_head(shared, &mut writer, bad).await),
         };
         match after {
@@ -43,6 +50,9 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, scope: &Scope) {
     }
 }
 
+/// How long it may take to say that a connection ends.
+const PARTING: Duration = Duration::from_millis(100);
+
 /// What comes after a request.
 enum Next {
     After(After),
@@ -50,12 +60,16 @@ enum Next {
 }
 
 /// The head of the next request; `None` if there is none, in time.
-async fn next_head(shared: &Shared, reader: &mut Reader) -> Result<Option<Bytes>, BadHead> {
+async fn next_head(
+    shared: &Shared,
+    reader: &mut Reader,
+    stops: &mut watch::Receiver<bool>,
+) -> Result<Option<Bytes>, BadHead> {
     if reader.buffer.is_empty() {
         let first = tokio::select! {
             biased;
             first = timeout(shared.limits.idle, reader.fill()) => first,
-            () = shared.stopping() => return Ok(None),
+            _ = stops.wait_for(|stops| *stops) => return Ok(None),
         };
         if !matches!(first, Ok(Ok(1..))) {
             return Ok(None);

@@ -7,7 +7,6 @@ use crate::stream::Stream;
 use bytes::BytesMut;
 use rustls::server::Acceptor;
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -76,9 +75,7 @@ async fn handshake(shared: &Shared, stream: Stream, tunnel: &mut Tunnel) -> Resu
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.map_err(|error| error.to_string())?;
     tunnel.is_secure = true;
     let asked = hello.client_hello().server_name().map(str::to_owned);
-    let is_host = |name: &String| name.eq_ignore_ascii_case(&tunnel.host);
-    tunnel.server_name =
-        asked.filter(|name| !is_host(name) && tunnel.host.parse::<IpAddr>().is_err() || !is_host(name));
+    tunnel.server_name = asked.filter(|name| !name.eq_ignore_ascii_case(&tunnel.host));
     let name = tunnel.server_name.as_ref().unwrap_or(&tunnel.host);
     let config = shared.leaves.of(name).map_err(|error| error.to_string())?;
     let shaken = hello.into_stream(config).await;

@@ -22,11 +22,13 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 pub(crate) struct Writer {
     pub(crate) io: WriteHalf<Stream>,
     pub(crate) buffer: BytesMut,
+    /// How many bytes are on their way.
+    pub(crate) sent: u64,
 }
 
 impl Writer {
     pub(crate) fn new(io: WriteHalf<Stream>) -> Self {
-        Self { io, buffer: BytesMut::new() }
+        Self { io, buffer: BytesMut::new(), sent: 0 }
     }
 
     /// Adds a piece of a body. In chunks, it is a chunk; one without bytes would be the end and is left out.
@@ -41,6 +43,7 @@ impl Writer {
             self.buffer.put_slice(bytes);
         } else {
             self.send().await?;
+            self.sent += bytes.len() as u64;
             self.io.write_all(bytes).await?;
         }
         if coding == Coding::Chunked {
@@ -68,6 +71,7 @@ impl Writer {
         if self.buffer.is_empty() {
             return Ok(());
         }
+        self.sent += self.buffer.len() as u64;
         let sent = self.io.write_all(&self.buffer).await;
         self.buffer.clear();
         sent

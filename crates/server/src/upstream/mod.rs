@@ -53,6 +53,8 @@ pub(crate) fn bracketed(host: &str) -> String {
 const IDLE_MAX: Duration = Duration::from_secs(20);
 /// So many are kept of a route.
 const IDLE_COUNT_MAX: usize = 64;
+/// Connections of more routes than these are not kept at a time.
+const ROUTES_MAX: usize = 1024;
 
 /// The way to servers.
 pub(crate) struct Upstream {
@@ -109,10 +111,7 @@ impl Upstream {
     }
 
     async fn shared_link(&self, route: &Route) -> Result<Link, Failure> {
-        let shared = {
-            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            shared.entry(route.clone()).or_default().clone()
-        };
+        let shared = self.shared_of(route);
         let mut sender = shared.sender.lock().await;
         match &*sender {
             Sender::Http1Only => {
@@ -120,9 +119,13 @@ impl Upstream {
                 return self.fresh(route).await;
             }
             Sender::Http2(at_hand) => {
-                if let Ok(ready) = at_hand.clone().ready().await {
+                let at_hand = at_hand.clone();
+                drop(sender);
+                // It may have all the streams that the server allows.
+                if let Ok(Ok(ready)) = tokio::time::timeout(self.connect_time, at_hand.ready()).await {
                     return Ok(Link::Http2(ready));
                 }
+                sender = shared.sender.lock().await;
             }
             Sender::Unknown => {}
         }
@@ -132,6 +135,14 @@ impl Upstream {
             Link::Http1(_) => Sender::Http1Only,
         };
         Ok(link)
+    }
+
+    fn shared_of(&self, route: &Route) -> Arc<Shared> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.len() >= ROUTES_MAX {
+            shared.clear();
+        }
+        shared.entry(route.clone()).or_default().clone()
     }
 
     fn take_idle(&self, route: &Route) -> Option<Http1> {
@@ -155,6 +166,9 @@ impl Upstream {
             return;
         }
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() >= ROUTES_MAX {
+            idle.clear();
+        }
         let connections = idle.entry(route.clone()).or_default();
         if connections.len() >= IDLE_COUNT_MAX {
             connections.remove(0);

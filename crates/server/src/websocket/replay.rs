@@ -47,6 +47,14 @@ pub(crate) async fn replay(
     let accept = base64(digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_SUFFIX.as_bytes()].concat()).as_ref());
     head.headers.retain(|header| !header.is("sec-websocket-accept"));
     head.headers.push(Header::new("Sec-WebSocket-Accept", accept));
+    let extensions = "sec-websocket-extensions";
+    if named(&head.headers, extensions).is_some() && named(&asked.request.headers, extensions).is_none() {
+        count(&shared.counts.websocket_differences);
+        shared.counts.warn(format!(
+            "WebSocket of exchange {}: extensions were agreed on when it was recorded, and the client offers none now",
+            exchange.number
+        ));
+    }
     let due = crate::replay::Schedule::new(session.playback.latency).due(response.at_us);
     if let Some(due) = due {
         tokio::time::sleep_until(due.into()).await;

@@ -2,7 +2,9 @@
 
 use crate::fixture::{Mode, Rude, Trip, client};
 use cassette::matching::{Repeats, Rules};
-use cassette::{Chunk, Exchange, Expired, Expiry, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape};
+use cassette::{
+    Chunk, Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
+};
 use server::{Proxy, Resolve};
 use std::collections::HashSet;
 use std::path::Path;
@@ -108,7 +110,9 @@ fn new_requests_are_added_to_a_tape() {
     proxy.stop().unwrap();
     let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
-    assert_eq!(client(&proxy).ask("POST", "/upload", "Expect: 100-continue\r\n", b"four").status, 100);
+    let mut waiting = client(&proxy);
+    assert_eq!(waiting.ask("POST", "/upload", "Expect: 100-continue\r\n", b"four").status, 100);
+    assert_eq!(waiting.answer("POST").json()["bytes"], 4);
     let report = proxy.stop().unwrap();
     assert_eq!((report.replayed, report.recorded), (1, 1));
     assert_eq!(trip.origin.as_ref().unwrap().requests().len(), 2);
@@ -290,4 +294,116 @@ fn a_body_that_broke_off_breaks_off_again() {
     assert_eq!(recorded, replayed);
     let tape = Tape::open(trip.tape()).unwrap();
     assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+}
+
+#[test]
+fn filtered_is_counted() {
+    let trip = Trip::new();
+    let filter = Filter::default()
+        .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
+        .leave_out(LeaveOut { content_types: vec!["text/*".into()], ..LeaveOut::for_reason("texts") });
+    let proxy = Proxy::start(trip.options(Mode::All).filter(filter)).unwrap();
+    let mut client = client(&proxy);
+    client.get("/json");
+    client.get("/count");
+    client.ask("OPTIONS", "/json", "", b"");
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.recorded, report.left_out), (1, 2));
+    let tape = Tape::open(trip.tape()).unwrap();
+    assert_eq!(tape.len(), 1);
+    assert_eq!(tape.left_out().unwrap().values().sum::<u64>(), 2);
+}
+
+#[test]
+fn hybrid_keeps_cookies() {
+    let mut trip = Trip::new();
+    for target in ["/cookies", "/twice"] {
+        let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
+        assert_eq!(client(&proxy).get(target).status, 200);
+        proxy.stop().unwrap();
+    }
+    let proxy = trip.replay();
+    assert_eq!(client(&proxy).get("/cookies").headers("set-cookie"), [b"pond=REDACTED; Path=/"]);
+    assert_eq!(client(&proxy).get("/twice").headers("set-cookie"), [b"a=REDACTED", b"b=REDACTED"]);
+}
+
+#[test]
+fn redaction_covers_all_kinds() {
+    let mut trip = Trip::new();
+    let secret = "hush-hush-0123456789";
+    let proxy = trip.record();
+    let mut one = client(&proxy);
+    let headers =
+        format!("Authorization: Bearer {secret}\r\nCookie: session={secret}\r\nContent-Type: application/json\r\n");
+    let body = format!(r#"{{"client_secret": "{secret}"}}"#);
+    one.ask("POST", &format!("/upload?access_token={secret}"), &headers, body.as_bytes());
+    // What is said of an error has the request in it.
+    client(&proxy).get(&format!("/hang-up?password={secret}"));
+    let report = proxy.stop().unwrap();
+    assert_eq!(report.recorded, 2);
+    for name in std::fs::read_dir(trip.folder.path("")).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = if name.is_file() { std::fs::read(&name).unwrap() } else { Vec::new() };
+        assert!(!bytes.windows(secret.len()).any(|some| some == secret.as_bytes()), "{}", name.display());
+    }
+    let tape = Tape::open(trip.tape()).unwrap();
+    let text = format!("{:?}", tape.exchange(0).unwrap());
+    assert!(!text.contains(secret) && text.contains("REDACTED"), "{text}");
+    drop(trip.origin.take());
+}
+
+#[test]
+fn a_body_that_is_too_long_to_be_looked_up_is_new() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a"], now_ns());
+    let mut limits = server::Limits::default();
+    limits.matched_body_bytes = 1000;
+    let proxy = Proxy::start(trip.options(Mode::New).limits(limits)).unwrap();
+    let body = vec![b'x'; 300_000];
+    assert_eq!(client(&proxy).ask("POST", "/upload", "", &body).json()["bytes"], 300_000);
+    let mut client = client(&proxy);
+    let chunks = format!("{:x}\r\n{}\r\n", 700, "y".repeat(700)).repeat(10);
+    client.send(format!(
+        "POST http://{0}/upload HTTP/1.1\r\nHost: {0}\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n",
+        origin::NAME
+    ));
+    assert_eq!(client.answer("POST").json()["bytes"], 7000);
+    proxy.stop().unwrap();
+    let tape = Tape::open(trip.tape()).unwrap();
+    let lengths: Vec<_> =
+        tape.exchanges().map(|one| one.unwrap().request.body.map_or(0, |body| body.bytes().len())).collect();
+    assert_eq!(lengths, [0, 300_000, 7000]);
+}
+
+#[test]
+fn bodies_that_do_not_matter_may_be_of_any_length() {
+    let trip = Trip::new();
+    make_tape(&trip.tape(), &["/a"], now_ns());
+    let mut limits = server::Limits::default();
+    limits.matched_body_bytes = 10;
+    let rules = Rules { method: false, ..Rules::lenient() };
+    let proxy = Proxy::start(trip.options(Mode::None).limits(limits).rules(rules)).unwrap();
+    assert_eq!(client(&proxy).ask("POST", "/a", "", &[b'x'; 100_000]).text(), "0");
+}
+
+#[test]
+fn what_many_record_at_once_is_all_there() {
+    let mut trip = Trip::new();
+    let proxy = trip.record();
+    let ask = |proxy: &Proxy, number: usize| {
+        let mut client = client(proxy);
+        [(); 5]
+            .map(|()| client.ask("POST", "/echo", "", format!("frog {number}").as_bytes()).json()["body"].to_string())
+    };
+    let all = |proxy: &Proxy| -> Vec<_> {
+        thread::scope(|scope| {
+            let asking: Vec<_> = (0..40).map(|number| scope.spawn(move || ask(proxy, number))).collect();
+            asking.into_iter().map(|one| one.join().unwrap()).collect()
+        })
+    };
+    let recorded = all(&proxy);
+    assert_eq!(proxy.stop().unwrap().recorded, 200);
+    let proxy = trip.replay();
+    assert_eq!(all(&proxy), recorded);
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.replayed, report.missed, report.unused), (200, 0, 0));
 }

@@ -15,6 +15,12 @@ pub(crate) use cassette::Mode;
 /// No test waits for longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Says something to who runs the test, or to the test that runs this process.
+pub(crate) fn say(what: std::fmt::Arguments<'_>) {
+    let mut out = std::io::stdout();
+    out.write_fmt(what).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).unwrap();
+}
+
 /// A folder that is gone after the test.
 pub(crate) struct Folder(PathBuf);
 

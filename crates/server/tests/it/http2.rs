@@ -9,11 +9,11 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+/// Status, headers, body and trailers.
+type Answer = (u16, http::HeaderMap, Vec<u8>, Option<http::HeaderMap>);
+
 /// Asks all of these at once on one connection; gives status, version, body and trailers of each.
-fn ask(
-    proxy: &Proxy,
-    requests: Vec<http::Request<Vec<u8>>>,
-) -> Vec<(u16, http::HeaderMap, Vec<u8>, Option<http::HeaderMap>)> {
+fn ask(proxy: &Proxy, requests: Vec<http::Request<Vec<u8>>>) -> Vec<Answer> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut tunnel = client(proxy);
     tunnel.connect(origin::NAME, 443);
@@ -35,20 +35,26 @@ fn ask(
             }
             asked.push(answer);
         }
+        // Each is read while the others are: they share a window.
+        let reading: Vec<_> = asked.into_iter().map(|answer| tokio::spawn(read(answer))).collect();
         let mut answers = Vec::new();
-        for answer in asked {
-            let (parts, mut stream) = answer.await.unwrap().into_parts();
-            let mut body = Vec::new();
-            while let Some(piece) = stream.data().await {
-                let piece = piece.unwrap();
-                stream.flow_control().release_capacity(piece.len()).unwrap();
-                body.extend_from_slice(&piece);
-            }
-            let trailers = stream.trailers().await.unwrap();
-            answers.push((parts.status.as_u16(), parts.headers, body, trailers));
+        for answer in reading {
+            answers.push(answer.await.unwrap());
         }
         answers
     })
+}
+
+async fn read(answer: h2::client::ResponseFuture) -> Answer {
+    let (parts, mut stream) = answer.await.unwrap().into_parts();
+    let mut body = Vec::new();
+    while let Some(piece) = stream.data().await {
+        let piece = piece.unwrap();
+        stream.flow_control().release_capacity(piece.len()).unwrap();
+        body.extend_from_slice(&piece);
+    }
+    let trailers = stream.trailers().await.unwrap();
+    (parts.status.as_u16(), parts.headers, body, trailers)
 }
 
 fn get(target: &str) -> http::Request<Vec<u8>> {
@@ -64,7 +70,7 @@ fn post(target: &str, body: Vec<u8>) -> http::Request<Vec<u8>> {
         .unwrap()
 }
 
-fn all(proxy: &Proxy) -> Vec<(u16, http::HeaderMap, Vec<u8>, Option<http::HeaderMap>)> {
+fn all(proxy: &Proxy) -> Vec<Answer> {
     ask(
         proxy,
         vec![

@@ -74,7 +74,7 @@ fn a_head_has_a_limit() {
     let many = "X: y\r\n".repeat(1100);
     let (_trip, proxy) = limited(|_| {});
     assert_eq!(client(&proxy).ask("GET", "/json", &many, b"").status, 431);
-    assert_eq!(client(&proxy).ask("GET", "/json", &"X: y\r\n".repeat(900), b"").status, 200);
+    assert_eq!(client(&proxy).ask("GET", "/json", &"X: y\r\n".repeat(60), b"").status, 200);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_body_has_a_limit_if_there_is_to_be_one() {
     assert_eq!(client(&proxy).ask("POST", "/upload", "", &[b'x'; 100]).status, 200);
     let refused = client(&proxy).ask("POST", "/upload", "", &[b'x'; 101]);
     assert_eq!((refused.status, refused.header("x-mnemon").as_deref()), (502, Some("refused")));
-    assert!(!client(&proxy).get("/bytes/200").is_whole);
+    assert_eq!(client(&proxy).get("/bytes/200").header("x-mnemon").as_deref(), Some("refused"));
 }
 
 #[test]

@@ -224,3 +224,93 @@ fn requests_go_through_another_proxy() {
     let proxy = trip.replay();
     assert_eq!(client(&proxy).get("/json").body, plain.body);
 }
+
+/// The disk is full for a process of its own, by a limit on the length of its files.
+#[test]
+fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
+    let binary = std::env::current_exe().unwrap();
+    let limited = "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\"";
+    let status = std::process::Command::new("sh")
+        .args(["-c", limited])
+        .arg(binary)
+        .args(["--exact", "robustness::full_disk_child", "--ignored", "--nocapture"])
+        .env("MNEMON_FULL_DISK", "1")
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+#[ignore = "is run by a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged, in a process of its own"]
+fn full_disk_child() {
+    if std::env::var_os("MNEMON_FULL_DISK").is_none() {
+        return;
+    }
+    let trip = Trip::new();
+    let proxy = trip.record();
+    let mut acknowledged = 0;
+    let mut refused = None;
+    for number in 0..400 {
+        match client(&proxy).get(&format!("/bytes/10000?{number}")) {
+            answer if answer.status == 200 && answer.is_whole => {
+                assert!(refused.is_none(), "nothing is recorded after a failure");
+                acknowledged += 1;
+            }
+            // One whose head had gone by then breaks off.
+            answer if answer.status == 200 => assert!(refused.is_none()),
+            answer => drop(refused.get_or_insert(answer)),
+        }
+    }
+    let refused = refused.expect("the disk is full at some time");
+    assert_eq!((refused.status, refused.header("x-mnemon").as_deref()), (502, Some("recorder")));
+    assert!(refused.text().contains("File too large"), "{}", refused.text());
+    assert!(acknowledged > 10, "{acknowledged}");
+    let report = proxy.report();
+    assert!(report.recorder_failure.is_some());
+    assert!(matches!(proxy.stop(), Err(ProxyError::Record(_))));
+    let tape = Tape::open(trip.tape()).unwrap();
+    let whole = tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
+    assert!(whole >= acknowledged, "{whole} of {acknowledged}");
+}
+
+/// What a client had an answer to is on the tape, whenever the proxy dies.
+#[test]
+fn a_killed_proxy_leaves_what_was_answered() {
+    let binary = std::env::current_exe().unwrap();
+    for round in 0..5 {
+        let trip = Trip::new();
+        let mut child = std::process::Command::new(&binary)
+            .args(["--exact", "robustness::killed_child", "--ignored", "--nocapture"])
+            .env("MNEMON_KILLED", trip.folder.path(""))
+            .env("MNEMON_ORIGIN", trip.origin.as_ref().unwrap().plain().to_string())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+        let address = lines.find_map(|line| line.unwrap().strip_prefix("listens on ").map(str::to_owned)).unwrap();
+        let mut client = crate::fixture::client_of(address.parse().unwrap());
+        let answered = 10 + 7 * round;
+        for number in 0..answered {
+            assert_eq!(client.get(&format!("/bytes/100?{number}")).body.len(), 100);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let tape = Tape::open(trip.tape()).unwrap();
+        let whole =
+            tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
+        assert_eq!(whole, answered);
+    }
+}
+
+#[test]
+#[ignore = "is run by a_killed_proxy_leaves_what_was_answered, in a process of its own"]
+fn killed_child() {
+    let (Some(folder), Ok(to)) = (std::env::var_os("MNEMON_KILLED"), std::env::var("MNEMON_ORIGIN")) else { return };
+    let folder = std::path::PathBuf::from(folder);
+    let options = ProxyOptions::new(Traffic::tape(folder.join("trip.tape"), Mode::All))
+        .data_directory(folder.join("data"))
+        .resolve(Resolve { host: origin::NAME.to_owned(), port: None, to: to.parse().unwrap() });
+    let proxy = Proxy::start(options).unwrap();
+    crate::fixture::say(format_args!("\nlistens on {}", proxy.address()));
+    std::thread::sleep(Duration::from_secs(60));
+}

@@ -182,6 +182,6 @@ fn gigabyte_child() {
     assert_eq!(read(&proxy), BYTES);
     let replayed = peak_kb();
     proxy.stop().unwrap();
-    println!("recorded {recorded} kB, sealed {sealed} kB, replayed {replayed} kB");
+    crate::fixture::say(format_args!("recorded {recorded} kB, sealed {sealed} kB, replayed {replayed} kB"));
     assert!(replayed < 100_000, "recorded {recorded} kB, sealed {sealed} kB, replayed {replayed} kB");
 }

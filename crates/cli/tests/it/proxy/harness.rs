@@ -56,7 +56,9 @@ impl Stage {
     pub(super) fn mnemon(&self, words: &[&str]) -> Command {
         let mut command = self.folder.command(words);
         command.env("MNEMON_DATA_DIR", data_folder());
-        INHERITED.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in INHERITED {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -1,10 +1,11 @@
 //! What `record` and `replay -- COMMAND` say and how they end, whatever the client.
 
-use super::harness::{Stage, has, run, words};
+use super::harness::{Stage, data_folder, has, run, words};
 use crate::harness::{signal, wait};
 use cassette::Tape;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,8 +33,9 @@ fn the_output_and_the_code_are_the_programs() {
     let stage = Stage::new("code");
     let ended = stage.record(&shell("echo out; echo err >&2; exit 7"));
     assert_eq!((ended.code, ended.out.as_str()), (Some(7), "out\n"));
-    assert!(ended.err.starts_with("err\nmnemon: recorded 0 exchanges in trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("err\nmnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
     assert!(ended.err.contains("warning: sh made no request through the proxy\nhelp: "), "{}", ended.err);
+    assert!(!stage.folder.path().join("trip.tape").exists());
     let ended = stage.record(&shell("kill -9 $$"));
     assert_eq!(ended.code, Some(137));
 }
@@ -60,11 +62,29 @@ fn a_miss_is_told_with_the_nearest_recording() {
     let ended = stage.replay(&[], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(4), "{}", ended.err);
     let told = "error: no recorded exchange answers GET https://api.mnemon.test/echo?frog=Fritz\n  nearest is exchange 0, \
-                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded Sam, now Fritz\nhelp: ";
+                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\nhelp: ";
     assert!(ended.err.contains(told), "{}", ended.err);
     assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
     let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
+}
+
+/// A replay compares what was recorded, so it must be told of the same secrets.
+#[test]
+fn secrets_are_the_same_in_a_replay() {
+    if !has("curl", "--version") {
+        return;
+    }
+    for options in [&["--keep-secrets"][..], &["--secret-name", "frog"], &[]] {
+        let stage = Stage::new("secrets");
+        let program = curl("/json?api_key=croak-croak&frog=Sam");
+        let ended = run(stage.recording(options).arg("--").args(&program));
+        assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        let ended = stage.replay(options, &program);
+        assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
+        assert_eq!(shown.contains("croak"), options == ["--keep-secrets"], "{shown}");
+    }
 }
 
 #[test]
@@ -148,6 +168,21 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
     }
 }
 
+/// Ctrl-C at a terminal reaches the child by the terminal, and must not reach it once more.
+#[test]
+fn ctrl_c_reaches_the_program_once() {
+    if !has("python3", "--version") {
+        return;
+    }
+    let stage = Stage::new("terminal");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy/at_a_terminal.py");
+    let mut command = std::process::Command::new("python3");
+    command.arg("-B").arg(script).arg(env!("CARGO_BIN_EXE_mnemon")).current_dir(stage.folder.path());
+    let output = command.env("MNEMON_DATA_DIR", data_folder()).output().expect("python3 runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("interrupts 1\r\n") && said.ends_with("\ncode 0\n"), "{said}");
+}
+
 /// A child gets the signal mask that the person's shell has, not the one of `mnemon`.
 #[test]
 fn no_signal_is_blocked_in_the_program() {
@@ -194,7 +229,7 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     assert!(answer.ends_with(r#"{"frog":"Sam","green":true}"#), "{answer}");
     let variables = &staying.ready["env"];
     assert_eq!(variables["HTTPS_PROXY"], staying.ready["proxy"]);
-    assert!(std::path::Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
+    assert!(Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
     // Closing its input ends it.
     let ended = wait(staying.child);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
