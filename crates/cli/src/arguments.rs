@@ -20,7 +20,7 @@ pub(crate) enum Command {
     Record(Box<crate::proxy::RecordArguments>),
     /// Run again what a tape holds, and check that it comes to the same; answer a program's requests from a cassette
     #[command(after_help = ABOUT_REPLAYS)]
-    Replay(ReplayArguments),
+    Replay(Box<ReplayArguments>),
     /// Load files into a knowledge base; look at its history, its past, its atoms; check it
     Kb(crate::kb::KbArguments),
     /// Say which commit and which form put an atom into a knowledge base
@@ -122,6 +122,9 @@ pub(crate) struct ReplayArguments {
 
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,
+
+    #[command(flatten)]
+    pub(crate) secrets: crate::proxy::SecretArguments,
 
     /// The program whose requests the tape answers, and its words
     #[arg(last = true, value_name = "COMMAND")]

@@ -92,12 +92,24 @@ pub(crate) struct UpstreamArguments {
     /// Refuse bodies with more bytes than this; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(super) max_body: Option<u64>,
+
+    /// Do not record what has this: host=*.example.com, type=image/*, method=OPTIONS, path=REGEX, status=404; may be given several
+    /// times
+    #[arg(long, value_name = "WHAT=VALUE", value_parser = leave_out)]
+    pub(super) leave_out: Vec<LeaveOut>,
 }
 
-/// What does not reach the tape.
+impl UpstreamArguments {
+    /// What is not recorded.
+    pub(super) fn filter(&self) -> Filter {
+        self.leave_out.iter().cloned().fold(Filter::default(), Filter::leave_out)
+    }
+}
+
+/// What is a secret, on the tape and in the requests that are looked up on it.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArguments {
-    /// Record secrets as they are
+    /// Record secrets as they are, or look requests up on a tape that was recorded so
     #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
     pub(super) keep_secrets: bool,
 
@@ -112,11 +124,6 @@ pub(crate) struct SecretArguments {
     /// The value of this environment variable is a secret, wherever it stands; may be given several times
     #[arg(long, value_name = "VARIABLE")]
     pub(super) secret_from: Vec<String>,
-
-    /// Do not record what has this: host=*.example.com, type=image/*, method=OPTIONS, path=REGEX, status=404; may be given several
-    /// times
-    #[arg(long, value_name = "WHAT=VALUE", value_parser = leave_out)]
-    pub(super) leave_out: Vec<LeaveOut>,
 }
 
 /// What answers a request, and when.
@@ -241,10 +248,6 @@ impl PlayingArguments {
 }
 
 impl SecretArguments {
-    pub(super) fn filter(&self) -> Filter {
-        self.leave_out.iter().cloned().fold(Filter::default(), Filter::leave_out)
-    }
-
     /// What is a secret; `None` if nothing is.
     pub(super) fn redaction(&self) -> Result<Option<Redaction>, String> {
         if self.keep_secrets {

@@ -15,8 +15,8 @@ mod summary;
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-pub(crate) use arguments::{PlayingArguments, RecordArguments, ServingArguments};
-use arguments::{SecretArguments, UpstreamArguments};
+use arguments::UpstreamArguments;
+pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
 use cassette::{Form, Mode, RecordError, Tape};
 use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
@@ -62,6 +62,7 @@ pub(crate) fn replay(
     tape: &Path,
     serving: &ServingArguments,
     playing: &PlayingArguments,
+    secrets: &SecretArguments,
     command: &[OsString],
 ) -> ExitCode {
     let opened = match crate::tape::open(tape) {
@@ -69,7 +70,7 @@ pub(crate) fn replay(
         Err(end) => return end.into(),
     };
     let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened)));
-    match play(options, playing) {
+    match play(options, playing).and_then(|options| hide(options, secrets)) {
         Ok(options) => Job { tape, records: false, existed: true, is_new: false, serving, command }.run(options),
         Err(end) => end.into(),
     }
@@ -95,7 +96,6 @@ fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOption
 }
 
 fn hide(options: ProxyOptions, secrets: &SecretArguments) -> Result<ProxyOptions, End> {
-    let options = options.filter(secrets.filter());
     match secrets.redaction() {
         Ok(Some(redaction)) => Ok(options.redaction(Arc::new(redaction))),
         Ok(None) => Ok(options.keep_secrets()),
@@ -112,7 +112,7 @@ fn reach(mut options: ProxyOptions, upstream: &UpstreamArguments) -> Result<Prox
     }
     let mut limits = Limits::default();
     limits.body_bytes = upstream.max_body;
-    options = options.limits(limits);
+    options = options.limits(limits).filter(upstream.filter());
     Ok(match upstream.upstream_proxy.clone().or_else(inherited_proxy) {
         Some(proxy) => options.upstream_proxy(proxy),
         None => options,

@@ -69,6 +69,24 @@ fn a_miss_is_told_with_the_nearest_recording() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 
+/// A replay compares what was recorded, so it must be told of the same secrets.
+#[test]
+fn secrets_are_the_same_in_a_replay() {
+    if !has("curl", "--version") {
+        return;
+    }
+    for options in [&["--keep-secrets"][..], &["--secret-name", "frog"], &[]] {
+        let stage = Stage::new("secrets");
+        let program = curl("/json?api_key=croak-croak&frog=Sam");
+        let ended = run(stage.recording(options).arg("--").args(&program));
+        assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        let ended = stage.replay(options, &program);
+        assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
+        assert_eq!(shown.contains("croak"), options == ["--keep-secrets"], "{shown}");
+    }
+}
+
 #[test]
 fn what_was_not_asked_for_is_listed() {
     if !has("curl", "--version") {
