@@ -25,6 +25,7 @@ use serde_json::json;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Where the body of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,6 +410,10 @@ fn promised(response: &Response<'_>) -> Option<u64> {
     length.value.as_text()?.trim().parse().ok()
 }
 
+/// The head of a short answer waits a moment for its body: it goes in one piece then, and until it went it can be taken back.
+const SHORT_BYTES: u64 = 64 << 10;
+const SHORT_WAIT: Duration = Duration::from_millis(5);
+
 async fn receive_body(
     shared: &Shared,
     tap: &Tap<'_>,
@@ -422,10 +427,15 @@ async fn receive_body(
     loop {
         // What is there already goes in one piece; what is gathered goes before anybody waits. In HTTP/2 the end may come by itself:
         // a client that has all bytes is done before it, and goes.
+        let wait = async {
+            if promised.is_some_and(|bytes| bytes <= SHORT_BYTES) {
+                tokio::time::sleep(SHORT_WAIT).await;
+            }
+        };
         let at_once = tokio::select! {
             biased;
             next = within(limits.upstream_idle, body.next()) => Some(next),
-            () = std::future::ready(()), if promised != Some(received) => None,
+            () = wait, if promised != Some(received) => None,
         };
         let next = match at_once {
             Some(next) => next,
