@@ -85,11 +85,11 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
         return after;
     }
     match session.plan(&asked.request) {
-        Plan::Replay { position, given_before, is_expired } => {
+        Plan::Replay { position, is_expired } => {
             if is_expired {
                 shared.counts.warn("the tape has answers that are older than they should be; record them again");
             }
-            replay::replay(shared, &session, asked, position, given_before).await
+            replay::replay(shared, &session, asked, position).await
         }
         Plan::Record => record::relay(shared, &session, asked, clock, Upload::Held, true).await,
         Plan::Forward => record::relay(shared, &session, asked, clock, Upload::Held, false).await,

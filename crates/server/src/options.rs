@@ -3,7 +3,7 @@
 use crate::edits::Edits;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
-use cassette::{Expiry, Filter, Mode, Tape};
+use cassette::{Expiry, Filter, Mode, Note, Tape};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -285,6 +285,8 @@ pub(crate) struct Keeping {
     pub(crate) redaction: Option<Arc<Redaction>>,
     /// What is not recorded.
     pub(crate) filter: Filter,
+    /// What is to be known of the tape.
+    pub(crate) notes: Vec<Note<'static>>,
 }
 
 /// How recorded answers are given.
@@ -318,7 +320,7 @@ impl ProxyOptions {
             upstream_roots: Vec::new(),
             limits: Limits::default(),
             playback: Playback::default(),
-            keeping: Keeping { redaction: Some(Redaction::usual()), filter: Filter::default() },
+            keeping: Keeping { redaction: Some(Redaction::usual()), filter: Filter::default(), notes: Vec::new() },
             data_directory: None,
             control: None,
             threads: None,
@@ -413,6 +415,13 @@ impl ProxyOptions {
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.keeping.filter = filter;
+        self
+    }
+
+    /// Something to be known of a tape that is recorded, such as its name. The last value of a name counts.
+    #[must_use]
+    pub fn note(mut self, note: Note<'static>) -> Self {
+        self.keeping.notes.push(note);
         self
     }
 

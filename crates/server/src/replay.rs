@@ -73,7 +73,6 @@ pub(crate) async fn replay(
     session: &Session,
     mut asked: Asked<'_, '_>,
     position: usize,
-    _given_before: u64,
 ) -> After {
     count(&shared.counts.replayed);
     let Some(tape) = session.tape() else { return After::Reset };

@@ -50,7 +50,6 @@ pub(crate) enum Plan {
     /// It is answered by the exchange at this place.
     Replay {
         position: usize,
-        given_before: u64,
         is_expired: bool,
     },
     Record,
@@ -131,7 +130,7 @@ impl Session {
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.
     pub(crate) fn plan(&self, request: &Request<'_>) -> Plan {
         let Some(player) = self.player.as_ref().filter(|_| self.looks_up()) else {
-            return self.plan_of(Lookup::Lacks, None, 0, || unreachable!("only what looks up refuses"));
+            return self.plan_of(Lookup::Lacks, None, || unreachable!("only what looks up refuses"));
         };
         let mut redacted = request.borrowed();
         if let Some(redaction) = self.redaction() {
@@ -144,26 +143,20 @@ impl Session {
                     Err(error) => return Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
                 };
                 let position = Some(found.position);
-                self.plan_of(Lookup::Has { age }, position, found.given_before, || unreachable!("it was found"))
+                self.plan_of(Lookup::Has { age }, position, || unreachable!("it was found"))
             }
-            Ok(None) => self.plan_of(Lookup::Lacks, None, 0, || player.explain(&redacted)),
+            Ok(None) => self.plan_of(Lookup::Lacks, None, || player.explain(&redacted)),
             Err(error) => Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
         }
     }
 
-    fn plan_of(
-        &self,
-        lookup: Lookup,
-        position: Option<usize>,
-        given_before: u64,
-        explain: impl FnOnce() -> NoAnswer,
-    ) -> Plan {
+    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> NoAnswer) -> Plan {
         let age = if let Lookup::Has { age } = lookup { age } else { 0 };
         match (self.mode.decide(self.existed, lookup, self.playback.expiry), position) {
             (Action::Record, _) => Plan::Record,
             (Action::Forward, _) => Plan::Forward,
-            (Action::Replay, Some(position)) => Plan::Replay { position, given_before, is_expired: false },
-            (Action::ReplayExpired, Some(position)) => Plan::Replay { position, given_before, is_expired: true },
+            (Action::Replay, Some(position)) => Plan::Replay { position, is_expired: false },
+            (Action::ReplayExpired, Some(position)) => Plan::Replay { position, is_expired: true },
             (Action::RefuseExpired, Some(position)) => Plan::Expired { position, age },
             // To explain a miss many requests are compared; others go on meanwhile.
             _ => Plan::Missing(Box::new(tokio::task::block_in_place(explain))),
@@ -253,6 +246,7 @@ impl Recording {
         let at = replaced.as_ref().map_or(path, |(new, _)| new);
         let options = || {
             let options = RecorderOptions::default().filter(keeping.filter.clone());
+            let options = keeping.notes.iter().cloned().fold(options, RecorderOptions::meta);
             match &keeping.redaction {
                 Some(redaction) => options.redaction(redaction.clone()),
                 None => options.keep_secrets(),

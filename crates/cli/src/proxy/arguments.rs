@@ -1,7 +1,6 @@
 //! What `mnemon record` and `mnemon replay -- COMMAND` can be told.
 
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
-use cassette::redact::{Redaction, Rules as Secrets};
 use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
 use clap::{Args, ValueEnum};
 use server::{Latency, Resolve, UpstreamProxy};
@@ -107,9 +106,9 @@ impl UpstreamArguments {
 }
 
 /// What is a secret, on the tape and in the requests that are looked up on it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SecretArguments {
-    /// Record secrets as they are, or look requests up on a tape that was recorded so
+    /// Record secrets as they are; a replay knows by the tape whether they were
     #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
     pub(super) keep_secrets: bool,
 
@@ -118,8 +117,8 @@ pub(crate) struct SecretArguments {
     pub(super) secret_name: Vec<String>,
 
     /// What is at this place in JSON is a secret; may be given several times
-    #[arg(long, value_name = "PATH", value_parser = json_path)]
-    pub(super) secret_json_path: Vec<JsonPath>,
+    #[arg(long, value_name = "PATH", value_parser = json_path_text)]
+    pub(super) secret_json_path: Vec<String>,
 
     /// The value of this environment variable is a secret, wherever it stands; may be given several times
     #[arg(long, value_name = "VARIABLE")]
@@ -247,23 +246,6 @@ impl PlayingArguments {
     }
 }
 
-impl SecretArguments {
-    /// What is a secret; `None` if nothing is.
-    pub(super) fn redaction(&self) -> Result<Option<Redaction>, String> {
-        if self.keep_secrets {
-            return Ok(None);
-        }
-        let value = |name: &String| {
-            let value = std::env::var_os(name).filter(|value| !value.is_empty());
-            value.map(OsString::into_encoded_bytes).ok_or(format!("there is no variable {name} to take a secret from"))
-        };
-        let secrets = self.secret_from.iter().map(value).collect::<Result<_, _>>()?;
-        let (names, paths) = (self.secret_name.clone(), self.secret_json_path.clone());
-        let rules = Secrets { names, paths, secrets, ..Secrets::default() };
-        rules.compile().map(Some).map_err(|error| error.to_string())
-    }
-}
-
 fn leave_out(text: &str) -> Result<LeaveOut, String> {
     let nothing = LeaveOut::for_reason(text);
     let (what, value) = text.split_once('=').unwrap_or((text, ""));
@@ -287,6 +269,10 @@ fn leave_out(text: &str) -> Result<LeaveOut, String> {
 
 fn json_path(text: &str) -> Result<JsonPath, String> {
     JsonPath::new(text).map_err(|error| error.to_string())
+}
+
+fn json_path_text(text: &str) -> Result<String, String> {
+    json_path(text).map(|_| text.to_owned())
 }
 
 fn speed(text: &str) -> Result<f64, String> {

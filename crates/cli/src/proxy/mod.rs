@@ -8,6 +8,7 @@
 
 mod arguments;
 mod child;
+mod secrets;
 mod signals;
 mod stay;
 mod summary;
@@ -46,13 +47,15 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
     }
     let existed = [tape.clone(), recording_of(tape)].iter().any(|path| path.exists());
+    let (is_new, existed) = (!existed, existed && *mode != Mode::All);
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
-    match play(options, playing).and_then(|options| reach(options, upstream)).and_then(|options| hide(options, secrets))
-    {
-        Ok(options) => {
-            let (is_new, existed) = (!existed, existed && *mode != Mode::All);
-            Job { tape, records: *mode != Mode::None, existed, is_new, serving, command }.run(options)
-        }
+    let secrets = match existed.then(|| Tape::open(tape)).transpose() {
+        Ok(opened) => known_secrets(secrets, opened.as_ref(), tape, mode.may_send(existed)),
+        Err(error) => Err(crate::tape::damaged(tape, &error)),
+    };
+    let options = play(options, playing).and_then(|options| reach(options, upstream));
+    match options.and_then(|options| hide(options, &secrets?)) {
+        Ok(options) => Job { tape, records: *mode != Mode::None, existed, is_new, serving, command }.run(options),
         Err(end) => end.into(),
     }
 }
@@ -69,8 +72,9 @@ pub(crate) fn replay(
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
+    let secrets = known_secrets(secrets, Some(&opened), tape, false);
     let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened)));
-    match play(options, playing).and_then(|options| hide(options, secrets)) {
+    match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => Job { tape, records: false, existed: true, is_new: false, serving, command }.run(options),
         Err(end) => end.into(),
     }
@@ -95,7 +99,24 @@ fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOption
     })
 }
 
-fn hide(options: ProxyOptions, secrets: &SecretArguments) -> Result<ProxyOptions, End> {
+/// What is a secret by the command line and by the tape, if there is one.
+fn known_secrets(
+    secrets: &SecretArguments,
+    tape: Option<&Tape>,
+    path: &Path,
+    records: bool,
+) -> Result<SecretArguments, End> {
+    let secrets = secrets.clone();
+    match tape {
+        Some(tape) => secrets.with_those_of(tape, records).map_err(|error| crate::tape::damaged(path, &error)),
+        None => Ok(secrets),
+    }
+}
+
+fn hide(mut options: ProxyOptions, secrets: &SecretArguments) -> Result<ProxyOptions, End> {
+    for note in secrets.notes() {
+        options = options.note(note);
+    }
     match secrets.redaction() {
         Ok(Some(redaction)) => Ok(options.redaction(Arc::new(redaction))),
         Ok(None) => Ok(options.keep_secrets()),

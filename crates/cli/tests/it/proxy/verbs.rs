@@ -69,22 +69,39 @@ fn a_miss_is_told_with_the_nearest_recording() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 
-/// A replay compares what was recorded, so it must be told of the same secrets.
+/// A replay compares what was recorded, so a tape remembers what was a secret.
 #[test]
 fn secrets_are_the_same_in_a_replay() {
     if !has("curl", "--version") {
         return;
     }
-    for options in [&["--keep-secrets"][..], &["--secret-name", "frog"], &[]] {
+    for options in [&["--keep-secrets"][..], &["--secret-name", "frog"], &["--secret-from", "PATH"], &[]] {
         let stage = Stage::new("secrets");
         let program = curl("/json?api_key=croak-croak&frog=Sam");
         let ended = run(stage.recording(options).arg("--").args(&program));
         assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
-        let ended = stage.replay(options, &program);
-        assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        for options in [&[], options] {
+            let ended = stage.replay(options, &program);
+            assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
+        }
         let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
         assert_eq!(shown.contains("croak"), options == ["--keep-secrets"], "{shown}");
     }
+}
+
+/// That secrets were kept once is no leave to keep others.
+#[test]
+fn what_is_added_keeps_no_secrets_by_itself() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("added");
+    let kept = run(stage.recording(&["--keep-secrets", "--"]).args(curl("/json?api_key=croak-croak")));
+    assert_eq!(kept.code, Some(0), "{}", kept.err);
+    let added = run(stage.recording(&["--mode", "new", "--"]).args(curl("/json?api_key=other-croak")));
+    assert_eq!(added.code, Some(0), "{}", added.err);
+    let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
+    assert!(shown.contains("croak-croak") && !shown.contains("other-croak"), "{shown}");
 }
 
 #[test]
