@@ -3,8 +3,8 @@
 //! 1. [`Recorder::record`] and the methods of [`Call`] put things into the queue and return. The queue is bounded in bytes; who
 //!    finds it full waits.
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
-//!    what was taken survives the death of the program. That happens within about a millisecond, at once when somebody waits. On
-//!    request it goes to the disk as well.
+//!    what was taken survives the death of the program. That happens within about a millisecond. Who waits for it does the same
+//!    himself, unless the thread is at it. On request it goes to the disk as well.
 //! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
 //!    as it happens by whoever records it.
 //! 4. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
@@ -32,7 +32,7 @@ use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
 use gate::{Gate, Sieve};
 use journal::{Chain, Disk, Durability, Journal, SingleFile};
-use queue::{Numbering, Queue, frame_of, weight};
+use queue::{Numbering, Queue, Writing, frame_of, weight};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -153,7 +153,9 @@ impl RecorderOptions {
 /// ```
 pub struct Recorder {
     queue: Arc<Queue>,
-    writer: Option<JoinHandle<Journal>>,
+    /// The thread that writes, and what it writes to; gone when it has ended.
+    writer: Option<(JoinHandle<()>, Arc<Journal>)>,
+    durability: Durability,
     path: PathBuf,
     recording: PathBuf,
     disk: Arc<dyn Disk>,
@@ -196,11 +198,13 @@ impl Recorder {
             }
         }
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
-        let writer = spawn(queue.clone(), journal, options.durability, options.redaction.clone())?;
+        let journal = Arc::new(journal);
+        let writer = spawn(queue.clone(), journal.clone(), options.durability, options.redaction.clone())?;
         let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let sieve = sieve.map(Arc::new);
-        let recorder = Self { queue, writer: Some(writer), path, recording, disk, seal, redaction, sieve, warnings };
+        let (writer, durability) = (Some((writer, journal)), options.durability);
+        let recorder = Self { queue, writer, durability, path, recording, disk, seal, redaction, sieve, warnings };
         // They may have to wait for room, so the writer is there before them.
         options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
         Ok(recorder)
@@ -320,7 +324,9 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed.
     pub fn sync(&self, durability: Durability) -> Result<(), RecordError> {
-        self.queue.wait(self.queue.given(), durability)
+        let Some((_, journal)) = &self.writer else { return Err(RecordError::Closed) };
+        let writing = Writing { journal, durability: self.durability, redaction: self.redaction.as_deref() };
+        self.queue.write_and_wait(self.queue.given(), durability, &writing)
     }
 
     /// How many bytes wait to be written.
@@ -361,8 +367,10 @@ impl Recorder {
 
     fn join(&mut self) -> Result<Journal, RecordError> {
         self.queue.close();
-        let writer = self.writer.take().ok_or(RecordError::WriterDied)?;
-        let journal = writer.join().map_err(|_| RecordError::WriterDied)?;
+        let (writer, journal) = self.writer.take().ok_or(RecordError::WriterDied)?;
+        writer.join().map_err(|_| RecordError::WriterDied)?;
+        // Nobody else has it: the writer has ended, and who syncs has the recorder.
+        let journal = Arc::into_inner(journal).ok_or(RecordError::WriterDied)?;
         self.queue.failure().map_or(Ok(journal), Err)
     }
 }
@@ -404,14 +412,11 @@ impl std::error::Error for TryRecordError {}
 
 fn spawn(
     queue: Arc<Queue>,
-    journal: Journal,
+    journal: Arc<Journal>,
     durability: Durability,
     redaction: Option<Arc<Redaction>>,
-) -> Result<JoinHandle<Journal>, RecordError> {
-    let write = move || {
-        queue.write(&journal, durability, redaction.as_deref());
-        journal
-    };
+) -> Result<JoinHandle<()>, RecordError> {
+    let write = move || queue.write(&Writing { journal: &journal, durability, redaction: redaction.as_deref() });
     let builder = thread::Builder::new().name("tape recorder".to_owned());
     builder.spawn(write).map_err(|error| RecordError::Disk(Failure::new("start a thread for", "the recording")(error)))
 }

@@ -2,6 +2,9 @@
 //!
 //! Giving something takes a lock, a number and a place in a list. Who finds the queue full waits until there is room, or is told
 //! so, as they wish; nothing is dropped. After a failure everything is refused, with what failed.
+//!
+//! One thread at a time writes: most of the time the recorder's own. Who waits until the system has everything writes what is
+//! there instead of asking for it, if nobody writes just then: to be told by another thread takes longer than to write.
 
 use super::TryRecordError;
 use super::call::retell;
@@ -92,6 +95,10 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     items: Vec<Item>,
+    /// An empty list with the room of one that was written.
+    spare: Vec<Item>,
+    /// Somebody has taken items and writes them.
+    is_writing: bool,
     bytes: usize,
     /// How many items were given, and how many are written and as durable as the recorder makes them.
     given: u64,
@@ -110,7 +117,8 @@ struct State {
 
 impl Queue {
     pub(crate) fn new(bytes_max: usize, next_number: u64) -> Self {
-        let state = State { items: Vec::with_capacity(ITEMS_AT_FIRST), next_number, ..State::default() };
+        let [items, spare] = [(); 2].map(|()| Vec::with_capacity(ITEMS_AT_FIRST));
+        let state = State { items, spare, next_number, ..State::default() };
         Self { state: Mutex::new(state), bytes_max, work: Condvar::new(), progress: Condvar::new() }
     }
 
@@ -215,14 +223,35 @@ impl Queue {
         }
     }
 
+    /// As [`Queue::wait`], but writes what is there if nobody does.
+    pub(crate) fn write_and_wait(
+        &self,
+        given: u64,
+        durability: Durability,
+        writing: &Writing<'_>,
+    ) -> Result<(), RecordError> {
+        // To wait for the disk is the writer's: one sync then serves all who want it.
+        if durability != Durability::Fsync && writing.durability != Durability::Fsync {
+            let mut state = self.lock();
+            if !state.is_writing && state.failure.is_none() && state.done < given {
+                let taken = state.take();
+                drop(state);
+                self.write_taken(taken, writing);
+            }
+        }
+        self.wait(given, durability)
+    }
+
     /// Waits until the first so many items are written, on the disk if that is wanted.
     pub(crate) fn wait(&self, given: u64, durability: Durability) -> Result<(), RecordError> {
         let mut state = self.lock();
         if durability == Durability::Fsync && state.fsync_wanted < given {
             state.fsync_wanted = given;
         }
-        // Whoever waits does not want to wait until the writer has lingered.
-        self.work.notify_one();
+        if state.reached(durability) < given {
+            // Whoever waits does not want to wait until the writer has lingered.
+            self.work.notify_one();
+        }
         while state.reached(durability) < given {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
@@ -258,28 +287,34 @@ impl Queue {
     }
 
     /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
-    pub(crate) fn write(&self, journal: &Journal, durability: Durability, redaction: Option<&Redaction>) {
+    pub(crate) fn write(&self, writing: &Writing<'_>) {
+        while let Some(taken) = self.next() {
+            self.write_taken(taken, writing);
+        }
+    }
+
+    /// Writes what was taken.
+    fn write_taken(&self, mut taken: Taken, writing: &Writing<'_>) {
         let _watch = Watch(self);
-        let mut frame = Vec::new();
-        let mut items = Vec::with_capacity(ITEMS_AT_FIRST);
-        while let Some((bytes, given, is_wanted)) = self.next(&mut items) {
-            let level = if is_wanted { Durability::Fsync } else { durability };
-            let outcome = append(journal, &mut items, level, redaction, &mut frame);
-            let mut state = self.lock();
-            match outcome {
-                Ok(()) => {
-                    state.done = given;
-                    state.fsynced = if level == Durability::Fsync { given } else { state.fsynced };
-                }
-                Err(failure) => state.failure = Some(failure),
+        let level = if taken.is_for_disk { Durability::Fsync } else { writing.durability };
+        let outcome = append(writing.journal, &mut taken.items, level, writing.redaction);
+        let mut state = self.lock();
+        match outcome {
+            Ok(()) => {
+                state.done = taken.given;
+                state.fsynced = if level == Durability::Fsync { taken.given } else { state.fsynced };
             }
-            let is_over = state.failure.is_some();
-            state.bytes -= bytes;
-            drop(state);
-            self.progress.notify_all();
-            if is_over {
-                break;
-            }
+            Err(failure) => state.failure = Some(failure),
+        }
+        state.bytes -= taken.bytes;
+        taken.items.clear();
+        state.spare = taken.items;
+        state.is_writing = false;
+        let has_more = state.has_work();
+        drop(state);
+        self.progress.notify_all();
+        if has_more {
+            self.work.notify_one();
         }
     }
 
@@ -294,22 +329,36 @@ impl Queue {
         self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The items that come next, with their bytes, how many were given with them, and whether they are wanted on the disk.
-    fn next(&self, items: &mut Vec<Item>) -> Option<(usize, u64, bool)> {
+    /// The items that come next; nothing if it is over.
+    fn next(&self) -> Option<Taken> {
         let mut lingered = 0;
         let mut state = self.lock();
-        while state.items.is_empty() && state.fsync_wanted <= state.fsynced && !state.is_closed {
+        while state.is_writing || !state.has_work() {
             state = self.sleep(state, &mut lingered);
         }
         state.is_idle = false;
-        let is_wanted = state.fsync_wanted > state.fsynced;
-        if state.items.is_empty() && !is_wanted {
-            return None;
-        }
-        std::mem::swap(&mut state.items, items);
-        // They count until they are written: the bound is on what is in memory.
-        Some((state.bytes, state.given, is_wanted))
+        let is_over = state.failure.is_some() || state.items.is_empty() && state.fsync_wanted <= state.fsynced;
+        (!is_over).then(|| state.take())
     }
+}
+
+/// Where items go, and what becomes of them on the way.
+pub(crate) struct Writing<'w> {
+    pub(crate) journal: &'w Journal,
+    /// How durable everything is made.
+    pub(crate) durability: Durability,
+    /// What is a secret.
+    pub(crate) redaction: Option<&'w Redaction>,
+}
+
+/// Items that somebody writes.
+struct Taken {
+    items: Vec<Item>,
+    bytes: usize,
+    /// How many were given with them.
+    given: u64,
+    /// Whether they are wanted on the disk.
+    is_for_disk: bool,
 }
 
 /// How long the writer looks again before it has to be woken, and how often.
@@ -322,8 +371,12 @@ struct Watch<'q>(&'q Queue);
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.lock().failure.get_or_insert(RecordError::WriterDied);
+            let mut state = self.0.lock();
+            state.failure.get_or_insert(RecordError::WriterDied);
+            state.is_writing = false;
+            drop(state);
             self.0.progress.notify_all();
+            self.0.work.notify_all();
         }
     }
 }
@@ -333,15 +386,15 @@ fn append(
     items: &mut Vec<Item>,
     level: Durability,
     redaction: Option<&Redaction>,
-    frame: &mut Vec<u8>,
 ) -> Result<(), RecordError> {
+    let mut frame = Vec::new();
     for item in items.drain(..) {
         match item {
             Item::Whole(mut exchange) => {
                 if let Some(redaction) = redaction {
                     redaction.exchange(&mut exchange);
                 }
-                append_whole(journal, &exchange, frame)?;
+                append_whole(journal, &exchange, &mut frame)?;
             }
             Item::Frame(bytes) => append_frame(journal, &bytes)?,
         }
@@ -414,6 +467,19 @@ fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), RecordError> {
 }
 
 impl State {
+    /// Whether there is something for the writer: to write, or to end.
+    fn has_work(&self) -> bool {
+        !self.items.is_empty() || self.fsync_wanted > self.fsynced || self.is_closed || self.failure.is_some()
+    }
+
+    /// Takes what is there, to be written. It counts until it is: the bound is on what is in memory.
+    fn take(&mut self) -> Taken {
+        self.is_writing = true;
+        let items = std::mem::replace(&mut self.items, std::mem::take(&mut self.spare));
+        let is_for_disk = self.fsync_wanted > self.fsynced;
+        Taken { items, bytes: self.bytes, given: self.given, is_for_disk }
+    }
+
     /// Whether anything is taken still.
     fn is_open(&self) -> Result<(), RecordError> {
         match &self.failure {
@@ -465,6 +531,8 @@ pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use journal::simulated::SimulatedDisk;
+    use std::sync::Arc;
 
     fn dead() -> Queue {
         let queue = Queue::new(1, 0);
@@ -483,6 +551,46 @@ mod tests {
         let queue = dead();
         assert!(matches!(queue.give(Item::Frame(vec![1])), Err(RecordError::WriterDied)));
         assert!(matches!(queue.wait(1, Durability::Os), Err(RecordError::WriterDied)));
+    }
+
+    fn journal() -> Journal {
+        Journal::open(Arc::new(SimulatedDisk::new()), journal::Options::default()).unwrap().0
+    }
+
+    #[test]
+    fn who_waits_writes_if_nobody_does() {
+        let (queue, journal) = (Queue::new(1 << 20, 0), journal());
+        let writing = Writing { journal: &journal, durability: Durability::Os, redaction: None };
+        for given in 1..=3 {
+            queue.give(Item::Frame(vec![1])).unwrap();
+            queue.write_and_wait(given, Durability::Os, &writing).unwrap();
+            assert_eq!((journal.progress().appended, queue.bytes()), (given, 0));
+        }
+        queue.close();
+        queue.write(&writing);
+    }
+
+    #[test]
+    fn what_is_waited_for_is_written_whoever_writes() {
+        let (queue, journal) = (Queue::new(1 << 10, 0), journal());
+        let writing = Writing { journal: &journal, durability: Durability::Os, redaction: None };
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| queue.write(&writing));
+            let recording = |durability| {
+                for _ in 0..200 {
+                    queue.give(Item::Frame(vec![1; 100])).unwrap();
+                    let given = queue.given();
+                    queue.write_and_wait(given, durability, &writing).unwrap();
+                    assert!(journal.progress().appended >= given);
+                }
+            };
+            let levels = [Durability::Os, Durability::Os, Durability::Fsync, Durability::None];
+            let threads = levels.map(|durability| scope.spawn(move || recording(durability)));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            queue.close();
+            writer.join().unwrap();
+        });
+        assert_eq!((journal.progress().appended, queue.bytes()), (800, 0));
     }
 
     #[test]
