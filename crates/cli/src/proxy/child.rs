@@ -24,13 +24,13 @@ pub(super) fn run(command: &[OsString], variables: Vec<(OsString, OsString)>, si
     if let Err(error) = signals.each(move |arrived| passing.pass_on(arrived)) {
         return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
     }
-    let mut child = match signals.start(Command::new(program).args(words).envs(variables)) {
+    let mut child = match signals.start(Command::new(program).args(words).envs(variables), &recipient) {
         Ok(child) => child,
         Err(error) => return not_started(program, &error),
     };
-    recipient.set(Some(child.id()));
+    recipient.runs(child.id());
     let ended = child.wait();
-    recipient.set(None);
+    recipient.ended();
     match ended {
         Ok(status) => code(status),
         Err(error) => fail(&format!("cannot wait for {}: {error}", program.display()), "", End::Error).code(),

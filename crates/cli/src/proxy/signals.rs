@@ -4,8 +4,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use std::io;
 use std::process::{Child, Command};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What asks a program to end.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
@@ -30,8 +29,15 @@ impl Signals {
     }
 
     /// Starts a program that holds nothing back. A program takes over what the thread that starts it holds back, so for that
-    /// moment a signal ends this process as it would have before [`Signals::hold`].
-    pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
+    /// moment a signal is taken by a handler, which a program does not take over. It is not known then which one it was; the
+    /// program is asked to end. Where one of them is ignored, as by `nohup`, there is no handler, since the program is to ignore
+    /// it as well; another one ends this process then, if it comes in that moment.
+    pub(super) fn start(&self, command: &mut Command, recipient: &Recipient) -> io::Result<Child> {
+        if ignored_signals().is_some_and(|ignored| ENDING.iter().all(|&signal| ignored & bit(signal) == 0)) {
+            let early = recipient.clone();
+            let asked = Arrived { signal: Signal::SIGTERM, is_of_terminal: false };
+            ctrlc::set_handler(move || early.pass_on(asked)).map_err(io::Error::other)?;
+        }
         self.0.thread_unblock()?;
         let started = command.spawn();
         self.0.thread_block()?;
@@ -48,6 +54,17 @@ impl Signals {
         })?;
         Ok(())
     }
+}
+
+/// The signals that this process ignores, a bit each, where the system says so.
+fn ignored_signals() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(ignored.trim(), 16).ok()
+}
+
+fn bit(signal: Signal) -> u64 {
+    1 << (signal as u32 - 1)
 }
 
 #[cfg(target_os = "linux")]
@@ -86,20 +103,65 @@ impl Source {
 
 /// The process that signals are passed on to, while it runs.
 #[derive(Clone, Default)]
-pub(super) struct Recipient(Arc<AtomicI32>);
+pub(super) struct Recipient(Arc<Mutex<Passing>>);
+
+enum Passing {
+    /// Its number is not known yet. What came is kept for it.
+    Starting(Vec<Arrived>),
+    Running(Pid),
+    Ended,
+}
+
+impl Default for Passing {
+    fn default() -> Self {
+        Self::Starting(Vec::new())
+    }
+}
 
 impl Recipient {
-    pub(super) fn set(&self, process: Option<u32>) {
-        let process = process.and_then(|process| i32::try_from(process).ok());
-        self.0.store(process.unwrap_or(0), Ordering::SeqCst);
+    /// It runs. It gets what came before its number was known.
+    pub(super) fn runs(&self, process: u32) {
+        let Ok(process) = i32::try_from(process) else { return };
+        let before = std::mem::replace(&mut *self.passing(), Passing::Running(Pid::from_raw(process)));
+        if let Passing::Starting(early) = before {
+            early.into_iter().for_each(|arrived| self.pass_on(arrived));
+        }
+    }
+
+    pub(super) fn ended(&self) {
+        *self.passing() = Passing::Ended;
     }
 
     /// Passes a signal on, unless it went there already.
     pub(super) fn pass_on(&self, arrived: Arrived) {
-        let process = self.0.load(Ordering::SeqCst);
-        if process > 0 && !arrived.is_of_terminal {
-            // A child that has just ended needs none.
-            let _ = kill(Pid::from_raw(process), arrived.signal);
+        match &mut *self.passing() {
+            Passing::Starting(early) => early.push(arrived),
+            Passing::Running(process) if !arrived.is_of_terminal => {
+                // A child that has just ended needs none.
+                let _ = kill(*process, arrived.signal);
+            }
+            Passing::Running(_) | Passing::Ended => {}
         }
+    }
+
+    fn passing(&self) -> MutexGuard<'_, Passing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn what_comes_before_the_program_is_known_reaches_it() {
+        let recipient = Recipient::default();
+        recipient.pass_on(Arrived { signal: Signal::SIGHUP, is_of_terminal: false });
+        let mut child = Command::new("sleep").arg("60").spawn().expect("there is sleep");
+        recipient.runs(child.id());
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGHUP as i32));
+        recipient.ended();
+        recipient.pass_on(Arrived { signal: Signal::SIGHUP, is_of_terminal: false });
     }
 }

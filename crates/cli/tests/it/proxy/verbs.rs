@@ -185,6 +185,32 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
     }
 }
 
+/// What `nohup` has a program ignore it ignores with `mnemon` in between.
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("nohup");
+    let script = format!("{CURL} https://api.mnemon.test/json > got; sleep 0.5; echo done");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    let recording = stage.recording(&["--"]);
+    command.arg(recording.get_program()).args(recording.get_args()).args(shell(&script));
+    for (name, value) in recording.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(stage.folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.stdin(Stdio::null()).spawn().expect("the shell runs");
+    until("the answer", || stage.folder.path().join("got").metadata().is_ok_and(|got| got.len() > 0));
+    signal(child.id(), "HUP");
+    let ended = wait(child);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "done\n"), "{}", ended.err);
+}
+
 /// Ctrl-C at a terminal reaches the child by the terminal, and must not reach it once more.
 #[test]
 fn ctrl_c_reaches_the_program_once() {
