@@ -157,11 +157,11 @@ mod tests {
     #[test]
     fn what_comes_before_the_program_is_known_reaches_it() {
         let recipient = Recipient::default();
-        recipient.pass_on(Arrived { signal: Signal::SIGHUP, is_of_terminal: false });
+        recipient.pass_on(Arrived { signal: Signal::SIGTERM, is_of_terminal: false });
         let mut child = Command::new("sleep").arg("60").spawn().expect("there is sleep");
         recipient.runs(child.id());
-        assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGHUP as i32));
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
         recipient.ended();
-        recipient.pass_on(Arrived { signal: Signal::SIGHUP, is_of_terminal: false });
+        recipient.pass_on(Arrived { signal: Signal::SIGTERM, is_of_terminal: false });
     }
 }
