@@ -295,7 +295,7 @@ impl Heap {
     }
 
     fn before(&self, region: &Region) -> Before {
-        Before { place: region.expressions.place, given: self.chunks.given(region) }
+        Before { place: region.expressions.place.within_chunk(), given: self.chunks.given(region) }
     }
 
     /// Gives back the cells of expressions that a region was given since.

@@ -5,7 +5,8 @@
 //!
 //! Taking memory, in this order:
 //!
-//! 1. A single chunk is the first of the free list.
+//! 1. A single chunk is the first of the free list. A lane that is longer takes some that follow it as well, if they lie behind
+//!    it: they are *ahead* of the lane until it reaches them, and are given back in one step if it is to have others.
 //! 2. A run of chunks is the first in the free list that is long enough. The search spends credit, which taking chunks earns,
 //!    so it costs each chunk a constant. If it finds nothing and there is credit for it, the list is sorted by address, which
 //!    brings together what lies together, and searched again.
@@ -28,7 +29,6 @@ mod one;
 mod part;
 mod taking;
 mod walk;
-mod window;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -165,11 +165,12 @@ pub(crate) struct Chunks {
     live_peak: u32,
     /// Steps that may be spent on searching and sorting the free list.
     credit: u64,
-    /// Cells handed out, without those that open lanes have used of their last chunks: see [`Place::pending`].
-    pub(crate) handed_out: u64,
     pub(crate) failures: u64,
     /// Cells that lanes have left unused at the ends of chunks.
     pub(crate) cells_left: u64,
+    /// Cells handed out, and those that open lanes have left of their chunks: see [`Chunks::ahead`]. Apart from the credit,
+    /// which rises with it: together they would be loaded as one, and a processor waits for that if one was just stored.
+    pub(crate) handed_out: u64,
 }
 
 impl Chunks {
@@ -184,9 +185,9 @@ impl Chunks {
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
             credit: 0,
-            handed_out: 0,
             failures: 0,
             cells_left: 0,
+            handed_out: 0,
         }
     }
 
@@ -465,7 +466,7 @@ impl Chunks {
     }
 }
 
-/// The chunk where a place lies that is not the start.
+/// The last chunk of the room of a place that is not the start: of a mark, the chunk where it lies.
 #[inline]
 fn last_chunk(place: Place) -> u32 {
     place.end() / CHUNK_CELLS - 1

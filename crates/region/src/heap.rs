@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
-//! stands in front, in a prefix of tag 1. A header of tag 2 begins an [object](crate::Object). So all words of the expression lane are references or zeros, and whoever walks
-//! over them needs no types. A variable is its binding and its label; an unbound one is bound to itself. A number is its
-//! lower and its upper half.
+//! stands in front, in a prefix of tag 1. A header of tag 2 begins an [object](crate::Object). So all words of the expression
+//! lane are references or zeros, and whoever walks over them needs no types. A variable is its binding and its label; an
+//! unbound one is bound to itself. A number is its lower and its upper half.
 
 use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind, NO_CELL};
 use crate::copy::Scratch;
@@ -99,15 +99,18 @@ impl Heap {
         self.chunks.note_peak();
         // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
         self.chunks.close_lane(region.expressions.place, region.expressions.first);
-        self.chunks.close_lane(region.variables.place, region.variables.first);
-        self.chunks.close_lane(region.numbers.place, region.numbers.first);
+        let (variables, numbers) = (&region.variables, &region.numbers);
+        if variables.place.bits() | numbers.place.bits() != 0 {
+            self.chunks.close_others([variables.place, numbers.place], [variables.first, numbers.first]);
+        }
     }
 
     /// Where a region stands.
     #[inline]
     pub fn mark(&self, region: &Region) -> Mark {
-        let Region { expressions, variables, numbers } = region;
-        Mark { expressions: expressions.place, variables: variables.place, numbers: numbers.place }
+        let [expressions, variables, numbers] =
+            [&region.expressions, &region.variables, &region.numbers].map(|lane| lane.place.within_chunk());
+        Mark { expressions, variables, numbers }
     }
 
     /// Gives back what a region made after a mark. O(1), whatever that is.
@@ -177,19 +180,15 @@ impl Heap {
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        let at =
-            if length < CHUNK_CELLS as usize * 2 { self.chunks.allot_next(region, cells_of(length)) } else { NO_CELL };
-        if at == NO_CELL { self.allot_slowly(region, length) } else { Ok(at) }
+        let at = self.chunks.allot_soon(region, length);
+        if at == NO_CELL { self.allot_late(region, length) } else { Ok(at) }
     }
 
     /// A function of its own, so that its caller has no use for the words.
     #[cold]
     #[inline(never)]
-    fn allot_slowly(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        if length < CHUNK_CELLS as usize * 2 {
-            return self.chunks.allot(&mut self.words, region, Kind::Expressions, cells_of(length));
-        }
-        self.chunks.allot_run(&mut self.words, region, length)
+    fn allot_late(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
+        self.chunks.allot_late(&mut self.words, region, length)
     }
 
     /// Writes the header of an expression, and zero where its last cell has a word too many. Gives all words of its cells.
@@ -354,6 +353,12 @@ impl<W: Words> Heap<W> {
     /// Bytes of the chunks that a region holds, unused cells included.
     pub fn bytes_of(&self, region: &Region) -> usize {
         self.chunks.of_region(region) as usize * CHUNK_BYTES
+    }
+
+    /// Cells that are left of the chunks of a region, in all of its lanes, at most 1,024 each:
+    /// [`Statistics::cells_handed_out`] counts them already.
+    pub fn cells_ahead(&self, region: &Region) -> u64 {
+        self.chunks.ahead(region)
     }
 
     /// Bytes that were got from the system, for cells and for the tables beside them.

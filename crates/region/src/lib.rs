@@ -14,9 +14,9 @@
 //! 2. A region has three lanes, each a list of chunks with a cursor in the last: expressions, variables, numbers. Apart, each
 //!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
 //!    is, none of numbers is.
-//! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free one, or the
-//!    heap grows, if [limits](Heap::set_limit) and the system allow. Who makes many things in a row has them from a
-//!    [`Maker`], which looks at all that only once a chunk.
+//! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free ones, up to
+//!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow. Who makes many things in a row has
+//!    them from a [`Maker`], which keeps the cursors in registers.
 //! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
@@ -37,7 +37,7 @@
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
 //! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
 //! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
-//! which a region was joined. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
+//! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
 //! address space, which is no memory: [`Heap::try_new`] says what if the system refuses them.
 //!
 //! # What never happens

@@ -3,18 +3,15 @@
 //! A maker holds the ends of the region's lanes by itself, so that a compiler keeps them in registers: to make an expression is
 //! to add, to compare and to write. What a heap counts is brought up to date where a chunk is full and in the end.
 //!
-//! 1. A *window* is the cells that a lane may take next: what is left of its last chunk and, for the lane that was short of
-//!    cells last, free chunks behind that, as long as the free list goes on where the last one ends and limits allow. Nobody
-//!    has taken these yet.
-//! 2. Where a window ends, the chunks that were used are taken, all at once, and the ordinary constructor makes what did not
-//!    fit. Then the windows are opened anew.
-//! 3. So are expressions longer than a chunk made, wherever there is room for them.
-//! 4. So the same cells are taken, the same is counted, and the same is refused, as without a maker.
-//! 5. What is refused is told in the end, so that nothing is asked about it in between.
+//! 1. A *window* is the room of a lane: the cells that are left of the chunks that it has.
+//! 2. Where a window ends, the region is told where it stands, the ordinary constructor makes what did not fit, and the windows
+//!    are opened anew.
+//! 3. So the same cells are taken, the same is counted, and the same is refused, as without a maker.
+//! 4. What is refused is told in the end, so that nothing is asked about it in between.
 
 use std::mem;
 
-use crate::chunks::{CHUNK_CELLS, Chunks, Kind};
+use crate::chunks::{Chunks, Kind, NO_CELL};
 use crate::heap::{Heap, LONG, ZERO, cells_of, write_expression};
 use crate::limit::Full;
 use crate::reference::{Ref, TAG_BITS, tag};
@@ -159,14 +156,13 @@ fn write_number(words: &mut All, cell: u32, kind: u32, bits: u64) -> Ref {
     Ref::new(tag::NUMBER, cell << 1 | kind)
 }
 
-/// Whether an expression of this length may need a run of chunks. The heap looks for one, and the search spends credit: a
-/// window has chunks in a row at hand, but what is looked for later would be found elsewhere.
+/// Whether an expression of this length has a prefix.
 const fn is_long(length: usize) -> bool {
-    cells_of(length) > CHUNK_CELLS as usize
+    length >= LONG
 }
 
 impl Window {
-    /// The window of a lane: what is left of its last chunk.
+    /// The window of a lane.
     #[inline]
     fn of(lane: &Lane) -> Window {
         Window { next: reference_to(lane.place.cursor()), end: reference_to(lane.place.end()) }
@@ -182,9 +178,10 @@ impl Window {
         Some(Ref::from_bits(mem::replace(&mut self.next, behind) as u32))
     }
 
-    /// The next cell.
-    fn cursor(self) -> u32 {
-        (self.next >> TAG_BITS) as u32
+    /// Where the lane of this window stands now that stood here.
+    #[inline]
+    fn place(self, before: Place) -> Place {
+        Place::new((self.next >> TAG_BITS) as u32, before.end())
     }
 }
 
@@ -209,7 +206,7 @@ impl Rest<'_> {
     #[cold]
     #[inline(never)]
     fn expression_of(&mut self, words: &mut All, expressions: Window, children: &[Ref]) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Expressions, |rest| {
+        self.elsewhere(expressions, |rest| {
             let at = rest.take(words, children.len())?;
             Ok(write(words, Ref::new(tag::EXPRESSION, at), children))
         })
@@ -218,7 +215,7 @@ impl Rest<'_> {
     #[cold]
     #[inline(never)]
     fn variable(&mut self, words: &mut All, expressions: Window, label: u32) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Variables, |rest| {
+        self.elsewhere(expressions, |rest| {
             let at = rest.chunks.extend_by_one(words, rest.region, Kind::Variables, 1)?;
             Ok(write_variable(words, at, label))
         })
@@ -227,44 +224,28 @@ impl Rest<'_> {
     #[cold]
     #[inline(never)]
     fn number(&mut self, words: &mut All, expressions: Window, kind: u32, bits: u64) -> (Window, Ref) {
-        self.elsewhere(expressions, Kind::Numbers, |rest| {
+        self.elsewhere(expressions, |rest| {
             let at = rest.chunks.extend_numbers(words, rest.region, 1)?;
             Ok(write_number(words, at, kind, bits))
         })
     }
 
     /// Does what the heap itself would do, for a lane whose window is too small.
-    fn elsewhere(
-        &mut self,
-        expressions: Window,
-        kind: Kind,
-        work: impl FnOnce(&mut Self) -> Result<Ref, Full>,
-    ) -> (Window, Ref) {
+    fn elsewhere(&mut self, expressions: Window, work: impl FnOnce(&mut Self) -> Result<Ref, Full>) -> (Window, Ref) {
         if self.refused.is_some() {
             return (expressions, ZERO);
         }
         self.settle(expressions);
         let made = work(self);
         let [mut expressions, mut variables, mut numbers] = self.region.lanes().map(|lane| Window::of(&lane));
-        let made = match made {
-            Ok(made) => {
-                let end = reference_to(self.window_end(kind));
-                match kind {
-                    Kind::Expressions => expressions.end = end,
-                    Kind::Variables => variables.end = end,
-                    Kind::Numbers => numbers.end = end,
-                }
-                made
+        let made = made.unwrap_or_else(|full| {
+            // From now on nothing fits anywhere, and whatever is asked for comes here.
+            for window in [&mut expressions, &mut variables, &mut numbers] {
+                window.end = window.next;
             }
-            Err(full) => {
-                // From now on nothing fits anywhere, and whatever is asked for comes here.
-                for window in [&mut expressions, &mut variables, &mut numbers] {
-                    window.end = window.next;
-                }
-                *self.refused = Some(full);
-                ZERO
-            }
-        };
+            *self.refused = Some(full);
+            ZERO
+        });
         (self.variables, self.numbers) = (variables, numbers);
         (expressions, made)
     }
@@ -272,39 +253,19 @@ impl Rest<'_> {
     /// Takes the cells of an expression, where the lane stands if they fit there.
     fn take(&mut self, words: &mut All, length: usize) -> Result<u32, Full> {
         let lane = &mut self.region.expressions;
-        match if length < LONG { lane.bump_few(cells_of(length)) } else { None } {
-            Some(at) => Ok(at),
-            None => self.chunks.allot_expression(words, self.region, length),
+        if let Some(at) = if length < LONG { lane.bump_few(cells_of(length)) } else { None } {
+            return Ok(at);
+        }
+        match self.chunks.allot_soon(self.region, length) {
+            NO_CELL => self.chunks.allot_late(words, self.region, length),
+            at => Ok(at),
         }
     }
 
     /// Lets the region stand where the windows begin now.
-    #[inline(never)]
     fn settle(&mut self, expressions: Window) {
-        self.take_window(Kind::Expressions, expressions);
-        self.take_window(Kind::Variables, self.variables);
-        self.take_window(Kind::Numbers, self.numbers);
-    }
-
-    /// Where the cells end that a lane may take next.
-    fn window_end(&mut self, kind: Kind) -> u32 {
-        let quota = self.region.expressions.quota;
-        let most = if quota == u32::MAX { u32::MAX } else { quota.saturating_sub(self.chunks.of_region(self.region)) };
-        self.chunks.window_end(self.region.lane_mut(kind), kind, most)
-    }
-
-    /// Lets a lane stand where its window begins now.
-    #[inline]
-    fn take_window(&mut self, kind: Kind, window: Window) {
-        let (lane, cursor) = (self.region.lane_mut(kind), window.cursor());
-        let before = lane.place;
-        if cursor <= before.end() {
-            lane.place = Place::new(cursor, before.end());
-            return;
-        }
-        self.chunks.take_window(lane, kind, cursor);
-        let cells = u64::from(cursor - before.cursor());
-        let handed_out = &mut self.chunks.handed_out;
-        *handed_out = *handed_out + before.pending() + cells - lane.place.pending();
+        self.region.expressions.place = expressions.place(self.region.expressions.place);
+        self.region.variables.place = self.variables.place(self.region.variables.place);
+        self.region.numbers.place = self.numbers.place(self.region.numbers.place);
     }
 }

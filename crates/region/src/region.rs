@@ -2,7 +2,10 @@
 
 use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
 
-/// Where a lane stands: the next free cell, and how many are left of the last chunk behind it. All zero while there is none.
+/// Where a lane stands: the next free cell, and how many are left behind it. All zero while there is none.
+///
+/// Those of a lane are left of the run of chunks that it took last, of which it may not have reached the last ones: they are
+/// *ahead*. Those of a mark are left of the chunk where the lane stood.
 ///
 /// Both lie in one word, the room in its upper half, since they are stored and loaded together. A processor that is to load
 /// as one what was just stored as two waits until both have reached the cache: 10 ns for a mark. And to take cells is a
@@ -39,7 +42,7 @@ impl Place {
         self.0 as u32
     }
 
-    /// The cells that are left of the last chunk.
+    /// The cells that are left of the last chunk, and of those before it that are ahead.
     #[inline]
     pub(crate) fn room(self) -> u32 {
         (self.0 >> 32) as u32
@@ -51,17 +54,17 @@ impl Place {
         self.cursor().wrapping_add(self.room())
     }
 
-    /// The cells that lie between this place and an earlier one of the same chunk; nothing if that has another end.
+    /// The same place without the chunks ahead: the room that it has is left of its own chunk.
     #[inline]
-    pub(crate) fn since(self, earlier: Place) -> Option<u32> {
-        let taken = self.0.wrapping_sub(earlier.0);
-        ((taken as u32).wrapping_add((taken >> 32) as u32) == 0).then_some(taken as u32)
+    pub(crate) fn within_chunk(self) -> Place {
+        const ROOM: u64 = (CHUNK_CELLS as u64 - 1) << 32;
+        Place(self.0 & (ROOM | u32::MAX as u64))
     }
 
-    /// The cells used of the last chunk: what statistics do not count before the chunk is left.
+    /// The same place so many cells earlier in the same chunk.
     #[inline]
-    pub(crate) fn pending(self) -> u64 {
-        u64::from(if self == Place::START { 0 } else { CHUNK_CELLS - self.room() })
+    pub(crate) fn back(self, cells: u32) -> Place {
+        Place(self.0 + step(u64::from(cells)))
     }
 }
 

@@ -27,7 +27,7 @@ struct Move {
 
 /// Words that are copied together. So many are compared and added by instructions on several at once.
 const BLOCK: usize = 32;
-/// If more words of a block lead elsewhere, it is where the last of them leads to that is near.
+/// If so many more words of a block lead elsewhere, those that lead where the first of them does are moved at once.
 const MANY: u32 = 4;
 /// The bits that references to expressions in one chunk have in common, with or without the owner's mark.
 const CHUNK: u32 = !(CHUNK_CELLS - 1) << TAG_BITS | tag::EXPRESSION;
@@ -67,7 +67,7 @@ impl Heap {
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Option<Report>, Full> {
         if to.expressions.quota != u32::MAX {
-            target.chunks.admit(to, self.chunks.of_region(from))?;
+            target.chunks.admit(to, self.chunks.reached(from))?;
         }
         let (mut fresh, since) = (Region::EMPTY, target.mark(to));
         let result = self.relocate(roots, from, target, &mut fresh);
@@ -75,7 +75,7 @@ impl Heap {
             target.drop_chunks(&mut fresh);
             return result.map(|_| None);
         };
-        target.chunks.handed_out += cells - fresh.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>();
+        target.chunks.handed_out += cells + target.chunks.ahead(&fresh);
         target.join(fresh, to);
         if met_foreign {
             target.replace_foreign(roots, to, since, &mut foreign);
@@ -95,7 +95,7 @@ impl Heap {
         fresh: &mut Region,
     ) -> Result<Option<(u64, bool)>, Full> {
         for (kind, lane) in Kind::ALL.into_iter().zip(from.lanes()) {
-            let chunks = self.chunks.length(&lane);
+            let chunks = self.chunks.length_to(&lane, lane.place.within_chunk());
             if chunks > 0 {
                 target.chunks.extend(&mut target.words, fresh.lane_mut(kind), kind, chunks * CHUNK_CELLS)?;
             }
@@ -145,7 +145,7 @@ impl<'s> Moves<'s> {
             [(from.expressions, to.expressions), (from.variables, to.variables), (from.numbers, to.numbers)].map(
                 |(lane, to)| Move {
                     first: lane.first,
-                    length: chunks.length(&lane),
+                    length: chunks.length_to(&lane, lane.place.within_chunk()),
                     to: to.first.wrapping_mul(CHUNK_CELLS),
                 },
             );
@@ -200,7 +200,7 @@ impl<'s> Moves<'s> {
         if !lane.is_empty() {
             // It stands in its last chunk where the old one does.
             let end = fresh.place.end();
-            fresh.place = Place::new(end - lane.room(), end);
+            fresh.place = Place::new(end - lane.place.within_chunk().room(), end);
             target.chunks.walk_to(end / CHUNK_CELLS - 1, end);
         }
         Some(cells)
@@ -222,23 +222,27 @@ impl<'s> Moves<'s> {
     }
 
     /// Moves those words of a block, one a bit, that are foreign or refer to what is not near. Gives what is near from then on:
-    /// where the last of them leads to, if they are many.
+    /// where the last of many led to.
     #[inline(always)]
-    fn others(&mut self, others: u32, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK], near: Near) -> Option<Near> {
+    fn others(&mut self, mut others: u32, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK], mut near: Near) -> Option<Near> {
         let expressions = self.moves[tag::EXPRESSION as usize];
-        let (mut left, mut count, mut last) = (others, 0, 0);
-        while left != 0 {
-            let at = left.trailing_zeros() as usize;
-            left &= left - 1;
+        while others != 0 {
+            let at = others.trailing_zeros() as usize;
             let reference = from[at];
-            if reference.is_expression() {
-                to[at] = self.expression(reference, expressions)?;
-                (count, last) = (count + 1, at);
-            } else {
+            if !reference.is_expression() {
                 to[at] = self.reference(reference)?;
+                others &= others - 1;
+                continue;
+            }
+            to[at] = self.expression(reference, expressions)?;
+            others &= others - 1;
+            if others.count_ones() >= MANY {
+                // Most of them lead to one chunk, and the rest of the block leads there as well.
+                near = Near::of(reference, to[at]);
+                others &= !near.rest(from, to);
             }
         }
-        Some(if count > MANY { Near::of(from[last], to[last]) } else { near })
+        Some(near)
     }
 
     /// A binding and a label each.
@@ -276,6 +280,19 @@ impl Near {
             others |= !(is_near | is_plain) & 1 << at;
         }
         others
+    }
+
+    /// Moves those words of a block that are near, and leaves the others as they were moved before. Gives a bit for each.
+    #[inline(always)]
+    fn rest(self, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK]) -> u32 {
+        let mut moved = 0;
+        for at in 0..BLOCK {
+            let bits = from[at].bits();
+            let is_near = if bits & CHUNK == self.bits { u32::MAX } else { 0 };
+            to[at] = Ref::from_bits(is_near & bits.wrapping_add(self.delta) | !is_near & to[at].bits());
+            moved |= is_near & 1 << at;
+        }
+        moved
     }
 }
 

@@ -9,6 +9,7 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::chunks::Kind;
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::region::{Lane, Region};
@@ -59,11 +60,12 @@ impl Heap {
     /// ```
     ///
     /// A region that is closed as its result leaves was the RC-G runtime's idea; there, it worked for regions of one chunk.
-    pub fn splice(&mut self, from: Region, to: &mut Region) -> Result<(), StillOpen> {
-        if to.expressions.quota != u32::MAX
-            && let Err(full) = self.chunks.admit(to, self.chunks.of_region(&from))
-        {
-            return Err(StillOpen { full, region: from });
+    pub fn splice(&mut self, mut from: Region, to: &mut Region) -> Result<(), StillOpen> {
+        if to.expressions.quota != u32::MAX {
+            Kind::ALL.into_iter().for_each(|kind| self.chunks.give_ahead(from.lane_mut(kind)));
+            if let Err(full) = self.chunks.admit(to, self.chunks.of_region(&from)) {
+                return Err(StillOpen { full, region: from });
+            }
         }
         self.counts.splices += 1;
         self.join(from, to);
@@ -79,7 +81,8 @@ impl Heap {
     #[inline]
     fn join_lane(&mut self, from: &Lane, to: &mut Lane) {
         if !from.is_empty() {
-            self.chunks.handed_out += to.place.pending();
+            self.chunks.give_ahead(to);
+            self.chunks.handed_out -= u64::from(to.room());
             self.chunks.join(from, to);
         }
     }

@@ -7,7 +7,8 @@
 #[non_exhaustive]
 pub struct Statistics {
     /// Cells given to expressions, variables and numbers, whether or not they were given back since. Cells are counted when
-    /// their chunk is left and when a region is rewound or closed: at most 64 a lane of an open region are not in it yet.
+    /// their chunk is taken: those that open regions have left of their chunks are in it already, see
+    /// [`Heap::cells_ahead`](crate::Heap::cells_ahead).
     pub cells_handed_out: u64,
     /// Cells that copies have made, in `cells_handed_out` as well.
     pub cells_copied: u64,
@@ -22,7 +23,7 @@ pub struct Statistics {
     /// Bytes of the chunks there are, in regions or free: what the limit bounds. The system has given the pages that they lie in.
     pub bytes_held: usize,
     /// Bytes of the tables beside the cells: the links of chunks, 16 bytes each, and the table that copies use, 8 bytes for
-    /// each cell there was when the largest copy began.
+    /// each cell there was when the largest copy began, with room for an eighth more.
     pub bytes_beside: usize,
     /// Cells left unused at the ends of chunks since the heap was made: where an expression did not fit, and where a region
     /// was joined to another one. Chunks that were given back since are counted as well.

@@ -67,7 +67,7 @@ impl Heap {
         }
         let lane = region.lane(Kind::of(reference));
         let used = self.chunks.since(lane, Place::START);
-        let left = self.chunks.since(lane, lane.place);
+        let left = self.chunks.since(lane, lane.place.within_chunk());
         let cell = reference.cell();
         cell / CHUNK_CELLS < self.chunks.count()
             && self.chunks.contains(&used, cell)

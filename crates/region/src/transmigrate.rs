@@ -111,7 +111,7 @@ impl Heap {
     /// # }
     /// ```
     pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, StillOpen> {
-        let cells = u64::from(self.chunks.of_region(&from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.reached(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
             let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
@@ -153,7 +153,7 @@ impl Heap {
     ///
     /// After an error the other region is as it was, and so are the roots.
     pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.of_region(from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
         match self.copy_some(roots, from, cells, to, u64::MAX)? {
             Attempt::Copied(report) => Ok(report),
             Attempt::Dropped => unreachable!("no copy has more cells than that"),
@@ -212,7 +212,7 @@ impl Heap {
         to: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.of_region(from)) * u64::from(CHUNK_CELLS);
+        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
         let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
         let (failures, copied) = (target.chunks.failures, target.scratch.cells_copied);
         if let Ok(Attempt::Copied(report)) = self.copy_some_to(roots, cells, target, to, most, &mut foreign) {

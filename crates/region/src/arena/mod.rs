@@ -370,12 +370,13 @@ impl Arena {
     #[inline(never)]
     fn grow(&self, layout: Layout) -> *mut u8 {
         if self.current.get() == Chunk::NOTHING
+            && layout.align() <= SIZE_UNIT
             && needed(layout) <= SIZE_MIN
             && self.limit >= SIZE_MIN
             && let Some(chunk) = Chunk::take_least()
         {
-            self.go_to(chunk, HEADER_BYTES);
-            return self.bump(layout).unwrap_or_default();
+            self.go_to(chunk, HEADER_BYTES + layout.size().next_multiple_of(UNIT));
+            return chunk.at(HEADER_BYTES);
         }
         self.grow_elsewhere(layout)
     }

@@ -32,9 +32,14 @@ impl Chunks {
         self.find(home)
     }
 
-    /// How many chunks a lane has.
+    /// How many chunks a lane has, those ahead included.
     pub(crate) fn length(&self, lane: &Lane) -> u32 {
-        if lane.is_empty() { 0 } else { self.order(lane, lane.place) + 1 }
+        self.length_to(lane, lane.place)
+    }
+
+    /// How many chunks a lane has up to a place of it.
+    pub(crate) fn length_to(&self, lane: &Lane, place: Place) -> u32 {
+        if place == Place::START { 0 } else { self.order(lane, place) + 1 }
     }
 
     /// The chunks of a lane, in its order.

@@ -1,12 +1,19 @@
-//! The next chunk of a lane, where the free list has one: what a long lane pays for every 64 cells, and a short one to begin.
+//! The next chunks of a lane, where the free list has them: what a long lane pays for every few chunks, and a short one to begin.
 //!
-//! It does what [`Chunks::extend`] does, in the case that needs neither search nor call: the first chunk of the free list,
+//! It does what [`Chunks::extend`] does, in the case that needs neither search nor call: the first chunks of the free list,
 //! for at most a chunk of cells, by a lane that wastes nothing by it. Whoever gets nothing here asks there.
+//!
+//! A lane takes as many as precede its last chunk, at least one and up to [`AHEAD_MAX`], if so many of the free list lie one
+//! behind the other: it is likely to need them, and goes through them without asking again. In a heap with a limit it takes one, since what lies
+//! ahead of one region would be refused to another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
+use super::{CHUNK_CELLS, CHUNKS_MAX, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
 use crate::region::{Lane, Place};
+
+/// The most chunks that a lane takes at once before it needs them all: 8 KiB.
+const AHEAD_MAX: u32 = 16;
 
 impl Chunks {
     /// The first chunk of a lane that has none, and the first `cells` of it, at most all.
@@ -17,32 +24,61 @@ impl Chunks {
         let link = self.links.get_mut(chunk as usize)?;
         let home = AtomicU64::new(u64::from(chunk) << 32);
         let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u16, home });
-        self.take_one(free.next);
+        self.take_free(1, free.next);
         let at = chunk * CHUNK_CELLS;
         lane.first = chunk;
         lane.place = Place::new(at + cells, at + CHUNK_CELLS);
         Some(at)
     }
 
-    /// The next chunk of a lane whose last one has not `cells` left, at most a chunk's. Leaves a chunk's cells to be counted as
-    /// handed out, see [`Place::pending`].
+    /// The next chunks of a lane whose last one has not `cells` left, at most a chunk's.
     #[inline(always)]
-    pub(crate) fn go_on_in_one(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
-        let (chunk, place) = (self.first_free()?, lane.place);
-        let start = chunk.wrapping_mul(CHUNK_CELLS);
+    pub(crate) fn go_on_in_free(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
+        let (first, place) = (self.first_free()?, lane.place);
+        let start = first.wrapping_mul(CHUNK_CELLS);
         let at = if start == place.end() { place.cursor() } else { start };
         if at == start && place.room() != 0 {
             return None;
         }
         let last = self.links.get_mut(last_chunk(place) as usize)?;
-        last.next = chunk;
-        let home = AtomicU64::new(last.segment_bits(last_chunk(place)) + 1);
-        // More chunks are free than none, so there is one.
-        let link = &mut self.links[chunk as usize];
-        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: false, used: CHUNK_CELLS as u16, home });
-        self.take_one(free.next);
-        lane.place = Place::new(at + cells, start + CHUNK_CELLS);
+        last.next = first;
+        let home = last.segment_bits(last_chunk(place));
+        let most = self.most_ahead(first, kind, home);
+        let count = self.link_free(first, kind, home, most);
+        lane.place = Place::new(at + cells, start + count * CHUNK_CELLS);
         Some(at)
+    }
+
+    /// How many chunks a lane of a kind may take from this one on, whose last chunk lies here; no less than one is meant.
+    #[inline(always)]
+    fn most_ahead(&self, first: u32, kind: Kind, home: u64) -> u32 {
+        if self.limit != CHUNKS_MAX {
+            return 1;
+        }
+        let most = AHEAD_MAX.min(home as u32);
+        if kind == Kind::Numbers { most.min(self.number_limit.saturating_sub(first)) } else { most }
+    }
+
+    /// Takes chunks that follow each other, from the first one of the free list on, and links them as the end of a lane whose
+    /// last chunk lies here. Gives how many: at most so many, and at least one.
+    #[inline(always)]
+    fn link_free(&mut self, first: u32, kind: Kind, mut home: u64, most: u32) -> u32 {
+        let (mut chunk, mut count) = (first, 1);
+        let behind = loop {
+            home += 1;
+            // More chunks are free than none, so there is one.
+            let link = &mut self.links[chunk as usize];
+            let used = CHUNK_CELLS as u16;
+            let new = Link { next: chunk + 1, kind, is_first: false, used, home: AtomicU64::new(home) };
+            let free = std::mem::replace(link, new);
+            if count >= most || free.next != chunk + 1 {
+                link.next = NONE;
+                break free.next;
+            }
+            (chunk, count) = (chunk + 1, count + 1);
+        };
+        self.take_free(count, behind);
+        count
     }
 
     /// The chunk that a lane may have, or what is no chunk.
@@ -51,12 +87,13 @@ impl Chunks {
         (self.free_count > self.floor).then_some(self.free)
     }
 
-    /// Counts that the first chunk of the free list was taken, and lets the list begin behind it.
+    /// Counts that the first chunks of the free list were taken, and lets the list begin behind them.
     #[inline(always)]
-    fn take_one(&mut self, behind: u32) {
+    fn take_free(&mut self, count: u32, behind: u32) {
         self.free = behind;
-        self.free_count -= 1;
-        self.credit += STEPS_EARNED;
+        self.free_count -= count;
+        self.credit += u64::from(count) * STEPS_EARNED;
+        self.handed_out += u64::from(count * CHUNK_CELLS);
     }
 }
 

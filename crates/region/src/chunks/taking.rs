@@ -14,9 +14,16 @@ impl Chunks {
     #[inline]
     pub(crate) fn close_lane(&mut self, place: Place, first: u32) {
         if place != Place::START {
-            self.handed_out += place.pending();
+            self.handed_out -= u64::from(place.room());
             self.release_all(place, first);
         }
+    }
+
+    /// Gives back variables and numbers: apart, since the smallest regions have none.
+    #[inline(never)]
+    pub(crate) fn close_others(&mut self, places: [Place; 2], firsts: [u32; 2]) {
+        self.close_lane(places[0], firsts[0]);
+        self.close_lane(places[1], firsts[1]);
     }
 
     #[inline]
@@ -24,15 +31,18 @@ impl Chunks {
         if lane.place == place {
             return;
         }
-        let Some(cells) = lane.place.since(place) else { return self.rewind_chunks(lane, place) };
-        debug_assert!(cells <= CHUNK_CELLS, "a mark is no older than the last rewind of its region");
+        let cells = lane.place.cursor().wrapping_sub(place.cursor());
+        if cells > place.room() {
+            return self.rewind_chunks(lane, place);
+        }
+        // In the same chunk; what is ahead stays there.
         self.handed_out += u64::from(cells);
-        lane.place = place;
+        lane.place = lane.place.back(cells);
     }
 
     #[cold]
     fn rewind_chunks(&mut self, lane: &mut Lane, place: Place) {
-        self.settle(lane.place.pending(), place);
+        self.settle(0, lane.place, place);
         self.release(lane, place);
     }
 
@@ -52,14 +62,28 @@ impl Chunks {
         Ok(())
     }
 
-    /// Counts cells, but for those that will be counted when a lane leaves the chunk where it now stands.
-    pub(crate) fn settle(&mut self, cells: u64, place: Place) {
-        self.handed_out = self.handed_out + cells - place.pending();
+    /// Counts cells, and the room that a lane has now in place of that which it had.
+    pub(crate) fn settle(&mut self, cells: u64, before: Place, now: Place) {
+        self.handed_out = self.handed_out + cells + u64::from(now.room()) - u64::from(before.room());
     }
 
     /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
     pub(crate) fn given(&self, region: &Region) -> u64 {
-        self.handed_out + region.lanes().iter().map(|lane| lane.place.pending()).sum::<u64>()
+        self.handed_out - self.ahead(region)
+    }
+
+    /// The room of a region, whose cells are counted before it uses them.
+    pub(crate) fn ahead(&self, region: &Region) -> u64 {
+        region.lanes().iter().map(|lane| u64::from(lane.room())).sum()
+    }
+
+    /// Gives back the chunks ahead of a lane. O(1), since they are linked in themselves.
+    pub(crate) fn give_ahead(&mut self, lane: &mut Lane) {
+        let place = lane.place.within_chunk();
+        if place != lane.place {
+            self.settle(0, lane.place, place);
+            self.release(lane, place);
+        }
     }
 
     /// Takes cells, at most those of a chunk, for a lane whose last chunk has too few. The kind is known where this is called,
@@ -88,9 +112,7 @@ impl Chunks {
         if lane.is_empty() {
             return self.begin(lane, kind, cells as u32);
         }
-        let at = self.go_on_in_one(lane, kind, cells as u32)?;
-        self.handed_out += u64::from(CHUNK_CELLS);
-        Some(at)
+        self.go_on_in_free(lane, kind, cells as u32)
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -113,27 +135,35 @@ impl Chunks {
             self.admit(region, (cells as u32).div_ceil(CHUNK_CELLS))?;
         }
         let lane = region.lane_mut(kind);
+        self.give_ahead(lane);
         let before = lane.place;
         let at = self.extend(words, lane, kind, cells as u32)?;
-        self.handed_out = (self.handed_out + before.pending() + cells as u64).wrapping_sub(lane.place.pending());
+        self.settle(cells as u64, before, lane.place);
         Ok(at)
     }
-    /// How many chunks a region holds.
+
+    /// How many chunks a region holds, those ahead included.
     pub(crate) fn of_region(&self, region: &Region) -> u32 {
         region.lanes().iter().map(|lane| self.length(lane)).sum()
     }
 
-    /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
+    /// How many chunks a region has reached.
+    pub(crate) fn reached(&self, region: &Region) -> u32 {
+        region.lanes().iter().map(|lane| self.length_to(lane, lane.place.within_chunk())).sum()
+    }
+
+    /// The cells of an expression of this length, where the chunks that a region has are too small for it, which is so for all
+    /// lengths that need a prefix; [`NO_CELL`] if they cannot be had at once.
     #[inline(always)]
-    pub(crate) fn allot_expression(
-        &mut self,
-        words: &mut All,
-        region: &mut Region,
-        length: usize,
-    ) -> Result<u32, Full> {
+    pub(crate) fn allot_soon(&mut self, region: &mut Region, length: usize) -> u32 {
+        if length < CHUNK_CELLS as usize * 2 { self.allot_next(region, cells_of(length)) } else { NO_CELL }
+    }
+
+    /// The same where they cannot.
+    #[cold]
+    pub(crate) fn allot_late(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length < CHUNK_CELLS as usize * 2 {
-            let at = self.allot_next(region, cells_of(length));
-            return if at == NO_CELL { self.allot(words, region, Kind::Expressions, cells_of(length)) } else { Ok(at) };
+            return self.allot(words, region, Kind::Expressions, cells_of(length));
         }
         self.allot_run(words, region, length)
     }
@@ -141,7 +171,7 @@ impl Chunks {
     /// So many cells, at most those of a chunk, where the next chunk can be had at once; otherwise [`NO_CELL`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
+    fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
         if region.expressions.quota != u32::MAX {
             return NO_CELL;
         }
@@ -156,19 +186,13 @@ impl Chunks {
     #[cold]
     #[inline(never)]
     fn allot_behind(&mut self, region: &mut Region, cells: usize) -> u32 {
-        match self.go_on_in_one(&mut region.expressions, Kind::Expressions, cells as u32) {
-            Some(at) => {
-                self.handed_out += u64::from(CHUNK_CELLS);
-                at
-            }
-            None => NO_CELL,
-        }
+        self.go_on_in_free(&mut region.expressions, Kind::Expressions, cells as u32).unwrap_or(NO_CELL)
     }
 
     /// The same for what needs more than a chunk.
     #[cold]
     #[inline(never)]
-    pub(crate) fn allot_run(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
+    fn allot_run(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             return Err(self.too_long());
         }
@@ -201,7 +225,7 @@ impl Chunks {
 
     /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
     fn extend_numbers_near(&mut self, words: &mut All, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
-        let before = region.numbers.place;
+        let before = region.numbers.place.within_chunk();
         let at = match cells {
             1 => self.extend_by_one(words, region, Kind::Numbers, cells)?,
             _ => self.allot(words, region, Kind::Numbers, cells)?,

@@ -4,7 +4,8 @@ use super::{CHUNK_CELLS, Chunks, Home, Kind, last_chunk};
 use crate::region::{Lane, Place};
 
 impl Chunks {
-    /// The same for a walk over all of a lane, which goes on up to the cursor.
+    /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place, and
+    /// the end of the next chunk. There is one, since such a walk ends at the cursor.
     pub(crate) fn go_on(&self, at: u32, end: u32) -> (u32, u32) {
         let next = self.links[((end - 1) / CHUNK_CELLS) as usize].next;
         debug_assert!(at == end || next * CHUNK_CELLS == end, "an expression lies on chunks in a row");
@@ -20,11 +21,8 @@ impl Chunks {
     pub(crate) fn walked_to(&self, chunk: u32) -> u32 {
         chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
     }
-}
 
-impl Chunks {
-    /// Where a walk over a segment goes on that has come to the end of a chunk or, inside of an expression, past it: the
-    /// place, and the end of the next chunk. Nowhere if the segment ends, or if what was walked over was left behind its end.
+    /// The same for a walk over a segment. Nowhere if the segment ends, or if what was walked over was left behind its end.
     pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
         let chunk = (end - 1) / CHUNK_CELLS;
         let next = self.links[chunk as usize].next;
@@ -35,7 +33,7 @@ impl Chunks {
 
     /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
     pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
-        let (last, mut next) = (lane.place, None);
+        let (last, mut next) = (lane.place.within_chunk(), None);
         if since != last {
             next = Some(if since == Place::START {
                 (lane.first, lane.first * CHUNK_CELLS)

@@ -1,6 +1,6 @@
 //! Deep, wide and many: what must cost no native stack, no time beyond its size, and no memory beyond its peak.
 
-use region::{Bound, Full, Heap, Limit, Mark, Ref};
+use region::{Bound, Full, Heap, Limit, Mark, Ref, Region};
 
 use crate::basics::small;
 use crate::defects::{escape, overwrite};
@@ -213,5 +213,72 @@ fn notes_are_cleared_wherever_they_are() -> Result<(), Full> {
     for (_, (kept, length)) in kept {
         assert_eq!((heap.note(*kept), heap.children(*kept)), (0, &vec![small(1 << 19); *length][..]));
     }
+    Ok(())
+}
+
+/// What is made in a region, in order, each of one value so many times; and marks, with how much there was.
+#[derive(Default)]
+struct Made {
+    things: Vec<(Ref, u32, usize)>,
+    marks: Vec<(Mark, usize)>,
+}
+
+/// In a heap whose free chunks follow each other lanes take several at once. However they are rewound, joined, closed and
+/// interrupted by what needs a run of its own, what they have is theirs.
+#[test]
+fn what_lies_ahead_of_a_lane_is_its_own() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut warm = heap.open();
+    heap.reserve(&mut warm, 400 * 64 * 2)?;
+    heap.close(warm);
+    let mut regions: Vec<(Region, Made)> = (0..3).map(|_| (heap.open(), Made::default())).collect();
+    let (mut state, mut most_ahead) = (7_u64, 0);
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for step in 0..6_000_u32 {
+        let (at, other) = (random(3) as usize, random(3) as usize);
+        let (region, made) = &mut regions[at];
+        match random(40) {
+            0 => {
+                let old = std::mem::replace(region, heap.open());
+                heap.close(old);
+                *made = Made::default();
+            }
+            1 if at != other => {
+                let (from, gone) = std::mem::replace(&mut regions[at], (heap.open(), Made::default()));
+                let (to, made) = &mut regions[other];
+                heap.splice(from, to).map_err(|open| open.full)?;
+                made.things.extend(gone.things);
+            }
+            2..=5 => made.marks.push((heap.mark(region), made.things.len())),
+            6..=8 => {
+                if let Some((mark, length)) = made.marks.pop() {
+                    heap.rewind(region, mark);
+                    made.things.truncate(length);
+                }
+            }
+            kind => {
+                let length =
+                    [random(12), random(127), 128 + random(900)][usize::from(kind > 36) + usize::from(kind > 38)];
+                let children = vec![small(step); length as usize];
+                for _ in 0..random(60) {
+                    made.things.push((heap.expression(region, &children)?, step, children.len()));
+                }
+                heap.number(region, 0, u64::MAX)?;
+            }
+        }
+        most_ahead = most_ahead.max(heap.cells_ahead(&regions[at].0));
+        for (region, made) in &regions[..] {
+            for (thing, value, length) in made.things.iter().rev().take(200) {
+                assert!(heap.holds(region, *thing), "step {step}");
+                assert_eq!(heap.children(*thing), &vec![small(*value); *length][..], "step {step}");
+            }
+        }
+    }
+    assert!((512..=3 * 1_024).contains(&most_ahead), "{most_ahead}");
+    regions.into_iter().for_each(|(region, _)| heap.close(region));
+    assert_eq!(heap.bytes_live(), 0);
     Ok(())
 }

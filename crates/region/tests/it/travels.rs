@@ -144,13 +144,10 @@ impl World {
 
     fn counts(&self, heap: usize) -> Counts {
         let statistics = self.heaps[heap].statistics();
-        let pending = |region: &Region| -> u64 {
-            let bits = self.heaps[heap].mark(region).bits();
-            bits.into_iter().filter(|place| *place != 0).map(|place| 64 - (place >> 32)).sum()
-        };
         let open = &self.regions[2 * heap..2 * heap + 2];
         Counts {
-            given: statistics.cells_handed_out + open.iter().map(pending).sum::<u64>(),
+            given: statistics.cells_handed_out
+                - open.iter().map(|region| self.heaps[heap].cells_ahead(region)).sum::<u64>(),
             copied: statistics.cells_copied,
             failures: statistics.limit_failures,
         }
