@@ -266,11 +266,6 @@ impl Expression {
         self
     }
 
-    /// The same expression without the mark, if it is no tail of another one.
-    pub(crate) fn without_mark(&self) -> Option<Self> {
-        (self.start == 0).then(|| Self { evaluated: false, ..self.clone() })
-    }
-
     /// The term that a dictionary (never numbered 0) left here when it interned this very expression.
     pub(crate) fn known(&self) -> Option<Known> {
         let word = self.node.term.load(Relaxed);

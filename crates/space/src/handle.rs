@@ -8,7 +8,7 @@ use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
 use crate::contents::Match;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, PreparedQuery};
 use crate::rewrite::variables;
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -252,6 +252,13 @@ impl SpaceRef {
     /// Makes an atom ready for being looked for many times, in this space and in snapshots of it; see [`Prepared`].
     pub fn prepare(&self, atom: &Atom) -> Prepared {
         self.write(|space| space.prepare(atom))
+    }
+
+    /// Makes a query ready for being asked many times in snapshots of this space and of others with its dictionary: its names are
+    /// looked up now. `None` if it asks for more than rows: it is no expression, has more than 8 variables, states or spaces
+    /// inside, or is nested deeper than 16 levels; [`SpaceRef::query`] answers it then.
+    pub fn prepare_query(&self, query: &Atom) -> Option<PreparedQuery> {
+        self.write(|space| space.prepare_query(query))
     }
 
     /// Each child that stands behind a prefix, with how often it does; see [`Space::children_behind`]. Imports are not asked.

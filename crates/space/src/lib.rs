@@ -4,7 +4,7 @@
 //! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
 //! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SpaceRef`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
-//! much at once, and a [`Prepared`] atom is looked for without a walk over it. Matching is two-sided unification
+//! much at once, a [`Prepared`] atom is looked for without a walk over it and a [`PreparedQuery`] asked without its names. Matching is two-sided unification
 //! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
 //!
 //! This crate knows nothing of evaluation, files or time.
@@ -47,7 +47,7 @@ pub use grounded::{Grounded, HostValue, StateRef};
 pub use handle::{CLASSES, Classify, SpaceRef, conjunction};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
-pub use prepared::Prepared;
+pub use prepared::{Prepared, PreparedQuery};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
 pub use rows::{NO_TERM, RowPart, RowQuery};

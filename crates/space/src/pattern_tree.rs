@@ -12,7 +12,7 @@ use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
 use crate::contents::Stored;
 use crate::grounded::Grounded;
-use crate::rows::{NO_TERM, RowPart};
+use crate::rows::RowPart;
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -291,7 +291,8 @@ impl PatternTree {
             }
             let next = match part {
                 RowPart::Variable(_) => return !edges.steps.is_empty(),
-                RowPart::Key(NO_TERM) => return !edges.steps.is_empty(),
+                // A snapshot knows fewer terms than who prepared the query.
+                RowPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
                 RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
                 RowPart::Key(key) => match terms.atom(*key) {
                     Atom::Expression(expression) => return edges.steps.contains_key(&Step::Open(expression.len())),

@@ -178,6 +178,12 @@ impl Patterns {
         self.sealed.iter().any(|part| part.tree.may_match(parts, terms)) || self.head.may_match(parts, terms)
     }
 
+    /// The same for a pattern of these columns.
+    pub(crate) fn may_match_flat(&self, columns: &[RowPart], terms: &Terms) -> bool {
+        let parts: Vec<RowPart> = [RowPart::Open(columns.len() as u32)].iter().chain(columns).copied().collect();
+        self.may_match(&parts, terms)
+    }
+
     /// What is found in each tree, copies as they are now, with the place of the tree; that of the head is behind the others.
     fn parts<'a>(
         &'a self,

@@ -9,12 +9,12 @@ const FIRST_BYTES: usize = 128;
 const FIRST: usize = 14;
 /// What the table of a dictionary has room for at first: there are few of them, and a program has more words than that.
 pub(crate) const FIRST_TERMS: usize = 56;
-/// Up to this many entries a table grows fourfold: most are small, and making one anew costs more than what stays unused.
-const SMALL_TABLE: usize = 1 << 12;
+/// Up to this many entries a table grows eightfold: most are small, and making one anew costs more than what stays unused.
+const SMALL_TABLE: usize = 1 << 9;
 
 /// How many entries a table is to have room for that is full, or is to take so many more.
 pub(crate) fn table(entries: usize, more: usize) -> usize {
-    let grown = entries * if entries < SMALL_TABLE { 4 } else { 2 };
+    let grown = entries * if entries < SMALL_TABLE { 8 } else { 2 };
     grown.max(entries + more).max(FIRST)
 }
 

@@ -84,6 +84,11 @@ impl RowQuery {
         &mut self.answers.found
     }
 
+    /// How many variables it has.
+    pub(crate) fn variables(&self) -> usize {
+        self.variables
+    }
+
     /// Looks at what is known in each pattern; says whether all can be rows.
     fn plan(&mut self) -> bool {
         let Self { parts, ends, variables, plans, known, bound, .. } = self;
@@ -209,7 +214,7 @@ thread_local! {
 }
 
 /// Queries of atoms with more variables than this are not answered as rows.
-const VARIABLES_MAX: usize = 8;
+pub(crate) const VARIABLES_MAX: usize = 8;
 
 /// Queries that are nested deeper are not answered as rows.
 const DEPTH_MAX: usize = 16;
@@ -221,6 +226,44 @@ const ROOM_MAX: usize = 1 << 12;
 type Variables<'a> = [Option<&'a Variable>; VARIABLES_MAX];
 
 impl RowQuery {
+    /// Makes terms of the names of a pattern, or of a conjunction of patterns, and writes it down; `None` if it asks for more than rows.
+    pub(crate) fn interning(query: &Atom, terms: &mut Terms) -> Option<Self> {
+        let mut written = Self::default();
+        intern_parts(query, 0, terms);
+        written.put(query, &mut Variables::default(), terms).then_some(written)
+    }
+
+    /// What each column is; `None` if it is not one pattern whose columns are keys and variables only.
+    pub(crate) fn flat(&self) -> Option<&[RowPart]> {
+        let [RowPart::Open(length), columns @ ..] = self.parts.as_slice() else { return None };
+        (self.ends.len() == 1 && !columns.is_empty() && columns.len() == *length as usize).then_some(columns)
+    }
+
+    /// Makes this the same query as another one.
+    fn take_up(&mut self, other: &Self) {
+        self.clear();
+        self.parts.extend_from_slice(&other.parts);
+        self.ends.extend_from_slice(&other.ends);
+        self.variables = other.variables;
+    }
+
+    /// Hands the answers of a query to somebody, a term for each variable; `None` if they are not all rows.
+    pub(crate) fn answers_of(
+        &self,
+        contents: &Contents,
+        terms: &Terms,
+        each: &mut impl FnMut(&[Term]),
+    ) -> Option<usize> {
+        let mut room = ROOM.take().unwrap_or_default();
+        room.take_up(self);
+        let count = answer_rows(&mut room, std::slice::from_ref(contents), |contents| contents, terms);
+        let width = room.variables;
+        (0..count.unwrap_or(0)).for_each(|place| each(&room.answers.found[place * width..][..width]));
+        room.shrink();
+        ROOM.set(Some(room));
+        count
+    }
+
     /// Writes down a pattern, or a conjunction of patterns; `false` if they ask for more than rows.
     fn put<'a>(&mut self, query: &'a Atom, variables: &mut Variables<'a>, terms: &Terms) -> bool {
         self.clear();
@@ -279,6 +322,17 @@ impl RowQuery {
         }
         self.answers.rows.clear();
         self.answers.rows.shrink_to(ROOM_MAX);
+    }
+}
+
+/// Makes terms of what has no variables inside a query, as deep as [`RowQuery::put`] goes.
+fn intern_parts(query: &Atom, depth: usize, terms: &mut Terms) {
+    for child in query.children().unwrap_or_default() {
+        if child.is_rigid() {
+            terms.intern(child);
+        } else if depth <= DEPTH_MAX {
+            intern_parts(child, depth + 1, terms);
+        }
     }
 }
 
@@ -504,7 +558,7 @@ fn matches(plan: &Plan, parts: &[RowPart], row: &[Term], answer: &mut [Term], te
 }
 
 #[inline(always)]
-fn matches_leaf(part: RowPart, term: Term, answer: &mut [Term], terms: &Terms) -> bool {
+pub(crate) fn matches_leaf(part: RowPart, term: Term, answer: &mut [Term], terms: &Terms) -> bool {
     match part {
         RowPart::Key(key) => term == key || terms.key(term) == key,
         RowPart::Variable(variable) => {

@@ -8,7 +8,7 @@ use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
 use crate::handle::answer;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, PreparedQuery};
 use crate::rows::{self, RowQuery, answer_rows};
 use crate::solve::solve;
 use crate::term::{Term, Terms};
@@ -103,6 +103,28 @@ impl Snapshot {
     /// Answers a query as rows of terms; see [`SpaceRef::rows`](crate::SpaceRef::rows).
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
         answer_rows(query, std::slice::from_ref(&*self.contents), |contents| contents, &self.terms)
+    }
+
+    /// Hands the answers of a prepared query to `each`, in the order of [`Snapshot::query`]: a term for each of its variables.
+    /// `false`, and no answer, if rows alone do not answer it: then [`Snapshot::query`] is to be asked.
+    ///
+    /// # Panics
+    /// If it was prepared with another dictionary.
+    #[inline]
+    pub fn ask(&self, query: &PreparedQuery, each: impl FnMut(&[Term])) -> bool {
+        self.contents.ask(query, &self.terms, each).is_some()
+    }
+
+    /// The same for many queries, each answer with the place of its query; what they read first is read together, so that in
+    /// a large space many wait for memory at once.
+    ///
+    /// # Errors
+    /// The place of the first query that rows alone do not answer: those before it were answered, and no others.
+    ///
+    /// # Panics
+    /// If one was prepared with another dictionary.
+    pub fn ask_many(&self, queries: &[PreparedQuery], each: impl FnMut(usize, &[Term])) -> Result<(), usize> {
+        self.contents.ask_many(queries, &self.terms, each)
     }
 
     /// The rows of this length as they lie, each with the number of its copies.

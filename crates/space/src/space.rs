@@ -6,7 +6,7 @@ use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
 use crate::contents::{Contents, Match, Multiplicity, expression_of};
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, PreparedQuery};
 use crate::snapshot::Snapshot;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
@@ -200,6 +200,11 @@ impl Space {
     /// Makes an atom ready for [`Space::count_prepared`]: its parts are interned.
     pub fn prepare(&mut self, atom: &Atom) -> Prepared {
         Prepared::new(atom, &mut write(&self.terms))
+    }
+
+    /// See [`SpaceRef::prepare_query`](crate::SpaceRef::prepare_query).
+    pub(crate) fn prepare_query(&mut self, query: &Atom) -> Option<PreparedQuery> {
+        PreparedQuery::new(query, &mut write(&self.terms))
     }
 
     /// How many copies of an atom there are, in the sense of [`Space::count`]: one look into a table.

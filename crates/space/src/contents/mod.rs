@@ -161,7 +161,7 @@ impl Contents {
             return self.add_open(Stored::new(atom), 1, number);
         }
         row.clear();
-        row.extend(columns(atom).iter().map(|column| terms.intern(column)));
+        row.extend(columns(atom).iter().map(|column| terms.intern_rigid(column)));
         match atom {
             Atom::Expression(_) => self.add_row(row, number, terms),
             _ => self.add_leaf(row[0], number, terms),
@@ -185,7 +185,7 @@ impl Contents {
         *last = Some((name, head));
         row.clear();
         row.push(head);
-        row.extend(rest.iter().map(|column| terms.intern(column)));
+        row.extend(rest.iter().map(|column| terms.intern_rigid(column)));
         self.add_row(row, None, terms);
     }
 

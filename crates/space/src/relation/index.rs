@@ -2,15 +2,19 @@
 //!
 //! A key with one row costs that row's number. Of more rows, those that follow each other are a run, which costs nothing
 //! each (all rows, where all have one head); others lie in a list, in the order of the segment. The keys themselves are
-//! read from the rows. So a look-up reads the row that it finds, which whoever asked does next.
+//! read from the rows. So a look-up reads the row that it finds, which whoever asked does next. Where the keys of a sealed segment lie
+//! close together their places are a list by key, and nothing is hashed.
 
 use super::copies::Copies;
+use super::direct::Direct;
 use super::{HEAD, KeyOf, Path};
+use crate::batch::{LARGE_TABLE, read_slots};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// A place that is a list and no row.
@@ -20,9 +24,23 @@ const LIST: u32 = 1 << 31;
 #[derive(Clone, Default)]
 pub(super) struct Index {
     /// A row, or a list, of each key.
-    places: HashTable<u32>,
+    places: Places,
     lists: Vec<List>,
     free: Vec<u32>,
+}
+
+/// How the place of a key is found.
+#[derive(Clone)]
+enum Places {
+    Hashed(HashTable<u32>),
+    /// Of a segment that was sealed when the index was made, and whose keys lie close together.
+    Direct(Direct),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Hashed(HashTable::new())
+    }
 }
 
 /// Two rows or more, or none while the list is free.
@@ -33,7 +51,7 @@ enum List {
 }
 
 /// The rows of a key, in the order of the segment.
-pub(super) enum Listed<'a> {
+pub(crate) enum Listed<'a> {
     Run(Range<u32>),
     Each(&'a [u32]),
 }
@@ -91,7 +109,7 @@ impl List {
 }
 
 /// What an index lists rows by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// What stands at a path.
     Path(Path),
@@ -101,7 +119,7 @@ pub(super) enum Place {
 
 /// What an index knows a row by: a match key, or two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct Key(pub(super) u64);
 
 impl From<Term> for Key {
     fn from(key: Term) -> Self {
@@ -124,6 +142,7 @@ pub(super) struct Keys<'a> {
 }
 
 impl Keys<'_> {
+    #[inline]
     pub(super) fn at(&self, row: u32) -> Option<Key> {
         let terms = self.rows.terms(row);
         match self.place {
@@ -136,6 +155,7 @@ impl Keys<'_> {
 }
 
 /// The match key at a path of a row, if the row reaches that far.
+#[inline]
 pub(super) fn key_at((column, child): Path, terms: &[Term], dictionary: &Terms) -> Option<Term> {
     let term = *terms.get(column as usize)?;
     match child {
@@ -151,10 +171,35 @@ fn hash(key: Key) -> u64 {
 }
 
 impl Index {
+    /// An index of the rows of a segment that is sealed.
+    pub(super) fn of_sealed(rows: Range<u32>, keys: &Keys<'_>) -> Self {
+        let direct = Direct::spanning(rows.clone(), keys).filter(|_| matches!(keys.place, Place::Path(_)));
+        let mut index = Self { places: direct.map_or_else(Places::default, Places::Direct), ..Self::default() };
+        rows.for_each(|row| index.insert(row, keys));
+        if let Places::Direct(direct) = &index.places
+            && direct.is_sparse()
+        {
+            index.places = hashed(direct);
+        }
+        index
+    }
+
     /// The rows with this key.
     #[inline]
     pub(super) fn get(&self, key: Key, keys: &Keys<'_>) -> Listed<'_> {
-        match self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)) {
+        if let Places::Hashed(table) = &self.places
+            && table.len() >= LARGE_TABLE
+        {
+            // Where a tag and its slot are is known from the hash: both are waited for at once.
+            read_slots(table, std::iter::once(hash(key)));
+        }
+        self.get_ready(key, keys)
+    }
+
+    /// The same for what was looked ahead.
+    #[inline(always)]
+    pub(super) fn get_ready(&self, key: Key, keys: &Keys<'_>) -> Listed<'_> {
+        match self.place(key, keys) {
             None => Listed::Each(&[]),
             Some(place) if *place & LIST == 0 => Listed::Each(std::slice::from_ref(place)),
             Some(place) => match &self.lists[(*place & !LIST) as usize] {
@@ -164,7 +209,35 @@ impl Index {
         }
     }
 
+    #[inline]
+    fn place(&self, key: Key, keys: &Keys<'_>) -> Option<&u32> {
+        match &self.places {
+            Places::Direct(direct) => direct.get(key),
+            Places::Hashed(table) => table.find(hash(key), |&place| self.key_of(place, keys) == Some(key)),
+        }
+    }
+
+    /// Reads what looking for these keys reads: slots, then rows.
+    pub(super) fn look_ahead(&self, sought: impl Iterator<Item = Term> + Clone, keys: &Keys<'_>) {
+        let read = |place: u32| keys.rows.terms(first_of(place, &self.lists)).first().map_or(0, |term| term.number());
+        match &self.places {
+            Places::Direct(direct) => {
+                // A list would be read for its first row: most keys that are asked for one by one have no list.
+                let row = |&place: &u32| if place & LIST == 0 { read(place) } else { place };
+                black_box(sought.fold(0, |sum, key| sum ^ direct.get(key.into()).map_or(0, row)));
+            }
+            Places::Hashed(table) if table.len() >= LARGE_TABLE => {
+                let hashes = sought.map(|key| hash(key.into()));
+                read_slots(table, hashes.clone());
+                let place = |hash: u64| table.find(hash, |_| true).copied();
+                black_box(hashes.fold(0, |sum, hash| sum ^ place(hash).map_or(0, read)));
+            }
+            Places::Hashed(_) => {}
+        }
+    }
+
     /// The key that a place is for; every list has a row.
+    #[inline]
     fn key_of(&self, place: u32, keys: &Keys<'_>) -> Option<Key> {
         keys.at(first_of(place, &self.lists))
     }
@@ -173,28 +246,24 @@ impl Index {
     pub(super) fn insert(&mut self, row: u32, keys: &Keys<'_>) {
         let Some(key) = keys.at(row) else { return };
         let Self { places, lists, free } = self;
-        let hash_of = |&place: &u32| keys.at(first_of(place, lists)).map_or(0, hash);
-        let is_it = |&place: &u32| keys.at(first_of(place, lists)) == Some(key);
-        let mut found = match places.entry(hash(key), is_it, hash_of) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(row);
+        if let Places::Direct(direct) = places {
+            if direct.change(key, |place| Some(with_row(place, row, lists, free))).is_some() {
                 return;
             }
-            Entry::Occupied(found) => found,
-        };
-        let place = *found.get();
-        if place & LIST != 0 {
-            return lists[(place & !LIST) as usize].push(row);
+            *places = hashed(direct);
         }
-        let mut list = List::Run(place..place + 1);
-        list.push(row);
-        *found.get_mut() = LIST | free_list(list, lists, free);
+        let Places::Hashed(table) = places else { return };
+        let hash_of = |&place: &u32| keys.at(first_of(place, lists)).map_or(0, hash);
+        let is_it = |&place: &u32| keys.at(first_of(place, lists)) == Some(key);
+        match table.entry(hash(key), is_it, hash_of) {
+            Entry::Vacant(vacant) => drop(vacant.insert(row)),
+            Entry::Occupied(mut found) => *found.get_mut() = with_row(Some(*found.get()), row, lists, free),
+        }
     }
 
     /// Keeps only the rows of a key that are wanted.
     pub(super) fn retain(&mut self, key: Key, keys: &Keys<'_>, is_wanted: impl Fn(u32) -> bool) {
-        let found = self.places.find(hash(key), |&place| self.key_of(place, keys) == Some(key)).copied();
-        let Some(place) = found else { return };
+        let Some(&place) = self.place(key, keys) else { return };
         let left: Vec<u32> = match self.get(key, keys) {
             Listed::Run(rows) => rows.filter(|&row| is_wanted(row)).collect(),
             Listed::Each(rows) => rows.iter().copied().filter(|&row| is_wanted(row)).collect(),
@@ -203,14 +272,45 @@ impl Index {
             self.lists[(place & !LIST) as usize] = List::Each(left);
             return;
         }
-        if left.is_empty()
-            && let Ok(entry) = self.places.find_entry(hash(key), |&listed| listed == place)
-        {
-            entry.remove();
-            if place & LIST != 0 {
-                self.lists[(place & !LIST) as usize] = List::Run(0..0);
-                self.free.push(place & !LIST);
+        if !left.is_empty() {
+            return;
+        }
+        match &mut self.places {
+            Places::Direct(direct) => direct.change(key, |_| None).unwrap_or_default(),
+            Places::Hashed(table) => {
+                if let Ok(entry) = table.find_entry(hash(key), |&listed| listed == place) {
+                    entry.remove();
+                }
             }
+        }
+        if place & LIST != 0 {
+            self.lists[(place & !LIST) as usize] = List::Run(0..0);
+            self.free.push(place & !LIST);
+        }
+    }
+}
+
+/// The same places in a table, which has room for all from the start.
+fn hashed(direct: &Direct) -> Places {
+    let mut table = HashTable::with_capacity(direct.all().count());
+    for (key, place) in direct.all() {
+        table.insert_unique(hash(key), place, |_| unreachable!("there is room for all"));
+    }
+    Places::Hashed(table)
+}
+
+/// The place of a key after one more row of it.
+fn with_row(place: Option<u32>, row: u32, lists: &mut Vec<List>, free: &mut Vec<u32>) -> u32 {
+    match place {
+        None => row,
+        Some(place) if place & LIST != 0 => {
+            lists[(place & !LIST) as usize].push(row);
+            place
+        }
+        Some(only) => {
+            let mut list = List::Run(only..only + 1);
+            list.push(row);
+            LIST | free_list(list, lists, free)
         }
     }
 }

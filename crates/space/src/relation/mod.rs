@@ -24,12 +24,15 @@
 //! walks the shortest list among its paths.
 
 mod copies;
+mod direct;
 mod index;
+mod indexes;
 mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use index::{Key, Listed, Place, key_at};
+pub(crate) use index::Listed;
+use index::{Key, Place, key_at};
 pub(crate) use segment::hash_of;
 use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
 use std::ops::Deref;
@@ -65,6 +68,57 @@ struct Part<S> {
     copies: Copies,
     /// How many rows lie in the segments before it.
     start: u32,
+}
+
+/// What finds rows by the key at a path, in a relation that has one segment, which is sealed.
+pub(crate) struct Finder<'a> {
+    relation: &'a Relation,
+    segment: &'a Segment,
+    index: &'a index::Index,
+    keys: index::Keys<'a>,
+    /// Whether every row has one copy.
+    is_plain: bool,
+}
+
+impl<'a> Finder<'a> {
+    /// Reads what looking for these keys reads first.
+    #[inline]
+    pub(crate) fn look_ahead(&self, keys: impl Iterator<Item = Term> + Clone) {
+        self.index.look_ahead(keys, &self.keys);
+    }
+
+    /// The rows that have a key, holes among them.
+    #[inline(always)]
+    pub(crate) fn listed(&self, key: Term) -> Listed<'a> {
+        self.index.get(key.into(), &self.keys)
+    }
+
+    /// The same for what was looked ahead.
+    #[inline(always)]
+    pub(crate) fn listed_ready(&self, key: Term) -> Listed<'a> {
+        self.index.get_ready(key.into(), &self.keys)
+    }
+
+    /// The row, if only one is listed and there is one copy of it.
+    #[inline(always)]
+    pub(crate) fn only(&self, listed: &Listed<'_>) -> Option<&'a [Term]> {
+        match listed {
+            Listed::Each([row]) if self.is_plain => Some(self.segment.terms(*row)),
+            _ => None,
+        }
+    }
+
+    /// The numbers of the rows in insertion order, and how many there are, if they are few.
+    pub(crate) fn few(&self, listed: &Listed<'_>) -> Option<([u32; SHORT_ENOUGH], usize)> {
+        let (mut few, count) = ([0; SHORT_ENOUGH], listed.len());
+        let rows = few.get_mut(..count)?;
+        match listed {
+            Listed::Run(run) => rows.iter_mut().zip(run.clone()).for_each(|(row, listed)| *row = listed),
+            Listed::Each(each) => rows.copy_from_slice(each),
+        }
+        self.relation.order(rows);
+        Some((few, count))
+    }
 }
 
 /// A row as a query sees it.
@@ -256,7 +310,7 @@ impl Relation {
         if self.head.segment.len() > 0 {
             let start = self.len();
             let head = std::mem::replace(&mut self.head, Part { start, ..Part::default() });
-            let segment = Arc::new(head.segment);
+            let segment = Arc::new(head.segment.sealed());
             self.sealed.push(Part { segment, copies: head.copies, start: head.start });
         }
         let share = |part: &Part<Arc<Segment>>| Part {
@@ -289,6 +343,17 @@ impl Relation {
     /// Reads what adding these rows reads; see [`crate::Batch`].
     pub(crate) fn look_ahead<'a>(&self, rows: impl Iterator<Item = &'a [Term]> + Clone, dictionary: &Terms) {
         self.each(|part| part.segment.look_ahead(rows.clone().map(|row| hash_keys(row, dictionary))));
+    }
+
+    /// What finds the rows that have a key at a path; `None` if that takes more than one index, a lock, or none at all.
+    #[inline]
+    pub(crate) fn finder<'a>(&'a self, path: Path, dictionary: &'a Terms) -> Option<Finder<'a>> {
+        let [only] = self.sealed.as_slice() else { return None };
+        if self.head.segment.len() > 0 || only.segment.len() <= SCAN_MAX {
+            return None;
+        }
+        let (index, keys) = only.segment.fixed_index(Place::Path(path), dictionary)?;
+        Some(Finder { relation: self, segment: &only.segment, index, keys, is_plain: only.copies.are_plain() })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
@@ -333,7 +398,7 @@ impl Relation {
         }
         let last = self.sealed.pop().expect("something is sealed");
         match Arc::try_unwrap(last.segment) {
-            Ok(segment) => self.head = Part { segment, copies: last.copies, start: last.start },
+            Ok(segment) => self.head = Part { segment: segment.unsealed(), copies: last.copies, start: last.start },
             Err(segment) => self.sealed.push(Part { segment, ..last }),
         }
         self.count_starts();
@@ -377,7 +442,7 @@ impl Relation {
         part.copies.remove(row - part.start);
         if part.copies.holes() > part.segment.len() / 2 {
             let Part { segment, copies, start } = part.view().packed(dictionary);
-            self.sealed[place] = Part { segment: Arc::new(segment), copies, start };
+            self.sealed[place] = Part { segment: Arc::new(segment.sealed()), copies, start };
             self.count_starts();
         }
     }
@@ -534,6 +599,6 @@ impl Part<Arc<Segment>> {
             Err(segment) => View { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary),
         };
         joined.take(younger, dictionary);
-        Part { segment: Arc::new(joined.segment), copies: joined.copies, start }
+        Part { segment: Arc::new(joined.segment.sealed()), copies: joined.copies, start }
     }
 }

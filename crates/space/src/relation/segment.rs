@@ -6,13 +6,13 @@
 use super::Path;
 use super::copies::Copies;
 use super::index::{Index, Key, Keys, Listed, Place};
+use super::indexes::Indexes;
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 use std::hash::Hasher;
-use std::sync::RwLock;
 
 /// How many rows a relation may have: beyond it, adding one panics.
 pub(super) const ROWS_MAX: u32 = 1 << 31;
@@ -25,7 +25,7 @@ pub(super) struct Segment {
     set: HashTable<u32>,
     /// How many more rows are expected.
     expected: usize,
-    indexes: RwLock<FxHashMap<Place, Index>>,
+    indexes: Indexes,
 }
 
 /// The terms of all rows, one row after the other.
@@ -43,17 +43,18 @@ struct Rows {
 pub(super) struct KeyOf<'a>(&'a Rows);
 
 impl KeyOf<'_> {
+    #[inline]
     pub(super) fn terms(&self, row: u32) -> &[Term] {
         self.0.get(row)
     }
 }
 
 impl Rows {
-    #[inline]
+    #[inline(always)]
     fn get(&self, row: u32) -> &[Term] {
         let row = row as usize;
         match &self.ends {
-            None => &self.cells[row * self.width..(row + 1) * self.width],
+            None => &self.cells[row * self.width..][..self.width],
             Some(ends) => &self.cells[if row == 0 { 0 } else { ends[row - 1] }..ends[row]],
         }
     }
@@ -172,10 +173,7 @@ impl Segment {
         }
         let Self { rows, set, indexes, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
-        let indexes = indexes.get_mut().expect("no panic while indexes are locked");
-        for (&place, index) in indexes.iter_mut() {
-            index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary });
-        }
+        indexes.each_mut(|place, index| index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary }));
     }
 
     /// Makes the set of the first rows anew with room for more, going through them as they lie.
@@ -209,15 +207,31 @@ impl Segment {
         read: impl FnOnce(&Index, &Keys<'_>) -> T,
     ) -> T {
         let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
-        if let Some(index) = self.indexes.read().expect("no panic while indexes are locked").get(&place) {
+        if let Some(index) = self.indexes.read().get(place) {
             return read(index, &keys);
         }
-        let mut index = Index::default();
-        let is_listed = |&row: &u32| copies.is_none_or(|copies| copies.get(row) > 0);
-        (0..self.len()).filter(is_listed).for_each(|row| index.insert(row, &keys));
+        let index = match copies {
+            None => Index::of_sealed(0..self.len(), &keys),
+            Some(copies) => {
+                let mut index = Index::default();
+                (0..self.len()).filter(|&row| copies.get(row) > 0).for_each(|row| index.insert(row, &keys));
+                index
+            }
+        };
         let answer = read(&index, &keys);
-        self.indexes.write().expect("no panic while indexes are locked").insert(place, index);
+        self.indexes.add(place, index);
         answer
+    }
+
+    /// An index that is read without a lock, and what reads its keys; `None` of a head. It is made if need be.
+    #[inline]
+    pub(super) fn fixed_index<'a>(&'a self, place: Place, dictionary: &'a Terms) -> Option<(&'a Index, Keys<'a>)> {
+        let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+        if let Some(index) = self.indexes.fixed(place) {
+            return Some((index, keys));
+        }
+        self.with_index(place, None, dictionary, |_, _| ());
+        self.indexes.fixed(place).map(|index| (index, keys))
     }
 
     /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
@@ -229,11 +243,11 @@ impl Segment {
         dictionary: &Terms,
         read: impl FnOnce(Listed<'_>, (Path, Term)),
     ) -> Result<(usize, Path, Term), Path> {
-        let indexes = self.indexes.read().expect("no panic while indexes are locked");
+        let indexes = self.indexes.read();
         let mut best: Option<(Listed<'_>, Path, Term)> = None;
         for &(path, key) in known {
             let place = Place::Path(path);
-            let index = indexes.get(&place).ok_or(path)?;
+            let index = indexes.get(place).ok_or(path)?;
             let rows = index.get(key.into(), &Keys { rows: KeyOf(&self.rows), place, dictionary });
             let length = rows.len();
             if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
@@ -251,9 +265,22 @@ impl Segment {
 
     /// Takes the holes out of what an index lists for a key.
     pub(super) fn forget_holes(&self, place: Place, key: Key, copies: &Copies, dictionary: &Terms) {
-        let mut indexes = self.indexes.write().expect("no panic while indexes are locked");
-        let Some(index) = indexes.get_mut(&place) else { return };
-        index.retain(key, &Keys { rows: KeyOf(&self.rows), place, dictionary }, |row| copies.get(row) > 0);
+        self.indexes.change(place, |index| {
+            let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+            index.retain(key, &keys, |row| copies.get(row) > 0);
+        });
+    }
+
+    /// From now on it does not change: its indexes are read without a lock.
+    pub(super) fn sealed(mut self) -> Self {
+        self.indexes = self.indexes.sealed();
+        self
+    }
+
+    /// From now on it may change again.
+    pub(super) fn unsealed(mut self) -> Self {
+        self.indexes = self.indexes.unsealed();
+        self
     }
 }
 

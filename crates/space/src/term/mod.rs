@@ -15,7 +15,7 @@ use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
 pub(crate) use part::SoughtName;
-use part::{Entry, Part};
+use part::{Entry, Part, hash_of_word, integer_word};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -58,9 +58,6 @@ pub struct Terms {
 /// Expressions up to this length are interned without a list of what is still to be walked.
 const FLAT_MAX: usize = 8;
 
-/// Among so many terms, what comes as an atom has its atom at once; later ones are made when they are asked for.
-const GIVEN_KEPT_MAX: usize = 1 << 16;
-
 impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
@@ -102,6 +99,9 @@ impl Terms {
 
     /// Sees to it that a head which is still empty is the last of few parts; see [`Relation`](crate::Relation).
     fn begin_head(&mut self) {
+        if self.sealed.is_empty() || self.head.len() > 0 {
+            return;
+        }
         while let [.., older, younger] = self.sealed.as_slice()
             && older.len() <= younger.len() * 2
         {
@@ -238,6 +238,12 @@ impl Terms {
     /// If the atom is not rigid, or at 2^32 terms.
     pub fn intern(&mut self, atom: &Atom) -> Term {
         assert!(atom.is_rigid(), "only rigid atoms are interned");
+        self.intern_rigid(atom)
+    }
+
+    /// The same for what is known to be rigid.
+    #[inline]
+    pub(crate) fn intern_rigid(&mut self, atom: &Atom) -> Term {
         match atom {
             Atom::Expression(expression) => self.intern_flat(expression).unwrap_or_else(|| self.intern_deep(atom)),
             leaf => self.intern_leaf(leaf),
@@ -266,37 +272,33 @@ impl Terms {
     }
 
     /// The term of a rigid atom that is no expression, made if need be.
+    #[inline]
     pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
         debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
         match leaf {
-            Atom::Symbol(symbol) => self.intern_name(symbol.as_str(), Some(leaf)),
+            Atom::Symbol(symbol) => self.intern_symbol(symbol.as_str()),
             Atom::Grounded(Grounded::Number(Number::Int(value))) => self.intern_integer(*value),
             leaf => self.intern_one(Visit::Leaf(leaf)),
         }
     }
 
-    #[inline]
-    fn intern_name(&mut self, name: &str, given: Option<&Atom>) -> Term {
-        let sought = SoughtName::new(name);
-        self.intern_sought(sought.hash(), name, sought, given)
-    }
-
     /// The term of the symbol of this name, which has this hash, made if need be.
     #[inline]
     pub(crate) fn intern_hashed(&mut self, hash: u64, name: &str) -> Term {
-        self.intern_sought(hash, name, SoughtName::new(name), None)
+        let sought = SoughtName::new(name);
+        self.intern_in_head(|part| part.find_symbol(hash, &sought), |head| head.intern_symbol(hash, &sought))
     }
 
+    /// The term that a sealed part has, or else the one that the head has or makes.
     #[inline]
-    fn intern_sought(&mut self, hash: u64, name: &str, sought: SoughtName<'_>, given: Option<&Atom>) -> Term {
-        if let Some(term) = self.in_parts(|part| part.find_symbol(hash, &sought)) {
-            return term;
+    fn intern_in_head(&mut self, find: impl Fn(&Part) -> Option<Term>, intern: impl FnOnce(&mut Part) -> Term) -> Term {
+        if !self.sealed.is_empty() {
+            if let Some(term) = self.sealed.iter().find_map(|part| find(part)) {
+                return term;
+            }
+            self.begin_head();
         }
-        let term = self.add(hash, Entry::Symbol(name), None);
-        if let Some(given) = given.filter(|_| self.len() <= GIVEN_KEPT_MAX) {
-            self.head.keep_given(term, given.clone());
-        }
-        term
+        intern(&mut self.head)
     }
 
     /// Reads what looking for names with these hashes reads, so that it is at hand; see [`crate::Batch`].
@@ -353,6 +355,7 @@ impl Terms {
     fn find_leaf(&self, leaf: &Atom) -> Option<Term> {
         match leaf {
             Atom::Symbol(symbol) => self.find_symbol(symbol.as_str()),
+            Atom::Grounded(Grounded::Number(Number::Int(value))) => self.find_integer(*value),
             leaf => self.find_one(&Visit::Leaf(leaf)),
         }
     }
@@ -371,19 +374,25 @@ impl Terms {
     }
 
     /// The term of the symbol of this name, made if need be.
+    #[inline]
     pub fn intern_symbol(&mut self, name: &str) -> Term {
-        self.intern_name(name, None)
+        self.intern_hashed(SoughtName::new(name).hash(), name)
     }
 
     /// The term of an integer, made if need be.
+    #[inline]
     pub fn intern_integer(&mut self, value: i64) -> Term {
-        self.find_integer(value).unwrap_or_else(|| self.add(hash_word(value as u64), Entry::Integer(value), None))
+        let Some(word) = integer_word(value) else { return self.intern_one(Visit::Leaf(&Atom::from(value))) };
+        let hash = hash_of_word(word);
+        self.intern_in_head(|part| part.find_word(hash, word), |head| head.intern_word(hash, word))
     }
 
     /// The term of an integer, which is its match key as well; `None` when it was never interned.
+    #[inline]
     pub fn find_integer(&self, value: i64) -> Option<Term> {
-        let hash = hash_word(value as u64);
-        self.in_parts(|part| part.find_integer(hash, value))
+        let Some(word) = integer_word(value) else { return self.find_one(&Visit::Leaf(&Atom::from(value))) };
+        let hash = hash_of_word(word);
+        self.in_parts(|part| part.find_word(hash, word))
     }
 
     /// The term of the expression of these children, made if need be.
@@ -425,45 +434,18 @@ impl Terms {
         }
         let entry = visit.entry();
         let hash = entry.hash();
-        let term = self.find_entry(hash, entry).unwrap_or_else(|| self.intern_new(hash, &visit));
+        let term = self.find_entry(hash, entry).unwrap_or_else(|| {
+            let key = self.key_of_new(&visit);
+            self.add(hash, entry, key)
+        });
         if let Visit::Node(expression, _) = visit {
             expression.set_known(Known { dictionary: self.serial, term: term.0 });
         }
         term
     }
 
-    fn intern_new(&mut self, hash: u64, visit: &Visit<'_>) -> Term {
-        let key = self.key_of_new(visit);
-        let term = self.add(hash, visit.entry(), key);
-        match visit {
-            _ if self.len() > GIVEN_KEPT_MAX => {}
-            Visit::Node(expression, children) => match self.given_whole(expression, children) {
-                Some(given) => self.head.keep_given(term, given),
-                None => _ = self.atom(term),
-            },
-            _ => {}
-        }
-        term
-    }
-
-    /// An expression as it was given, if there are no marks of an evaluator in it: those inside it are the ones kept here.
-    fn given_whole(&self, expression: &Expression, children: &[Term]) -> Option<Atom> {
-        let is_kept = |(child, &term): (&Atom, &Term)| match child {
-            Atom::Expression(child) => {
-                let kept = self.part(term).kept(term);
-                !child.is_evaluated() && matches!(kept, Some(Atom::Expression(kept)) if kept.shares_storage(child))
-            }
-            _ => true,
-        };
-        let is_whole = expression.children().iter().zip(children).all(is_kept);
-        expression.without_mark().filter(|_| is_whole).map(Atom::Expression)
-    }
-
     fn add(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
-        assert!(self.len() < u32::MAX as usize, "a dictionary holds fewer than 2^32 terms");
-        if self.head.len() == 0 && !self.sealed.is_empty() {
-            self.begin_head();
-        }
+        self.begin_head();
         self.has_keys |= key.is_some();
         self.head.push(hash, entry, key)
     }

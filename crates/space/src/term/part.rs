@@ -9,10 +9,9 @@
 //! ```
 //! A name of up to seven bytes lies in the entry itself: who looks for it compares one word, and reads no names.
 //!
-//! The atom of a term is made when it is first asked for, and kept; that of a symbol which came as an atom is kept at once
-//! as long as the dictionary is small.
+//! The atom of a term is made when it is first asked for, and kept.
 
-use super::{GIVEN_KEPT_MAX, Term, hash_children, hash_leaf, hash_symbol, hash_word};
+use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, Expression, Known};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::grounded::Grounded;
@@ -35,9 +34,6 @@ const OFFSET_BITS: u32 = 36;
 /// How many bytes of names there is room for at first.
 const NAMES_FIRST: usize = 128;
 
-/// How many atoms there is room for at first, in a kibibyte.
-const GIVEN_FIRST: usize = 32;
-
 /// Atoms are kept in blocks of so many.
 const BLOCK: usize = 64;
 
@@ -57,8 +53,7 @@ pub(super) struct Part {
     table: HashTable<u32>,
     /// How many more terms are expected.
     expected: usize,
-    /// The atoms of the first entries, as far as they were given with one.
-    given: Vec<Option<Atom>>,
+    /// The atoms that were asked for.
     kept: Vec<OnceLock<Block>>,
 }
 
@@ -84,21 +79,11 @@ impl<'a> Entry<'a> {
     pub(super) fn hash(self) -> u64 {
         match self {
             Entry::Symbol(name) => SoughtName::new(name).hash(),
-            Entry::Integer(value) => hash_word(value as u64),
+            Entry::Integer(value) => hash_integer(value),
             Entry::Compound(children) => hash_children(children),
             Entry::Other(Atom::Symbol(symbol)) => SoughtName::new(symbol.as_str()).hash(),
-            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(value)))) => hash_word(*value as u64),
+            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(value)))) => hash_integer(*value),
             Entry::Other(leaf) => hash_leaf(leaf),
-        }
-    }
-
-    /// Whether it is held in the short way of its kind.
-    fn is_small(self) -> bool {
-        match self {
-            Entry::Symbol(name) => name.len() < 1 << LENGTH_BITS,
-            Entry::Integer(value) => value << 2 >> 2 == value,
-            Entry::Compound(_) => true,
-            Entry::Other(_) => false,
         }
     }
 }
@@ -120,10 +105,26 @@ impl<'a> SoughtName<'a> {
     #[inline]
     pub(crate) fn hash(&self) -> u64 {
         match self.word {
-            Some(word) => hash_word(u64::from_le_bytes(word)),
+            Some(word) => hash_of_word(word),
             None => hash_symbol(self.name),
         }
     }
+}
+
+/// The entry of an integer of up to 62 bits.
+#[inline]
+pub(super) fn integer_word(value: i64) -> Option<[u8; 8]> {
+    (value << 2 >> 2 == value).then(|| ((value as u64) << 2 | INTEGER).to_le_bytes())
+}
+
+/// The hash of what lies in its entry as this word.
+#[inline]
+pub(super) fn hash_of_word(word: [u8; 8]) -> u64 {
+    hash_word(u64::from_le_bytes(word))
+}
+
+fn hash_integer(value: i64) -> u64 {
+    integer_word(value).map_or_else(|| hash_word(value as u64), hash_of_word)
 }
 
 /// The entry of a name of up to seven bytes.
@@ -176,7 +177,7 @@ impl Part {
     #[inline]
     fn hash_at(&self, place: u32) -> u64 {
         let word = self.word(place);
-        if word & 7 == SHORT { hash_word(word) } else { self.at(place).hash() }
+        if word & 7 == SHORT || word & 3 == INTEGER { hash_word(word) } else { self.at(place).hash() }
     }
 
     #[inline]
@@ -212,11 +213,39 @@ impl Part {
     /// The term of a symbol with this hash.
     #[inline]
     pub(super) fn find_symbol(&self, hash: u64, sought: &SoughtName<'_>) -> Option<Term> {
-        let found = match sought.word {
-            Some(word) => self.table.find(hash, |&place| self.entries[place as usize] == word),
-            None => self.table.find(hash, |&place| self.has_name(place, sought.name)),
-        };
+        match sought.word {
+            Some(word) => self.find_word(hash, word),
+            None => self.find_long(hash, sought.name),
+        }
+    }
+
+    /// The term whose entry is this word, which says all of it.
+    #[inline]
+    pub(super) fn find_word(&self, hash: u64, word: [u8; 8]) -> Option<Term> {
+        let found = self.table.find(hash, |&place| self.entries[place as usize] == word);
         found.map(|&place| Term(self.base + place))
+    }
+
+    fn find_long(&self, hash: u64, name: &str) -> Option<Term> {
+        let found = self.table.find(hash, |&place| self.has_name(place, name));
+        found.map(|&place| Term(self.base + place))
+    }
+
+    /// The term of a symbol with this hash, made if need be.
+    pub(super) fn intern_symbol(&mut self, hash: u64, sought: &SoughtName<'_>) -> Term {
+        match sought.word {
+            Some(word) => self.intern_word(hash, word),
+            None => self.find_long(hash, sought.name).unwrap_or_else(|| {
+                let word = self.word_of_long(sought.name);
+                self.push_word(hash, word, None)
+            }),
+        }
+    }
+
+    /// The term whose entry is this word, made if need be.
+    #[inline]
+    pub(super) fn intern_word(&mut self, hash: u64, word: [u8; 8]) -> Term {
+        self.find_word(hash, word).unwrap_or_else(|| self.push_word(hash, u64::from_le_bytes(word), None))
     }
 
     /// Reads the slots of these hashes, then the entries behind them with the names of those that are long.
@@ -254,50 +283,49 @@ impl Part {
         }
     }
 
-    /// The term of an integer with this hash.
-    #[inline]
-    pub(super) fn find_integer(&self, hash: u64, value: i64) -> Option<Term> {
-        self.find(hash, |other| match other {
-            Entry::Integer(other) => other == value,
-            Entry::Other(Atom::Grounded(Grounded::Number(Number::Int(other)))) => *other == value,
-            _ => false,
-        })
-    }
-
     /// Adds what is not there; gives its term, whose key is that term itself if no other is given.
     pub(super) fn push(&mut self, hash: u64, entry: Entry<'_>, key: Option<Term>) -> Term {
+        let word = self.word_of(entry);
+        self.push_word(hash, word, key)
+    }
+
+    /// # Panics
+    /// At 2^32 terms.
+    fn push_word(&mut self, hash: u64, word: u64, key: Option<Term>) -> Term {
         let place = self.entries.len() as u32;
         let term = Term(self.base + place);
-        let word = self.word_of(entry);
+        assert!(term.0 < u32::MAX, "a dictionary holds fewer than 2^32 terms");
         reserve_first(&mut self.entries, 1, room::FIRST_TERMS);
         self.entries.push(word.to_le_bytes());
         if (place as usize).is_multiple_of(BLOCK) {
             self.kept.push(OnceLock::new());
         }
-        if key.is_some() && self.keys.is_empty() {
-            self.keys.extend((0..place).map(|place| Term(self.base + place)));
-        }
         if key.is_some() || !self.keys.is_empty() {
-            self.keys.push(key.unwrap_or(term));
+            self.push_key(place, key.unwrap_or(term));
         }
         self.list(hash, place);
         term
     }
 
-    fn word_of(&mut self, entry: Entry<'_>) -> u64 {
-        if let Entry::Symbol(name) = entry
-            && let Some(word) = short_word(name)
-        {
-            return u64::from_le_bytes(word);
+    /// Notes the key of the last term; the terms before are their own if there were no keys so far.
+    #[cold]
+    fn push_key(&mut self, place: u32, key: Term) {
+        if self.keys.is_empty() {
+            self.keys.extend((0..place).map(|place| Term(self.base + place)));
         }
-        let is_room = (self.names.len() as u64) < 1 << OFFSET_BITS;
+        self.keys.push(key);
+    }
+
+    fn word_of(&mut self, entry: Entry<'_>) -> u64 {
         match entry {
-            Entry::Symbol(name) if entry.is_small() && is_room => {
-                let offset = self.names.len() as u64;
-                self.push_name(name);
-                offset << (LENGTH_BITS + 2) | (name.len() as u64) << 2 | SYMBOL
-            }
-            Entry::Integer(value) if entry.is_small() => (value as u64) << 2 | INTEGER,
+            Entry::Symbol(name) => match short_word(name) {
+                Some(word) => u64::from_le_bytes(word),
+                None => self.word_of_long(name),
+            },
+            Entry::Integer(value) => match integer_word(value) {
+                Some(word) => u64::from_le_bytes(word),
+                None => self.push_other(Atom::from(value)),
+            },
             Entry::Compound(children) => {
                 let from = self.children.len() as u64;
                 let length = u32::try_from(children.len()).expect("an expression has fewer than 2^32 children");
@@ -306,10 +334,18 @@ impl Part {
                 self.children.extend_from_slice(children);
                 from << 2 | COMPOUND
             }
-            Entry::Symbol(name) => self.push_other(Atom::symbol(name)),
-            Entry::Integer(value) => self.push_other(Atom::from(value)),
             Entry::Other(atom) => self.push_other(atom.clone()),
         }
+    }
+
+    /// The entry of a name that is not short, which lies among the names if there is room.
+    fn word_of_long(&mut self, name: &str) -> u64 {
+        let offset = self.names.len() as u64;
+        if name.len() >= 1 << LENGTH_BITS || offset >= 1 << OFFSET_BITS {
+            return self.push_other(Atom::symbol(name));
+        }
+        self.push_name(name);
+        offset << (LENGTH_BITS + 2) | (name.len() as u64) << 2 | SYMBOL
     }
 
     fn push_name(&mut self, name: &str) {
@@ -330,9 +366,6 @@ impl Part {
     /// Makes room for so many more terms.
     pub(super) fn reserve(&mut self, more: usize) {
         reserve_first(&mut self.entries, more, room::FIRST_TERMS);
-        if self.entries.len() + more <= GIVEN_KEPT_MAX {
-            reserve_first(&mut self.given, more, GIVEN_FIRST);
-        }
         if self.table.capacity() - self.table.len() < more {
             self.grow_table(more);
         }
@@ -373,25 +406,7 @@ impl Part {
         if word & 7 == OTHER {
             return Some(&self.others[(word >> 3) as usize]);
         }
-        if let Some(Some(atom)) = self.given.get(place) {
-            return Some(atom);
-        }
         self.kept.get(place / BLOCK)?.get()?[place % BLOCK].get()
-    }
-
-    /// Keeps the atom of a term as it was given; one that stands far behind the others goes to a block.
-    pub(super) fn keep_given(&mut self, term: Term, atom: Atom) {
-        let place = (term.0 - self.base) as usize;
-        if let Some(given) = self.given.get_mut(place) {
-            *given = Some(atom);
-        } else if place < self.given.len() + BLOCK {
-            let missing = place + 1 - self.given.len();
-            reserve_first(&mut self.given, missing, GIVEN_FIRST);
-            self.given.resize(place, None);
-            self.given.push(Some(atom));
-        } else {
-            let _ = self.slot(term).set(atom);
-        }
     }
 
     fn slot(&self, term: Term) -> &OnceLock<Atom> {
@@ -413,7 +428,7 @@ impl Part {
             let term = self.push(entry.hash(), entry, key);
             debug_assert_eq!(term, old, "parts follow each other");
             if let (Some(atom), false) = (other.kept(old), matches!(entry, Entry::Other(_))) {
-                self.keep_given(term, atom.clone());
+                self.keep(term, || atom.clone());
             }
         }
     }

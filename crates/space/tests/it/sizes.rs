@@ -188,27 +188,62 @@ fn type_sizes() {
     assert_eq!(size_of::<Bindings>(), 56);
 }
 
-/// Symbols of a mebibyte, expressions of 100,000 children, atoms of 200 variables: stored, found, shared and removed.
-#[test]
-fn large_atoms_are_atoms() {
+/// Adds an atom, finds it in a snapshot and removes it again; `other` is like it and is not there.
+fn check_large(large: &Atom, other: &Atom) {
     let mut base = Base::new();
-    let long = |last: char| Atom::symbol(&("x".repeat(1 << 20) + &last.to_string()));
-    let variables: Vec<Atom> = (0..200).map(|number| Atom::variable(&format!("v{number}"))).collect();
-    let wide = |last: Atom| expression([Atom::symbol("wide"), of_length(100_000, last)]);
-    let large = [
-        expression([Atom::symbol("name"), long('a')]),
-        of_length(100_000, long('b')),
-        wide(Atom::symbol("end")),
-        Atom::expression(variables),
-    ];
-    base.space.add_many(&large);
+    base.space.add_many([large, large]);
     let snapshot = base.space.snapshot();
-    for atom in &large {
-        assert!(snapshot.contains_exactly(atom));
-        assert!(base.space.remove(atom));
-    }
+    assert_eq!((snapshot.len(), snapshot.count(large)), (2, 2));
+    assert!(snapshot.contains_exactly(large) && !snapshot.contains_exactly(other));
+    assert_eq!(decode(&encode(large), |_| None).as_ref(), Ok(large));
+    assert!(base.space.remove(large) && base.space.remove(large) && !base.space.remove(large));
     assert!(base.space.is_empty());
-    assert_eq!(snapshot.len(), large.len());
-    assert!(!snapshot.contains(&wide(Atom::symbol("other"))));
-    assert_eq!(snapshot.query(&atom("(name $long)"), &mut base.source)[0][0].1, long('a'));
+    assert_eq!(base.solutions(large).len(), 0);
+    assert_eq!(snapshot.query(large, &mut base.source).len(), 2);
+}
+
+#[test]
+fn symbols_of_a_mebibyte() {
+    let long = |last: char| Atom::symbol(&("x".repeat(1 << 20) + &last.to_string()));
+    check_large(&long('a'), &long('b'));
+    let named = |last| expression([Atom::symbol("name"), long(last)]);
+    check_large(&named('a'), &named('b'));
+    let mut base = Base::new();
+    base.space.add_many(&[named('a'), named('b')]);
+    let found = base.solutions(&atom("(name $long)"));
+    assert_eq!(found.iter().map(|solution| solution[0].1.clone()).collect::<Vec<_>>(), [long('a'), long('b')]);
+}
+
+#[test]
+fn expressions_of_100_000_children() {
+    let wide = |last: &str| of_length(100_000, Atom::symbol(last));
+    check_large(&wide("end"), &wide("other"));
+    let inside = |last| expression([Atom::symbol("wide"), wide(last)]);
+    check_large(&inside("end"), &inside("other"));
+    // A rule of as many children, and a query that asks for the last of them.
+    let mut base = Base::new();
+    base.space.add_many(&[wide("end"), of_length(100_000, Atom::variable("any"))]);
+    let found = base.solutions(&of_length(100_000, Atom::variable("x")));
+    assert_eq!(found[0][0].1, Atom::symbol("end"));
+    assert_eq!(found.len(), 2);
+    assert_eq!(base.solutions(&wide("other")).len(), 1);
+}
+
+#[test]
+fn atoms_of_200_variables() {
+    let variables = |count: usize| {
+        let all: Vec<Atom> = (0..count).map(|number| Atom::variable(&format!("v{number}"))).collect();
+        Atom::expression(all)
+    };
+    let mut base = Base::new();
+    base.space.add(&variables(200));
+    let ground = of_length(200, Atom::symbol("end"));
+    assert_eq!(base.solutions(&ground).len(), 1);
+    assert_eq!(base.solutions(&of_length(199, Atom::symbol("end"))).len(), 0);
+    base.space.add(&ground);
+    let found = base.solutions(&variables(200));
+    assert_eq!((found.len(), found[1].len()), (2, 200));
+    assert!(base.space.prepare_query(&variables(200)).is_none(), "so many variables are no query for rows");
+    assert!(base.space.remove(&variables(200)) && base.space.remove(&ground));
+    assert!(base.space.is_empty());
 }

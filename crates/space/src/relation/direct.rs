@@ -1,0 +1,56 @@
+//! Places by key, in a list with an item for each key of a range: an array instead of a hash table.
+//!
+//! Keys are numbers that the dictionary gives out one after the other, and names that come first in a column mostly lie together there.
+//! Where at least half of a range occurs the list takes no more room than a table, and looking for a key is reading one item: nothing is
+//! hashed, and no row is read to see whether it is the one. The idea is direct addressing (Cormen, Leiserson, Rivest, Stein:
+//! Introduction to Algorithms, 2009, section 11.1).
+
+use super::index::{Key, Keys};
+use std::ops::Range;
+
+/// The place of what has none. There are fewer rows, and fewer lists.
+const NONE: u32 = u32::MAX;
+
+/// Places of the keys from the first on.
+#[derive(Clone)]
+pub(super) struct Direct {
+    first: u64,
+    places: Vec<u32>,
+}
+
+impl Direct {
+    /// Room for the keys of rows; `None` if they must be sparse.
+    pub(super) fn spanning(rows: Range<u32>, keys: &Keys<'_>) -> Option<Self> {
+        let widen = |[low, high]: [u64; 2], key: Key| [low.min(key.0), high.max(key.0)];
+        let [first, last] = rows.clone().filter_map(|row| keys.at(row)).fold([u64::MAX, 0], widen);
+        let length = last.checked_sub(first)?;
+        let is_dense = length < 2 * rows.len() as u64;
+        is_dense.then(|| Self { first, places: vec![NONE; length as usize + 1] })
+    }
+
+    /// Whether fewer than half of the keys have a place.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.places.iter().filter(|&&place| place != NONE).count() * 2 < self.places.len()
+    }
+
+    /// The place of a key.
+    #[inline]
+    pub(super) fn get(&self, key: Key) -> Option<&u32> {
+        let at = usize::try_from(key.0.wrapping_sub(self.first)).ok()?;
+        self.places.get(at).filter(|&&place| place != NONE)
+    }
+
+    /// Changes the place of a key; `None` if it is outside of the range.
+    pub(super) fn change(&mut self, key: Key, change: impl FnOnce(Option<u32>) -> Option<u32>) -> Option<()> {
+        let at = usize::try_from(key.0.wrapping_sub(self.first)).ok()?;
+        let place = self.places.get_mut(at)?;
+        *place = change(Some(*place).filter(|&place| place != NONE)).unwrap_or(NONE);
+        Some(())
+    }
+
+    /// All keys that have a place, with it.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Key, u32)> {
+        let keyed = self.places.iter().zip(self.first..).map(|(&place, key)| (Key(key), place));
+        keyed.filter(|&(_, place)| place != NONE)
+    }
+}

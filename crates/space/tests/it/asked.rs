@@ -1,0 +1,204 @@
+//! Prepared queries find what queries find, in the same order, one by one and many together.
+
+use crate::atoms::atom;
+use space::{Atom, PreparedQuery, Snapshot, SpaceRef, Term, Terms, VariableSource, variables};
+
+/// Queries of three columns, each of which is a head, a value, a name that is nowhere, or one of two variables; and others.
+fn queries() -> Vec<Atom> {
+    let columns =
+        [["edge", "h1", "nowhere", "$x", "$y"], ["a7", "3", "nowhere", "$x", "$y"], ["b2", "3.0", "b9", "$x", "$y"]];
+    let [first, second, third] = columns;
+    let pairs = || second.into_iter().flat_map(move |second| third.into_iter().map(move |third| (second, third)));
+    let flat =
+        first.into_iter().flat_map(|first| pairs().map(move |(second, third)| format!("({first} {second} {third})")));
+    let others = [
+        "()",
+        "(one)",
+        "($one)",
+        "(edge (pair a7 $k) $y)",
+        "(edge $p $y)",
+        "(edge (pair a7 k1) $y)",
+        "(, (edge a7 $y) (edge $z $y))",
+        "(, (edge a7 b7) (one))",
+        "(edge $a $a2 $a3 $a4 $a5 $a6 $a7)",
+    ];
+    flat.map(|text| atom(&text)).chain(others.map(atom)).collect()
+}
+
+/// What a snapshot answers to a query, as texts.
+fn expected(snapshot: &Snapshot, query: &Atom) -> Vec<String> {
+    let solutions = snapshot.query(query, &mut VariableSource::default());
+    let names = variables(query);
+    let value = |solution: &space::Solution, name| {
+        let bound = solution.iter().find(|(variable, _)| variable == name).expect("a fact binds every variable");
+        bound.1.to_string()
+    };
+    solutions.iter().map(|solution| names.iter().map(|name| value(solution, name) + " ").collect()).collect()
+}
+
+fn shown(snapshot: &Snapshot, answer: &[Term]) -> String {
+    answer.iter().map(|&term| format!("{} ", snapshot.terms().atom(term))).collect()
+}
+
+/// Asks queries one by one and all together.
+fn check(snapshot: &Snapshot, atoms: &[Atom], prepared: &[PreparedQuery]) {
+    let mut together = vec![Vec::new(); prepared.len()];
+    let asked = snapshot.ask_many(prepared, |place, answer| together[place].push(shown(snapshot, answer)));
+    assert_eq!(asked, Ok(()));
+    for ((query, prepared), together) in atoms.iter().zip(prepared).zip(together) {
+        assert_eq!(prepared.variables(), variables(query).len(), "{query}");
+        let mut alone = Vec::new();
+        assert!(snapshot.ask(prepared, |answer| alone.push(shown(snapshot, answer))), "{query}");
+        assert_eq!(alone, expected(snapshot, query), "{query}");
+        assert_eq!(together, alone, "{query}");
+    }
+}
+
+fn fact(number: usize, targets: usize) -> Atom {
+    atom(&format!("(edge a{number} b{})", number % targets))
+}
+
+/// Facts of several heads, with copies, equal numbers, compounds, rows that went and one that came back.
+fn space_of(facts: usize) -> SpaceRef {
+    let space = SpaceRef::new(1, "s", Terms::shared());
+    let all: Vec<Atom> = (0..facts).map(|number| fact(number, 5)).collect();
+    space.add_many(&all);
+    for text in ["(edge a7 b2)", "(edge 3 b2)", "(edge 3.0 3)", "(h1 a7 b2)", "(h1 3 3.0)", "(edge (pair a7 k1) b2)"] {
+        (0..2).for_each(|_| space.add(&atom(text)));
+    }
+    space.add_many(&["(edge (pair a7 k2) b3)", "(edge (pair a7 k3) b3)", "(one)", "(two)"].map(atom));
+    assert_eq!(space.remove_many(&[fact(7, 5), fact(12, 5), atom("(edge 3 b2)")]), 3);
+    space.add(&fact(12, 5));
+    space
+}
+
+#[test]
+fn prepared_queries_are_answered_as_queries_are() {
+    for facts in [20, 300, 30_000] {
+        let space = space_of(facts);
+        let before = space.snapshot();
+        let atoms: Vec<Atom> = queries().into_iter().filter(|query| *query != atom("(,)")).collect();
+        let prepared: Vec<PreparedQuery> =
+            atoms.iter().map(|query| space.prepare_query(query).expect("facts are rows")).collect();
+        // Of before what was prepared, so that it knows fewer terms; then of two segments, and with holes in one that is shared.
+        check(&before, &atoms, &prepared);
+        space.add_many(&[fact(7, 5), atom("(nowhere a7 b9)"), atom("(edge a7 b9)")]);
+        check(&space.snapshot(), &atoms, &prepared);
+        assert!(space.remove(&atom("(h1 a7 b2)")) && space.remove(&fact(8, 5)));
+        check(&space.snapshot(), &atoms, &prepared);
+        check(&before, &atoms, &prepared);
+    }
+}
+
+/// More queries than wait together, of many rows each and of few.
+#[test]
+fn many_prepared_queries_are_answered_in_their_order() {
+    let space = space_of(40_000);
+    let text = |number: usize| match number % 7 {
+        6 => format!("(edge $x b{})", number % 4),
+        5 => format!("(h1 a{number} $x)"),
+        _ => format!("(edge a{} $x)", number * 37),
+    };
+    let atoms: Vec<Atom> = (0..1_000).map(|number| atom(&text(number))).collect();
+    let prepared: Vec<PreparedQuery> = atoms.iter().filter_map(|query| space.prepare_query(query)).collect();
+    let snapshot = space.snapshot();
+    let (mut answers, mut last) = (0, 0);
+    let asked = snapshot.ask_many(&prepared, |place, _| {
+        assert!(place >= last, "answers come in the order of the queries");
+        (last, answers) = (place, answers + 1);
+    });
+    assert_eq!(asked, Ok(()));
+    let alone = |query: &Atom| snapshot.query(query, &mut VariableSource::default()).len();
+    assert_eq!(answers, atoms.iter().map(alone).sum::<usize>());
+}
+
+/// What an index was made of while the rows were sealed goes on when nobody shares them any more: keys inside of its range come, one
+/// beyond it, and some go. Going through all atoms is the oracle.
+#[test]
+fn indexes_of_sealed_rows_follow_them_when_they_change_again() {
+    for step in [1, 7] {
+        let space = SpaceRef::new(1, "s", Terms::shared());
+        let number = |place: usize| place * step;
+        // Terms of names that the first rows do not have lie between those that they have.
+        (0..700).for_each(|name| space.add(&atom(&format!("a{name}"))));
+        let edge = |name: usize, target: usize| atom(&format!("(edge a{name} b{target})"));
+        let check = |names: &mut dyn Iterator<Item = usize>| {
+            let snapshot = space.snapshot();
+            let all: Vec<String> =
+                snapshot.atoms(&mut VariableSource::default()).iter().map(ToString::to_string).collect();
+            let names: Vec<usize> = names.collect();
+            let query = |name: &usize| space.prepare_query(&atom(&format!("(edge a{name} $x)")));
+            let prepared: Vec<PreparedQuery> = names.iter().filter_map(query).collect();
+            let mut found = vec![Vec::new(); names.len()];
+            let asked = snapshot.ask_many(&prepared, |place, answer| found[place].push(shown(&snapshot, answer)));
+            assert_eq!(asked, Ok(()));
+            for (name, found) in names.iter().zip(found) {
+                let start = format!("(edge a{name} ");
+                let rest = |text: &String| Some(text.strip_prefix(&start)?.replace(')', " "));
+                assert_eq!(found, all.iter().filter_map(rest).collect::<Vec<_>>(), "a{name}");
+            }
+        };
+        (0..100).filter(|place| place % 10 != 3).for_each(|place| space.add(&edge(number(place), place % 5)));
+        check(&mut (0..120).map(number));
+        (0..100).step_by(3).for_each(|place| space.add(&edge(number(place), 7)));
+        check(&mut (0..120).map(number));
+        let gone: Vec<Atom> = (0..100).step_by(9).map(|place| edge(number(place), 7)).collect();
+        space.remove_many(&gone);
+        check(&mut (0..120).map(number));
+        space.add(&atom("(edge far b1)"));
+        space.add(&edge(699, 2));
+        check(&mut (0..700));
+    }
+}
+
+#[test]
+fn a_query_that_a_rule_may_answer_is_not_answered_by_rows_alone() {
+    let space = space_of(100);
+    let atoms = ["(h1 a7 $x)", "(edge a9 $x)", "(h1 3 $x)"].map(atom);
+    let prepared: Vec<PreparedQuery> = atoms.iter().filter_map(|query| space.prepare_query(query)).collect();
+    space.add(&atom("(edge $any b77)"));
+    let snapshot = space.snapshot();
+    assert!(!snapshot.ask(&prepared[1], |_| panic!("nothing is answered")));
+    let mut asked = Vec::new();
+    assert_eq!(snapshot.ask_many(&prepared, |place, _| asked.push(place)), Err(1));
+    assert!(asked.iter().all(|&place| place == 0) && !asked.is_empty());
+    assert_eq!(snapshot.query(&atoms[1], &mut VariableSource::default()).len(), 2);
+}
+
+#[test]
+fn what_asks_for_more_than_rows_is_not_prepared() {
+    let space = space_of(20);
+    let deep = (0..40).fold(atom("$x"), |inner, _| Atom::expression([Atom::symbol("s"), inner]));
+    let wide: Vec<Atom> = (0..9).map(|number| Atom::variable(&format!("v{number}"))).collect();
+    for query in [atom("$x"), atom("edge"), deep, Atom::expression(wide)] {
+        assert!(space.prepare_query(&query).is_none(), "{query}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "dictionary it was prepared with")]
+fn a_prepared_query_is_of_one_dictionary() {
+    let prepared = space_of(20).prepare_query(&atom("(edge a1 $x)")).expect("facts are rows");
+    space_of(20).snapshot().ask(&prepared, |_| ());
+}
+
+/// One question allocates nothing.
+#[test]
+fn a_prepared_query_takes_no_allocation() {
+    let space = space_of(30_000);
+    let prepared = space.prepare_query(&fact_query()).expect("facts are rows");
+    let snapshot = space.snapshot();
+    let ask = || {
+        let mut found = 0;
+        assert!(snapshot.ask(&prepared, |answer| found += answer.len()));
+        found
+    };
+    // The first question makes the index.
+    assert_eq!(ask(), 1);
+    let (info, found) = crate::measure::allocations(ask);
+    assert_eq!((info.count_total, found), (0, 1));
+}
+
+fn fact_query() -> Atom {
+    atom("(edge a12345 $x)")
+}
