@@ -107,7 +107,7 @@ impl Filter {
     }
 
     /// Whether a request that is kept so far may be left out for its response.
-    pub fn needs_response(&self) -> bool {
+    pub(crate) fn needs_response(&self) -> bool {
         self.rules.iter().any(LeaveOut::needs_response)
     }
 }

@@ -9,6 +9,7 @@
 use crate::exchange::{Exchange, Note};
 use crate::forms::Content;
 use std::collections::{BTreeMap, HashSet};
+use std::iter::Peekable;
 
 /// What merging came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,8 @@ pub fn merge(tapes: Vec<Content>) -> Merged {
     }
     merged.content.meta = meta.into_values().collect();
     let mut seen: HashSet<[u8; 32]> = HashSet::new();
-    while let Some(first) = next_of(&mut queues).and_then(|queue| queues[queue].next()) {
+    while let Some(first) = next_of(&mut queues, |exchange| exchange.started_ns).and_then(|queue| queues[queue].next())
+    {
         let number = merged.content.exchanges.len() as u64;
         let numbered = Exchange { number, ..first };
         if seen.insert(hash_without_number(&numbered)) {
@@ -43,20 +45,12 @@ pub fn merge(tapes: Vec<Content>) -> Merged {
     merged
 }
 
-/// What has a place in the order in which requests began.
-pub(crate) trait Order {
-    fn started_ns(&self) -> i64;
-}
-
-impl Order for Exchange<'_> {
-    fn started_ns(&self) -> i64 {
-        self.started_ns
-    }
-}
-
 /// The tape whose next exchange began first.
-pub(crate) fn next_of<T: Order>(queues: &mut [std::iter::Peekable<impl Iterator<Item = T>>]) -> Option<usize> {
-    let starts = queues.iter_mut().enumerate().filter_map(|(queue, rest)| Some((rest.peek()?.started_ns(), queue)));
+pub(crate) fn next_of<T>(
+    queues: &mut [Peekable<impl Iterator<Item = T>>],
+    started_ns: impl Fn(&T) -> i64,
+) -> Option<usize> {
+    let starts = queues.iter_mut().enumerate().filter_map(|(queue, rest)| Some((started_ns(rest.peek()?), queue)));
     starts.min().map(|(_, queue)| queue)
 }
 

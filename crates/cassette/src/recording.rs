@@ -46,27 +46,36 @@ pub(crate) fn is_blank(path: &Path) -> bool {
     }
 }
 
-/// The frames of a recording, as events.
-struct Events {
-    reader: Reader,
-    shown: String,
+/// The frames of a recording.
+pub(crate) enum Frames<'f> {
+    /// In a journal on a disk.
+    On(Arc<dyn Disk>),
+    /// All of them in memory, with the chain up to the last.
+    Held(&'f [Vec<u8>], Chain),
 }
 
-impl Events {
-    fn open(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
-        let reader = Reader::from_frame(disk, 0).map_err(|error| unreadable(shown, &error))?;
-        Ok(Self { reader, shown: shown.to_owned() })
-    }
-
-    /// Hands out every event with the number of its exchange.
-    fn each<E: From<ReadError>>(&mut self, mut take: impl FnMut(u64, Event<'_>) -> Result<(), E>) -> Result<Chain, E> {
-        loop {
-            let frame = self.reader.read_next().map_err(|error| unreadable(&self.shown, &error))?;
-            let Some(frame) = frame else { return Ok(self.reader.chain()) };
-            let decoded = Event::decode(frame.payload);
-            let (number, event) = decoded.map_err(|malformed| damaged(&self.shown, frame.place.offset, malformed))?;
-            take(number, event)?;
+impl Frames<'_> {
+    /// Hands out every event with the number of its exchange; gives the chain up to the last.
+    fn each<E: From<ReadError>>(
+        &self,
+        shown: &str,
+        mut take: impl FnMut(u64, Event<'_>) -> Result<(), E>,
+    ) -> Result<Chain, E> {
+        let mut event = |payload: &[u8], offset| {
+            let (number, event) = Event::decode(payload).map_err(|malformed| damaged(shown, offset, malformed))?;
+            take(number, event)
+        };
+        let disk = match self {
+            Self::On(disk) => disk.clone(),
+            Self::Held(frames, chain) => {
+                return frames.iter().try_for_each(|frame| event(frame, 0)).map(|()| *chain);
+            }
+        };
+        let mut reader = Reader::from_frame(disk, 0).map_err(|error| unreadable(shown, &error))?;
+        while let Some(frame) = reader.read_next().map_err(|error| unreadable(shown, &error))? {
+            event(frame.payload, frame.place.offset)?;
         }
+        Ok(reader.chain())
     }
 }
 
@@ -94,7 +103,7 @@ pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str) -> Result<Recorded, ReadErr
     let mut assembler = Assembler::default();
     let mut drafts: Vec<Draft> = Vec::new();
     let broken = |what| damaged(shown, 0, Malformed { what, at: 0 });
-    let chain = Events::open(disk, shown)?.each(|number, event| {
+    let chain = Frames::On(disk).each(shown, |number, event| {
         drafts.extend(assembler.take(number, event, &mut KeepNothing).map_err(broken)?);
         Ok::<(), ReadError>(())
     })?;
@@ -169,18 +178,17 @@ impl Survey {
     }
 }
 
-/// What is sealed: an open journal, and where it lies.
-#[derive(Clone, Copy)]
+/// What is sealed: an open journal, its frames, and where it lies.
 pub(crate) struct Source<'s> {
     pub(crate) journal: &'s Journal,
-    pub(crate) disk: &'s Arc<dyn Disk>,
+    pub(crate) frames: Frames<'s>,
     pub(crate) shown: &'s str,
 }
 
 /// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
-pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
+pub(crate) fn survey(frames: &Frames<'_>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
     let (mut numbers, mut not_begun, mut meta) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
-    let chain = Events::open(disk, shown)?.each(|number, event| {
+    let chain = frames.each(shown, |number, event| {
         if let Some(scanner) = &mut scanner {
             scanner.event(number, &event);
         }
@@ -205,14 +213,14 @@ pub(crate) fn survey(disk: Arc<dyn Disk>, shown: &str, mut scanner: Option<&mut 
 /// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are
 /// looked for in both.
 pub(crate) fn seal(
-    source: Source<'_>,
+    source: &Source<'_>,
     disk: &dyn Disk,
     name: &str,
     mut options: SealOptions,
     older: Option<&Sealed>,
 ) -> Result<(), RecordError> {
     let mut scanner = (!options.keeps_secrets).then(Scanner::new);
-    let survey = survey(source.disk.clone(), source.shown, scanner.as_mut())?;
+    let survey = survey(&source.frames, source.shown, scanner.as_mut())?;
     if let Some(scanner) = scanner {
         scanner.finish(source.shown)?;
         older.map_or(Ok(()), |older| look_through(older, name))?;
@@ -226,7 +234,7 @@ pub(crate) fn seal(
         options.durability = Durability::Fsync;
     }
     let mut sealer = Sealer::new(disk, name, &options, older, survey.numbers.into_iter().collect())?;
-    let filled = fill(&mut sealer, source.disk.clone(), source.shown, older);
+    let filled = fill(&mut sealer, source, older);
     match filled {
         Ok(meta) => Ok(sealer.finish(&meta, *survey.chain.as_bytes(), survey.next_number)?),
         Err(error) => {
@@ -251,19 +259,14 @@ fn look_through(older: &Sealed, shown: &str) -> Result<(), SealError> {
     scanner.finish(shown)
 }
 
-fn fill(
-    sealer: &mut Sealer<'_>,
-    recording: Arc<dyn Disk>,
-    shown: &str,
-    older: Option<&Sealed>,
-) -> Result<Vec<Note<'static>>, SealError> {
+fn fill(sealer: &mut Sealer<'_>, source: &Source<'_>, older: Option<&Sealed>) -> Result<Vec<Note<'static>>, SealError> {
     let mut assembler = Assembler::default();
     if let Some(older) = older {
         for note in older.meta()? {
             assembler.take(0, Event::Meta(note), &mut KeepNothing)?;
         }
     }
-    Events::open(recording, shown)?.each(|number, event| {
+    source.frames.each(source.shown, |number, event| {
         let over = assembler.take(number, event, &mut sealer.keeper())?;
         over.map_or(Ok(()), |draft| sealer.add(draft))
     })?;
@@ -292,27 +295,43 @@ mod tests {
     }
 
     /// Records five exchanges behind those of the tape that is there, and seals them: everything that `Recorder` does with files.
-    fn record(
+    /// They are written one by one, or held back all together.
+    fn record_as(
         disk: &SimulatedDisk,
         durability: Durability,
         meta: Option<&str>,
+        level: Durability,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let older = sealed(disk).transpose()?;
         let first = older.as_ref().map_or(0, |older| older.trailer().next_number);
-        let (journal, _) = Journal::open(shared.clone(), journal::Options::default().beginning(Durability::Os))?;
-        let mut frame = Vec::new();
+        let (journal, _) = Journal::open(shared.clone(), journal::Options::default().beginning(Durability::None))?;
+        let (mut frame, mut held) = (Vec::new(), Vec::new());
         for number in first..first + 5 {
             frame.clear();
             match meta {
                 Some(name) => Event::Meta(Note::new(name, number.to_string())).encode(&mut frame, 0),
                 None => encode_whole(&mut frame, &exchange(number)),
             }
-            journal.append(&frame, Durability::Os)?;
+            journal.append(&frame, level)?;
+            held.push(frame.clone());
         }
-        let source = Source { journal: &journal, disk: &shared, shown: "a.tape.recording" };
-        seal(source, disk, "a.tape", SealOptions::default().durability(durability), older.as_ref())?;
-        Ok(disk.remove(SEGMENT)?)
+        let is_held = level == Durability::None;
+        let frames = if is_held { Frames::Held(&held, journal.progress().chain) } else { Frames::On(shared) };
+        let source = Source { journal: &journal, frames, shown: "a.tape.recording" };
+        seal(&source, disk, "a.tape", SealOptions::default().durability(durability), older.as_ref())?;
+        if journal.has_begun() {
+            disk.remove(SEGMENT)?;
+        }
+        Ok(journal.discard()?)
+    }
+
+    fn record(
+        disk: &SimulatedDisk,
+        durability: Durability,
+        meta: Option<&str>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        record_as(disk, durability, meta, Durability::Os)
     }
 
     /// What a recorder finds after a power failure: a whole tape, or none, and a recording that adds to it, or nothing to it.
@@ -337,7 +356,7 @@ mod tests {
         // A recording that nobody waited for may be none.
         let Ok((journal, _)) = Journal::open(shared.clone(), journal::Options::default()) else { return };
         let recorded = read(shared.clone(), "a.tape.recording").unwrap();
-        let survey = survey(shared.clone(), "a.tape.recording", None).unwrap();
+        let survey = survey(&Frames::On(shared.clone()), "a.tape.recording", None).unwrap();
         let Some(tape) = &tape else { return };
         if journal.progress().appended == 0 || exchanges_or_none(tape).is_none() {
             return;
@@ -354,7 +373,12 @@ mod tests {
     /// A power failure at every step, with every fate of what was on its way.
     #[test]
     fn power_that_fails_while_a_recording_is_sealed() {
-        for durability in [Durability::Fsync, Durability::Os] {
+        for (durability, level) in [
+            (Durability::Fsync, Durability::Os),
+            (Durability::Os, Durability::Os),
+            (Durability::Fsync, Durability::None),
+            (Durability::Os, Durability::None),
+        ] {
             for tapes in [0, 1] {
                 let begin = || {
                     let disk = SimulatedDisk::new();
@@ -363,12 +387,12 @@ mod tests {
                 };
                 let disk = begin();
                 let before = disk.operations();
-                record(&disk, durability, None).unwrap();
+                record_as(&disk, durability, None, level).unwrap();
                 for operation in before..=disk.operations() {
                     for (fate, seed) in Fate::ALL.into_iter().flat_map(|fate| (0..30).map(move |seed| (fate, seed))) {
                         let disk = begin();
                         disk.schedule(operation, Fault::PowerLoss);
-                        let is_over = record(&disk, durability, None).is_ok();
+                        let is_over = record_as(&disk, durability, None, level).is_ok();
                         check(&disk.power_loss(fate, seed), 5 * tapes, is_over, durability);
                     }
                 }
@@ -385,15 +409,29 @@ mod tests {
             (Durability::Os, 0, 0, 0),
             (Durability::Os, 1, 1, 0),
         ] {
-            let disk = SimulatedDisk::new();
-            (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
             let waits =
                 |disk: &SimulatedDisk| (disk.syncs(), disk.trace().iter().filter(|line| *line == "sync names").count());
-            let before = waits(&disk);
-            record(&disk, durability, None).unwrap();
-            let after = waits(&disk);
-            assert_eq!((after.0 - before.0, after.1 - before.1), (files, names), "{durability:?} {tapes}");
+            for level in [Durability::Os, Durability::None] {
+                let disk = SimulatedDisk::new();
+                (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
+                let before = waits(&disk);
+                record_as(&disk, durability, None, level).unwrap();
+                let after = waits(&disk);
+                assert_eq!((after.0 - before.0, after.1 - before.1), (files, names), "{durability:?} {tapes}");
+                assert_eq!(disk.names(), ["a.tape"]);
+            }
         }
+    }
+
+    /// Whether it was read back or not.
+    #[test]
+    fn what_was_held_back_becomes_the_same_tape() {
+        let sealed = |level| {
+            let disk = SimulatedDisk::new();
+            (0..2).for_each(|_| record_as(&disk, Durability::Os, None, level).unwrap());
+            disk.contents("a.tape").unwrap()
+        };
+        assert!(sealed(Durability::None) == sealed(Durability::Os));
     }
 
     /// Of a recording of nothing but what is known of the tape, a part may be older than what is on the tape.

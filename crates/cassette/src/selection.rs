@@ -12,7 +12,7 @@ use crate::bytes::Bytes;
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::forms::Content;
-use crate::merge::{Order, next_of};
+use crate::merge::next_of;
 use crate::message::{Body, Chunk};
 use crate::outline::{BodyReader, Fragment, Outline};
 use crate::record::assemble::Assembler;
@@ -81,7 +81,8 @@ impl<'t> Selection<'t> {
             queues.push(started.collect::<Result<Vec<_>, ReadError>>()?.into_iter().peekable());
         }
         let (mut picks, mut duplicates, mut seen) = (Vec::new(), 0, HashSet::new());
-        while let Some((tape, index, _)) = next_of(&mut queues).and_then(|queue| queues[queue].next()) {
+        let started_ns = |&(_, _, started_ns): &(_, _, i64)| started_ns;
+        while let Some((tape, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
             if seen.insert(hash_without_number(tape.outline(index)?)?) {
                 picks.push(Pick { tape, index, number: picks.len() as u64 });
             } else {
@@ -370,11 +371,4 @@ fn hash_without_number(outline: Outline<'_>) -> Result<[u8; 32], ReadError> {
     }
     bytes.update(&head).update(&(head.len() as u64).to_le_bytes());
     Ok(*bytes.finalize().as_bytes())
-}
-
-/// A tape and the place of an exchange, in the order in which requests began.
-impl Order for (&Tape, usize, i64) {
-    fn started_ns(&self) -> i64 {
-        self.2
-    }
 }

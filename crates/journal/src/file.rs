@@ -61,6 +61,12 @@ impl Folder {
         self.0.remove(name).map_err(failed(Action::Remove, self.shown(name)))
     }
 
+    /// Takes an open file away.
+    pub(crate) fn discard(&self, file: NamedFile) -> Result<(), Failure> {
+        let NamedFile { name, shown, file } = file;
+        self.0.discard(&name, file).map_err(failed(Action::Remove, &shown))
+    }
+
     pub(crate) fn sync_names(&self) -> Result<(), Failure> {
         self.0.sync_names().map_err(failed(Action::SyncNames, ""))
     }

@@ -89,7 +89,8 @@ impl Options {
 
     /// How durable the beginning of a new journal is made when it is opened: its header, its notes and its name. With less than
     /// [`Durability::Fsync`], which is usual, nobody waits for the disk; the first sync makes it durable. A power failure before
-    /// that may leave a file that is no journal, or none.
+    /// that may leave a file that is no journal, or none. With [`Durability::None`] it gets all three with the first write or sync,
+    /// and leaves nothing if there is none.
     #[must_use]
     pub fn beginning(mut self, durability: Durability) -> Self {
         self.beginning = durability;
@@ -156,6 +157,8 @@ struct State {
     round: u64,
     /// How far that round goes, and whether it syncs.
     goal: (u64, bool),
+    /// Whether it has its name.
+    has_begun: bool,
     /// How many threads sleep for a round, as in [`Journal`], and for room.
     sleepers: [usize; 2],
     room_sleepers: usize,
@@ -179,6 +182,7 @@ impl Journal {
         let recovered = recover(folder, &options)?;
         let state = State {
             pending: Pending::new(recovered.identity, segment_bytes, recovered.end),
+            has_begun: recovered.writer.has_begun(),
             writer: Some(recovered.writer),
             failure: None,
             written: recovered.end,
@@ -268,6 +272,21 @@ impl Journal {
             Some(mut writer) => writer.finish().map_err(SyncError::Failed),
             None => Ok(()),
         }
+    }
+
+    /// Whether others can find it: one that was [asked](Options::beginning) not to begin when it was opened begins with the first
+    /// write or sync.
+    pub fn has_begun(&self) -> bool {
+        self.lock().has_begun
+    }
+
+    /// Ends without writing what is held back. Of a journal that has not begun nothing stays.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn discard(self) -> Result<(), SyncError> {
+        let writer = self.lock().writer.take();
+        writer.map_or(Ok(()), |writer| writer.discard().map_err(SyncError::Failed))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -390,9 +409,9 @@ impl fmt::Debug for Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         let Ok(state) = self.state.get_mut() else { return };
-        if let Some(writer) = &mut state.writer {
-            let _ = writer.write(&state.pending.take());
-        }
+        let Some(mut writer) = state.writer.take() else { return };
+        let pieces = state.pending.take();
+        let _ = if pieces.is_empty() { writer.discard() } else { writer.write(&pieces) };
     }
 }
 
@@ -425,8 +444,8 @@ impl State {
     fn is_reached(&self, frames: u64, durability: Durability) -> bool {
         match durability {
             Durability::None => true,
-            Durability::Os => self.written.frames >= frames,
-            Durability::Fsync => self.synced.frames >= frames,
+            Durability::Os => self.has_begun && self.written.frames >= frames,
+            Durability::Fsync => self.has_begun && self.synced.frames >= frames,
         }
     }
 
@@ -447,6 +466,7 @@ impl State {
         self.pending.recycle(round.pieces);
         self.written = writer.written();
         self.synced = writer.synced();
+        self.has_begun = writer.has_begun();
         self.writer = Some(writer);
     }
 }

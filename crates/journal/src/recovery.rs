@@ -35,8 +35,9 @@ pub(crate) struct Recovered {
 
 /// Opens the journal in a folder, or makes one.
 pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
-    let segments = segment::list(&folder)?;
-    let Some(&last) = segments.last() else { return create(folder, options) };
+    let names = folder.list()?;
+    let segments = segment::among(&names);
+    let Some(&last) = segments.last() else { return create(folder, &names, options) };
     check_sealed(&folder, &segments)?;
     let segment = Segment::open(&folder, last, Access::Write)?;
     let identity = segment.header.identity;
@@ -44,7 +45,10 @@ pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, Op
         return Err(OpenError::WrongIdentity { found: identity });
     }
     let tail = examine(&segment)?;
-    mend(&folder, &segments, &segment, &tail)?;
+    mend(&folder, &names, &segment, &tail)?;
+    if let [.., before, _] = segments[..] {
+        note_continued(&folder, before, &segment.header)?;
+    }
     let warnings = tail.warnings(&segment);
     let mut writer = Writer::new(folder, &segment.header, segment.file, (tail.newest, tail.slots.agree()), tail.end);
     if tail.end != tail.newest.synced || tail.slots.damaged().next().is_some() {
@@ -53,16 +57,19 @@ pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, Op
     Ok(Recovered { writer, identity, end: tail.end, warnings })
 }
 
-fn create(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
-    segment::remove_unfinished(&folder)?;
+fn create(folder: Folder, names: &[String], options: &Options) -> Result<Recovered, OpenError> {
+    segment::remove_unfinished(&folder, names)?;
     let identity = options.identity.unwrap_or_default();
     let end = Mark::beginning(0, Chain::genesis());
     let header = Header { identity, segment: 0, chain: end.chain };
     let waits = options.beginning == Durability::Fsync;
-    let file = if waits { segment::create(&folder, &header)? } else { segment::create_unsynced(&folder, &header)? };
+    let file = if waits { segment::create(&folder, &header)? } else { segment::create_empty(&folder, 0)? };
     let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, is_continued: false };
     let writer = Writer::new(folder, &header, file, (newest, true), end);
-    let writer = if waits { writer } else { writer.not_begun() };
+    let mut writer = if waits { writer } else { writer.not_begun() };
+    if options.beginning == Durability::Os {
+        writer.begin()?;
+    }
     Ok(Recovered { writer, identity, end, warnings: Vec::new() })
 }
 
@@ -142,7 +149,7 @@ fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64)
 }
 
 /// Makes the folder what it was found to be, durably.
-fn mend(folder: &Folder, segments: &[u64], segment: &Segment, tail: &Tail) -> Result<(), OpenError> {
+fn mend(folder: &Folder, names: &[String], segment: &Segment, tail: &Tail) -> Result<(), Failure> {
     let is_torn = tail.length > tail.end.offset;
     if is_torn {
         segment.file.cut(tail.end.offset)?;
@@ -156,12 +163,8 @@ fn mend(folder: &Folder, segments: &[u64], segment: &Segment, tail: &Tail) -> Re
     if is_torn || is_unsure {
         segment.file.sync()?;
     }
-    segment::remove_unfinished(folder)?;
-    folder.sync_names()?;
-    match segments {
-        [.., before, _] => note_continued(folder, *before, &segment.header),
-        _ => Ok(()),
-    }
+    segment::remove_unfinished(folder, names)?;
+    folder.sync_names()
 }
 
 /// Has the system write bytes that it may take for written.

@@ -44,37 +44,40 @@ fn first_of(name: &str) -> Option<u64> {
 
 /// The segments in a folder, by their first frame, in order.
 pub(crate) fn list(folder: &Folder) -> Result<Vec<u64>, Failure> {
-    let mut segments: Vec<u64> = folder.list()?.iter().filter_map(|name| first_of(name)).collect();
-    segments.sort_unstable();
-    Ok(segments)
+    Ok(among(&folder.list()?))
 }
 
-/// Takes away what a creation left behind that did not end.
-pub(crate) fn remove_unfinished(folder: &Folder) -> Result<(), Failure> {
-    let names = folder.list()?;
+/// The segments among the files of a folder, by their first frame, in order.
+pub(crate) fn among(names: &[String]) -> Vec<u64> {
+    let mut segments: Vec<u64> = names.iter().filter_map(|name| first_of(name)).collect();
+    segments.sort_unstable();
+    segments
+}
+
+/// Takes away what a creation left behind that did not end, if it is among these names.
+pub(crate) fn remove_unfinished(folder: &Folder, names: &[String]) -> Result<(), Failure> {
     names.iter().filter(|name| name.ends_with(SUFFIX_NEW)).try_for_each(|name| folder.remove(name))
 }
 
 /// Makes a segment durably: written, synced, renamed, and the name synced.
 pub(crate) fn create(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
-    let mut file = write_new(folder, header)?;
+    let mut file = create_empty(folder, header.segment)?;
+    file.write(0, &encode_beginning(header))?;
     file.sync()?;
     folder.rename(&mut file, &name_of(header.segment))?;
     folder.sync_names()?;
     Ok(file)
 }
 
-/// The same, as durable as the system makes it by itself. Whoever syncs it first has to sync its name as well.
-pub(crate) fn create_unsynced(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
-    let mut file = write_new(folder, header)?;
-    folder.rename(&mut file, &name_of(header.segment))?;
-    Ok(file)
+/// The file of a segment that is to [begin](begin) later.
+pub(crate) fn create_empty(folder: &Folder, segment: u64) -> Result<NamedFile, Failure> {
+    folder.create(&unfinished_name_of(segment))
 }
 
-fn write_new(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
-    let file = folder.create(&unfinished_name_of(header.segment))?;
+/// Begins a segment, as durably as the system makes it by itself. Whoever syncs it first has to sync its name as well.
+pub(crate) fn begin(folder: &Folder, file: &mut NamedFile, header: &Header) -> Result<(), Failure> {
     file.write(0, &encode_beginning(header))?;
-    Ok(file)
+    folder.rename(file, &name_of(header.segment))
 }
 
 /// A segment that was there, with a sound header.

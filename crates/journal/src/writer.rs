@@ -32,8 +32,16 @@ pub(crate) struct Writer {
     noted: Mark,
     /// Whether both slots durably say that.
     is_settled: bool,
-    /// Whether the beginning of the segment and its name are durable.
-    has_begun: bool,
+    beginning: Beginning,
+}
+
+/// How far the beginning of the segment and its name are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    /// The file is empty, and has another name.
+    ToCome,
+    Written,
+    Durable,
 }
 
 impl Writer {
@@ -43,12 +51,33 @@ impl Writer {
         let (newest, is_settled) = notes;
         let (identity, salt) = (header.identity, Salt::new(header.identity, header.segment));
         let (sequence, noted) = (newest.sequence.wrapping_add(1), newest.synced);
-        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled, has_begun: true }
+        let beginning = Beginning::Durable;
+        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled, beginning }
     }
 
-    /// The same of a segment whose beginning and name are not durable yet.
+    /// The same of a segment whose file was made and is empty.
     pub(crate) fn not_begun(self) -> Self {
-        Self { has_begun: false, ..self }
+        Self { beginning: Beginning::ToCome, ..self }
+    }
+
+    /// Whether the segment has its name.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.beginning != Beginning::ToCome
+    }
+
+    /// Begins the segment, if that is to be done.
+    pub(crate) fn begin(&mut self) -> Result<(), Failure> {
+        if !self.has_begun() {
+            let Mark { segment, chain, .. } = self.written;
+            segment::begin(&self.folder, &mut self.file, &Header { identity: self.identity, segment, chain })?;
+            self.beginning = Beginning::Written;
+        }
+        Ok(())
+    }
+
+    /// Takes a segment away that has not begun.
+    pub(crate) fn discard(self) -> Result<(), Failure> {
+        if self.has_begun() { Ok(()) } else { self.folder.discard(self.file) }
     }
 
     /// How far the journal is written.
@@ -61,7 +90,9 @@ impl Writer {
         self.synced
     }
 
+    /// Writes what comes next, the beginning first if that is to be done.
     pub(crate) fn write(&mut self, pieces: &[Piece]) -> Result<(), Failure> {
+        self.begin()?;
         for piece in pieces {
             if piece.from.segment != self.written.segment {
                 self.roll_over(piece.from)?;
@@ -75,13 +106,14 @@ impl Writer {
 
     /// Makes everything written durable and notes it.
     pub(crate) fn sync(&mut self) -> Result<(), Failure> {
-        if self.synced != self.written || !self.has_begun {
+        self.begin()?;
+        if self.synced != self.written || self.beginning == Beginning::Written {
             self.file.sync()?;
             self.synced = self.written;
         }
-        if !self.has_begun {
+        if self.beginning == Beginning::Written {
             self.folder.sync_names()?;
-            self.has_begun = true;
+            self.beginning = Beginning::Durable;
         }
         if self.noted != self.synced { self.note(false) } else { Ok(()) }
     }
@@ -130,6 +162,6 @@ impl Writer {
         self.sequence = Slot::FIRST_SEQUENCE;
         (self.written, self.synced, self.noted) = (beginning, beginning, beginning);
         self.is_settled = true;
-        self.has_begun = true;
+        self.beginning = Beginning::Durable;
     }
 }

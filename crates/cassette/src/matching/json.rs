@@ -303,7 +303,7 @@ pub(crate) fn write(value: &Value, out: &mut Vec<u8>) {
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.extend(Value::String(text.to_owned()).to_string().into_bytes());
+    serde_json::to_writer(out, text).expect("a list of bytes takes everything");
 }
 
 /// `1` for `1`, `1.0` and `1e0`.

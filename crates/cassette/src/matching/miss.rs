@@ -54,7 +54,7 @@ pub struct Nearest {
 /// Something in which two requests differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is: `host`, `query page`, `body at messages.0.content`.
+    /// What it is: `host`, `query page`, `body at messages.0.content`; a long name is shortened.
     pub place: String,
     /// What was recorded, shortened; `None` is nothing at all.
     pub recorded: Option<String>,
@@ -208,7 +208,8 @@ fn explain_pairs(
     let compared = |name: &[u8]| !left_out.iter().any(|out| out.as_bytes() == name);
     for (name, [recorded, live]) in by_name.into_iter().filter(|(name, _)| compared(name)) {
         if recorded != live {
-            let place = format!("{what} {}", String::from_utf8_lossy(&name));
+            // A long body that is said to be a form is one long name.
+            let place = format!("{what} {}", shorten(String::from_utf8_lossy(&name).into_owned()));
             let [recorded, live] =
                 [recorded, live].map(|values| values.into_iter().map(Option::unwrap_or_default).collect());
             found.push(values_differ(place, recorded, live));
@@ -277,7 +278,7 @@ fn explain_json(recorded: &[u8], live: &[u8], left_out: &[json::JsonPath], weigh
     found.push(match difference {
         Some((place, recorded, live)) => {
             let [recorded, live] = [recorded, live].map(|side| side.map(|value| shorten(value.to_string())));
-            let place = if place.is_empty() { "body".to_owned() } else { format!("body at {place}") };
+            let place = if place.is_empty() { "body".to_owned() } else { format!("body at {}", shorten(place)) };
             Difference { place, recorded, live, weight }
         }
         None => bytes_differ(recorded, live, weight),

@@ -107,9 +107,6 @@ impl Call {
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
-        if let Some(gate) = &gate {
-            gate.count(request, &queue, redaction.as_deref())?;
-        }
         let redactor = redaction.map(Redactor::new).map(Mutex::new);
         let call = Self { queue, gate, number, redactor, frames: FrameRoom::default() };
         call.redacting(

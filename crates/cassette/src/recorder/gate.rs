@@ -48,16 +48,24 @@ enum State {
 }
 
 impl Gate {
-    /// For an exchange that begins with this request.
-    pub(super) fn new(sieve: Arc<Sieve>, request: &Request<'_>) -> Self {
+    /// For an exchange that begins with this request; one that is left out for it is counted.
+    pub(super) fn new(
+        sieve: Arc<Sieve>,
+        request: &Request<'_>,
+        queue: &Queue,
+        redaction: Option<&Redaction>,
+    ) -> Result<Self, RecordError> {
         let state = match sieve.filter.decide(request, None) {
-            Verdict::LeftOut(_) => State::Shut,
+            Verdict::LeftOut(reason) => {
+                sieve.count(reason, queue, redaction)?;
+                State::Shut
+            }
             Verdict::Kept if sieve.filter.needs_response() => {
                 State::Undecided { request: Box::new(request.head().into_owned()), held: Vec::new(), bytes: 0 }
             }
             Verdict::Kept => State::Open,
         };
-        Self { sieve, state: Mutex::new(state) }
+        Ok(Self { sieve, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,19 +75,6 @@ impl Gate {
     /// Whether the exchange is left out.
     pub(super) fn is_shut(&self) -> bool {
         matches!(*self.lock(), State::Shut)
-    }
-
-    /// The request was left out for itself: it is counted.
-    pub(super) fn count(
-        &self,
-        request: &Request<'_>,
-        queue: &Queue,
-        redaction: Option<&Redaction>,
-    ) -> Result<(), RecordError> {
-        match self.sieve.filter.decide(request, None) {
-            Verdict::LeftOut(reason) => self.sieve.count(reason, queue, redaction),
-            Verdict::Kept => Ok(()),
-        }
     }
 
     /// The response began: the last thing that may decide.

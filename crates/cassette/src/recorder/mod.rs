@@ -4,16 +4,19 @@
 //!    finds it full waits.
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
 //!    what was taken survives the death of the program. That happens within about a millisecond. Who waits for it does the same
-//!    himself, unless the thread is at it. On request it goes to the disk as well.
+//!    himself, unless the thread is at it. A recorder that lasts for no millisecond has [no thread](watch). On request it goes to the
+//!    disk as well. The journal's file gets its name with the first write; until then an empty file of another name is locked.
 //! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
 //!    as it happens by whoever records it.
-//! 4. [`Recorder::finish`] waits for the thread, seals the tape and takes the journal away. [`Recorder::stop`], and dropping,
-//!    wait for the thread only: the recording stays and can be read, gone on with and sealed.
+//! 4. [`Recorder::finish`] takes what is left in the queue, seals the tape and takes the journal away. If nothing was written by then,
+//!    it seals from memory; should that take longer than a millisecond, the thread writes the journal meanwhile. [`Recorder::stop`],
+//!    and dropping, write what is left: the recording stays and can be read, gone on with and sealed.
 
 mod call;
 mod gate;
 mod queue;
 mod redacting;
+mod watch;
 
 pub(crate) use call::Side;
 pub use call::{Call, Ending};
@@ -25,26 +28,29 @@ use crate::filter::{Filter, Verdict};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
-use crate::recording::{self, Source, is_blank, recording_path};
+use crate::recording::{self, Frames, Source, is_blank, recording_path};
 use crate::redact::Redaction;
 use crate::seal::read::Sealed;
 use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
 use gate::{Gate, Sieve};
-use journal::{Chain, Disk, Durability, Journal, SingleFile};
-use queue::{Numbering, Queue, Writing, frame_of, weight};
+use journal::{Chain, Disk, Durability, Journal, SingleFile, SyncError};
+use queue::{Item, Numbering, Queue, Writing, append_frame, frame_of, weight};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use watch::Job;
 
 /// How many bytes may wait to be written.
 pub const QUEUE_BYTES_DEFAULT: usize = 64 << 20;
 
 /// Exchanges that may be longer than this are recorded in several frames.
 const WHOLE_BYTES_MAX: usize = 4 << 20;
+
+/// A recording of more bytes goes through its journal before it is sealed, even if none of it was written yet.
+const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// How a tape is recorded.
 #[derive(Clone, Debug)]
@@ -153,14 +159,13 @@ impl RecorderOptions {
 /// ```
 pub struct Recorder {
     queue: Arc<Queue>,
-    /// The thread that writes, and what it writes to; gone when it has ended.
-    writer: Option<(JoinHandle<()>, Arc<Journal>)>,
-    durability: Durability,
+    /// Gone when the recorder has ended.
+    journal: Option<Arc<Journal>>,
+    writing: Arc<Writing>,
     path: PathBuf,
     recording: PathBuf,
     disk: Arc<dyn Disk>,
     seal: SealOptions,
-    redaction: Option<Arc<Redaction>>,
     sieve: Option<Arc<Sieve>>,
     warnings: Vec<String>,
 }
@@ -175,9 +180,10 @@ impl Recorder {
         let recording = recording_path(path);
         let sealed = sealed_at(path)?;
         let disk = disk_of(&recording)?;
-        let (journal, warnings) =
-            Journal::open(disk.clone(), journal::Options::default().beginning(options.durability))
-                .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
+        // Whoever does not wait for the disk has no file before there is something to write.
+        let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
+        let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default().beginning(beginning))
+            .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
         let sieve = options.filter.clone().map(Sieve::new);
         if let (Some(sieve), Some(sealed)) = (&sieve, &sealed) {
             sealed.meta()?.iter().for_each(|note| sieve.counts.read(note));
@@ -185,7 +191,7 @@ impl Recorder {
         let mut next_number = sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
         if journal.progress().appended > 0 {
             let shown = recording.display().to_string();
-            let survey = recording::survey(disk.clone(), &shown, None)?;
+            let survey = recording::survey(&Frames::On(disk.clone()), &shown, None)?;
             if sealed.as_ref().map_or(Ok(false), |sealed| survey.is_on(sealed, &disk, &shown))? {
                 // A crash came between the sealing and the removal. The lock on it goes with the journal.
                 remove(&recording)?;
@@ -199,12 +205,18 @@ impl Recorder {
         }
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let journal = Arc::new(journal);
-        let writer = spawn(queue.clone(), journal.clone(), options.durability, options.redaction.clone())?;
-        let (path, seal, redaction) = (path.to_owned(), options.seal, options.redaction);
+        let writing = Arc::new(Writing { durability: options.durability, redaction: options.redaction });
+        let job = Job { queue: Arc::downgrade(&queue), journal: Arc::downgrade(&journal), writing: writing.clone() };
+        // To wait for the disk is the writer's.
+        if options.durability == Durability::Fsync {
+            job.begin()
+        } else {
+            watch::watch(job)?
+        }
+        let (path, seal, journal) = (path.to_owned(), options.seal, Some(journal));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let sieve = sieve.map(Arc::new);
-        let (writer, durability) = (Some((writer, journal)), options.durability);
-        let recorder = Self { queue, writer, durability, path, recording, disk, seal, redaction, sieve, warnings };
+        let recorder = Self { queue, journal, writing, path, recording, disk, seal, sieve, warnings };
         // They may have to wait for room, so the writer is there before them.
         options.meta.into_iter().try_for_each(|note| recorder.meta(note))?;
         Ok(recorder)
@@ -256,13 +268,13 @@ impl Recorder {
         let Some(sieve) = &self.sieve else { return Ok(false) };
         match sieve.filter.decide(&exchange.request, exchange.response.as_ref()) {
             Verdict::Kept => Ok(false),
-            Verdict::LeftOut(reason) => sieve.count(reason, &self.queue, self.redaction.as_deref()).map(|()| true),
+            Verdict::LeftOut(reason) => sieve.count(reason, &self.queue, self.redaction()).map(|()| true),
         }
     }
 
     /// Records an exchange that is too long for a frame. Gives its number.
     fn retell(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
-        if let Some(redaction) = &self.redaction {
+        if let Some(redaction) = self.redaction() {
             redaction.exchange(&mut exchange);
         }
         retell(&exchange, &mut |event| self.queue.give(frame_of(event, exchange.number)?))?;
@@ -306,8 +318,15 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
     pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        let gate = self.sieve.clone().map(|sieve| Gate::new(sieve, request));
-        Call::begin((self.queue.clone(), gate), self.redaction.clone(), self.queue.number()?, started_ns, request)
+        let gate = self.sieve.clone().map(|sieve| Gate::new(sieve, request, &self.queue, self.redaction()));
+        let gate = gate.transpose()?;
+        Call::begin(
+            (self.queue.clone(), gate),
+            self.writing.redaction.clone(),
+            self.queue.number()?,
+            started_ns,
+            request,
+        )
     }
 
     /// Something to be known of the tape; the last value of a name counts.
@@ -315,7 +334,7 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed.
     pub fn meta(&self, note: Note<'_>) -> Result<(), RecordError> {
-        let note = redacted(note.into_owned(), self.redaction.as_deref());
+        let note = redacted(note.into_owned(), self.redaction());
         self.queue.give(frame_of(&Event::Meta(note), 0)?)
     }
 
@@ -324,9 +343,24 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed.
     pub fn sync(&self, durability: Durability) -> Result<(), RecordError> {
-        let Some((_, journal)) = &self.writer else { return Err(RecordError::Closed) };
-        let writing = Writing { journal, durability: self.durability, redaction: self.redaction.as_deref() };
-        self.queue.write_and_wait(self.queue.given(), durability, &writing)
+        let Some(journal) = &self.journal else { return Err(RecordError::Closed) };
+        self.queue.write_and_wait(self.queue.given(), durability, (journal, &self.writing))?;
+        // Where nothing was recorded, nothing has begun it.
+        if journal.has_begun() { Ok(()) } else { journal.sync(durability).map_err(journal_failed) }
+    }
+
+    fn redaction(&self) -> Option<&Redaction> {
+        self.writing.redaction.as_deref()
+    }
+
+    /// As [`Recorder::sync`] with [`Durability::Os`], if that takes no longer than to write so many bytes: `None` if more wait,
+    /// somebody else writes, or everything goes to the disk.
+    ///
+    /// # Errors
+    /// The recorder has failed.
+    pub fn try_sync(&self, bytes_max: usize) -> Option<Result<(), RecordError>> {
+        let Some(journal) = &self.journal else { return Some(Err(RecordError::Closed)) };
+        self.queue.try_write(self.queue.given(), bytes_max, (journal, &self.writing))
     }
 
     /// How many bytes wait to be written.
@@ -339,8 +373,8 @@ impl Recorder {
     /// # Errors
     /// The recorder has failed, at any time since it was opened.
     pub fn stop(mut self) -> Result<(), RecordError> {
-        let journal = self.join()?;
-        journal.close().map_err(|error| RecordError::Journal(error.to_string()))
+        let journal = self.end(|recorder, journal, (left, _)| recorder.write(journal, left))?;
+        journal.close().map_err(journal_failed)
     }
 
     /// Writes what waits and seals the tape. Exchanges that are not over are partial on it.
@@ -349,38 +383,69 @@ impl Recorder {
     /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed, such as for a secret in it. The
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
-        let journal = self.join()?;
+        let journal = self.end(Self::seal)?;
+        // While the journal is open it is locked, so nobody goes on with what is sealed.
+        if journal.has_begun() {
+            remove(&self.recording)?;
+        }
+        journal.discard().map_err(journal_failed)
+    }
+
+    /// Has done what is to be done with what is left in the queue, and ends.
+    fn end(
+        &mut self,
+        last: impl FnOnce(&Self, &Journal, (Vec<Item>, usize)) -> Result<(), RecordError>,
+    ) -> Result<Journal, RecordError> {
+        let journal = self.journal.take().ok_or(RecordError::Closed)?;
+        let left = self.queue.close();
+        let done = self.queue.failure().map_or_else(|| last(self, &journal, left), Err);
+        self.queue.end();
+        // Nobody else has it: the writer has let go of it, and who syncs has the recorder.
+        let journal = Arc::into_inner(journal).ok_or(RecordError::WriterDied)?;
+        done.map(|()| journal)
+    }
+
+    fn write(&self, journal: &Journal, left: Vec<Item>) -> Result<(), RecordError> {
+        queue::frames(left, self.redaction(), &mut |frame| append_frame(journal, frame))?;
+        journal.sync(self.writing.durability.max(Durability::Os)).map_err(journal_failed)
+    }
+
+    fn seal(&self, journal: &Journal, (left, bytes): (Vec<Item>, usize)) -> Result<(), RecordError> {
+        if journal.has_begun() || journal.progress().appended > 0 || bytes > HELD_BYTES_MAX {
+            self.write(journal, left)?;
+            return self.seal_frames(journal, Frames::On(self.disk.clone()));
+        }
+        let mut held = Vec::new();
+        queue::frames(left, self.redaction(), &mut |frame| {
+            held.push(frame.to_vec());
+            append_frame(journal, frame)
+        })?;
+        // Should sealing take long, they do not lie in memory alone meanwhile.
+        self.queue.guard();
+        let sealed = self.seal_frames(journal, Frames::Held(&held, journal.progress().chain));
+        if sealed.is_err() {
+            journal.sync(Durability::Os).map_err(journal_failed)?;
+        }
+        sealed
+    }
+
+    fn seal_frames(&self, journal: &Journal, frames: Frames<'_>) -> Result<(), RecordError> {
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
             // Nothing is to be added to the tape.
-            return remove(&self.recording);
+            return Ok(());
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
-        let source = Source { journal: &journal, disk: &self.disk, shown: &shown };
-        recording::seal(source, &folder, &name, self.seal.clone(), sealed.as_ref())?;
-        // While the journal is open it is locked, so nobody goes on with what is sealed.
-        remove(&self.recording)?;
-        drop(journal);
-        Ok(())
-    }
-
-    fn join(&mut self) -> Result<Journal, RecordError> {
-        self.queue.close();
-        let (writer, journal) = self.writer.take().ok_or(RecordError::WriterDied)?;
-        writer.join().map_err(|_| RecordError::WriterDied)?;
-        // Nobody else has it: the writer has ended, and who syncs has the recorder.
-        let journal = Arc::into_inner(journal).ok_or(RecordError::WriterDied)?;
-        self.queue.failure().map_or(Ok(journal), Err)
+        let source = Source { journal, frames, shown: &shown };
+        recording::seal(&source, &folder, &name, self.seal.clone(), sealed.as_ref())
     }
 }
 
 /// Waits until what was recorded is written. Errors are not seen here; [`Recorder::finish`] and [`Recorder::stop`] give them.
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if self.writer.is_some() {
-            let _ = self.join();
-        }
+        let _ = self.end(|recorder, journal, (left, _)| recorder.write(journal, left));
     }
 }
 
@@ -410,15 +475,8 @@ impl fmt::Display for TryRecordError {
 
 impl std::error::Error for TryRecordError {}
 
-fn spawn(
-    queue: Arc<Queue>,
-    journal: Arc<Journal>,
-    durability: Durability,
-    redaction: Option<Arc<Redaction>>,
-) -> Result<JoinHandle<()>, RecordError> {
-    let write = move || queue.write(&Writing { journal: &journal, durability, redaction: redaction.as_deref() });
-    let builder = thread::Builder::new().name("tape recorder".to_owned());
-    builder.spawn(write).map_err(|error| RecordError::Disk(Failure::new("start a thread for", "the recording")(error)))
+fn journal_failed(error: SyncError) -> RecordError {
+    RecordError::Journal(error.to_string())
 }
 
 /// A note of the tape without secrets.
@@ -438,11 +496,12 @@ fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {
 }
 
 fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
-    if is_blank(recording) {
-        // A power failure left its name and nothing of what was in it.
-        remove(recording)?;
-    }
     let disk = match SingleFile::create(recording) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_blank(recording) => {
+            // A power failure left its name and nothing of what was in it.
+            remove(recording)?;
+            SingleFile::create(recording)
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SingleFile::open(recording),
         disk => disk,
     };

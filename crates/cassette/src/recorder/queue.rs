@@ -15,7 +15,8 @@ use crate::record::event::{self, Event};
 use crate::redact::Redaction;
 use journal::{Durability, Journal};
 use std::collections::BTreeSet;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -99,6 +100,8 @@ struct State {
     spare: Vec<Item>,
     /// Somebody has taken items and writes them.
     is_writing: bool,
+    /// How many wait for progress; telling nobody costs a call into the system as well.
+    waiting: usize,
     bytes: usize,
     /// How many items were given, and how many are written and as durable as the recorder makes them.
     given: u64,
@@ -109,7 +112,14 @@ struct State {
     next_number: u64,
     /// The numbers that were given to exchanges which are not recorded yet.
     started: BTreeSet<u64>,
+    /// Nothing is taken any more. What is left is with who closed it.
     is_closed: bool,
+    /// What the journal holds back is to be written.
+    is_held: bool,
+    /// Nothing is to be written any more.
+    is_over: bool,
+    /// There is a writer.
+    is_attended: bool,
     /// The writer sleeps; waking it costs a call into the system, so nobody does it in vain.
     is_idle: bool,
     failure: Option<RecordError>,
@@ -189,7 +199,23 @@ impl Queue {
                 return Ok(state);
             }
             self.work.notify_one();
-            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait_for_progress(state);
+        }
+    }
+
+    fn wait_for_progress<'q>(&'q self, mut state: MutexGuard<'q, State>) -> MutexGuard<'q, State> {
+        state.waiting += 1;
+        let mut state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    /// Tells those who wait that something is different.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.progress.notify_all();
         }
     }
 
@@ -223,21 +249,37 @@ impl Queue {
         }
     }
 
+    /// Whether the first so many items are written; they are now if nobody writes and what is there has at most so many bytes.
+    /// `None` if somebody is to be waited for.
+    pub(crate) fn try_write(
+        &self,
+        given: u64,
+        bytes_max: usize,
+        (journal, writing): (&Journal, &Writing),
+    ) -> Option<Result<(), RecordError>> {
+        let mut state = self.lock();
+        // To wait for the disk is the writer's: one sync then serves all who want it.
+        let is_short = state.bytes <= bytes_max && writing.durability != Durability::Fsync;
+        if is_short && !state.is_writing && state.failure.is_none() && state.done < given {
+            let taken = Taken { is_for_disk: false, ..state.take() };
+            drop(state);
+            self.write_taken(taken, journal, writing);
+            state = self.lock();
+        }
+        if state.done >= given { Some(Ok(())) } else { state.failure.clone().map(Err) }
+    }
+
     /// As [`Queue::wait`], but writes what is there if nobody does.
     pub(crate) fn write_and_wait(
         &self,
         given: u64,
         durability: Durability,
-        writing: &Writing<'_>,
+        (journal, writing): (&Journal, &Writing),
     ) -> Result<(), RecordError> {
-        // To wait for the disk is the writer's: one sync then serves all who want it.
-        if durability != Durability::Fsync && writing.durability != Durability::Fsync {
-            let mut state = self.lock();
-            if !state.is_writing && state.failure.is_none() && state.done < given {
-                let taken = state.take();
-                drop(state);
-                self.write_taken(taken, writing);
-            }
+        if durability != Durability::Fsync
+            && let Some(outcome) = self.try_write(given, usize::MAX, (journal, writing))
+        {
+            return outcome;
         }
         self.wait(given, durability)
     }
@@ -256,7 +298,7 @@ impl Queue {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
             }
-            state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait_for_progress(state);
         }
         Ok(())
     }
@@ -276,28 +318,68 @@ impl Queue {
         self.lock().failure.clone()
     }
 
-    /// Lets the writer end when nothing is left.
-    pub(crate) fn close(&self) {
+    /// Takes nothing any more, and gives what is left, with its bytes, to be written by the caller.
+    pub(crate) fn close(&self) -> (Vec<Item>, usize) {
         let mut state = self.lock();
         state.is_closed = true;
-        drop(state);
-        self.work.notify_one();
-        // Who waits for room is refused.
-        self.progress.notify_all();
+        if state.waiting > 0 {
+            // Who waits for room is refused.
+            self.progress.notify_all();
+        }
+        while state.is_writing {
+            state = self.wait_for_progress(state);
+        }
+        (std::mem::take(&mut state.items), std::mem::take(&mut state.bytes))
     }
 
-    /// Writes what is given until the queue is closed and empty. The writer's thread is in here all the time.
-    pub(crate) fn write(&self, writing: &Writing<'_>) {
-        while let Some(taken) = self.next() {
-            self.write_taken(taken, writing);
+    /// Has the writer hand over to the system what the journal holds back, unless the recorder ends before there is a writer.
+    pub(crate) fn guard(&self) {
+        let mut state = self.lock();
+        state.is_held = true;
+        self.wake(state);
+    }
+
+    /// Lets the writer end; it has let go of the journal then.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        while state.is_writing {
+            state = self.wait_for_progress(state);
+        }
+        let is_attended = state.is_attended;
+        drop(state);
+        if is_attended {
+            self.work.notify_one();
         }
     }
 
-    /// Writes what was taken.
-    fn write_taken(&self, mut taken: Taken, writing: &Writing<'_>) {
+    /// Whether nothing is to be written any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// Refuses everything from now on, and tells those who wait.
+    pub(crate) fn fail(&self, failure: RecordError) {
+        let mut state = self.lock();
+        state.failure.get_or_insert(failure);
+        self.tell(state);
+    }
+
+    /// Writes what is given until the recorder ends. The writer's thread is in here all the time; it has the journal only while it
+    /// writes.
+    pub(crate) fn write(&self, journal: &Weak<Journal>, writing: &Writing) {
+        while let Some(taken) = self.next() {
+            let Some(journal) = journal.upgrade() else { return };
+            self.write_taken(taken, journal, writing);
+        }
+    }
+
+    /// Writes what was taken, and lets go of the journal before anybody knows.
+    fn write_taken(&self, mut taken: Taken, journal: impl Deref<Target = Journal>, writing: &Writing) {
         let _watch = Watch(self);
         let level = if taken.is_for_disk { Durability::Fsync } else { writing.durability };
-        let outcome = append(writing.journal, &mut taken.items, level, writing.redaction);
+        let outcome = append(&journal, &mut taken.items, level, writing.redaction.as_deref());
+        drop(journal);
         let mut state = self.lock();
         match outcome {
             Ok(()) => {
@@ -310,9 +392,9 @@ impl Queue {
         taken.items.clear();
         state.spare = taken.items;
         state.is_writing = false;
-        let has_more = state.has_work();
-        drop(state);
-        self.progress.notify_all();
+        // The writer looks by itself soon, unless it sleeps.
+        let has_more = state.is_due() && (state.is_idle || state.waiting > 0);
+        self.tell(state);
         if has_more {
             self.work.notify_one();
         }
@@ -333,22 +415,24 @@ impl Queue {
     fn next(&self) -> Option<Taken> {
         let mut lingered = 0;
         let mut state = self.lock();
-        while state.is_writing || !state.has_work() {
+        state.is_attended = true;
+        while !state.is_over && state.failure.is_none() {
+            if !state.is_writing && state.is_due() {
+                state.is_idle = false;
+                return Some(state.take());
+            }
             state = self.sleep(state, &mut lingered);
         }
-        state.is_idle = false;
-        let is_over = state.failure.is_some() || state.items.is_empty() && state.fsync_wanted <= state.fsynced;
-        (!is_over).then(|| state.take())
+        None
     }
 }
 
-/// Where items go, and what becomes of them on the way.
-pub(crate) struct Writing<'w> {
-    pub(crate) journal: &'w Journal,
+/// What becomes of items on their way to the journal.
+pub(crate) struct Writing {
     /// How durable everything is made.
     pub(crate) durability: Durability,
     /// What is a secret.
-    pub(crate) redaction: Option<&'w Redaction>,
+    pub(crate) redaction: Option<Arc<Redaction>>,
 }
 
 /// Items that somebody writes.
@@ -387,27 +471,40 @@ fn append(
     level: Durability,
     redaction: Option<&Redaction>,
 ) -> Result<(), RecordError> {
+    frames(items.drain(..), redaction, &mut |frame| append_frame(journal, frame))?;
+    journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
+}
+
+/// Who is given frames.
+type Put<'p> = dyn FnMut(&[u8]) -> Result<(), RecordError> + 'p;
+
+/// Gives items as frames, without secrets.
+pub(crate) fn frames(
+    items: impl IntoIterator<Item = Item>,
+    redaction: Option<&Redaction>,
+    put: &mut Put<'_>,
+) -> Result<(), RecordError> {
     let mut frame = Vec::new();
-    for item in items.drain(..) {
+    for item in items {
         match item {
             Item::Whole(mut exchange) => {
                 if let Some(redaction) = redaction {
                     redaction.exchange(&mut exchange);
                 }
-                append_whole(journal, &exchange, &mut frame)?;
+                whole(&exchange, &mut frame, put)?;
             }
-            Item::Frame(bytes) => append_frame(journal, &bytes)?,
+            Item::Frame(bytes) => put(&bytes)?,
         }
     }
-    journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
+    Ok(())
 }
 
-/// Appends an exchange as one frame, or as several if what stands for secrets has made it too long for one.
-fn append_whole(journal: &Journal, exchange: &Exchange<'_>, frame: &mut Vec<u8>) -> Result<(), RecordError> {
+/// Gives an exchange as one frame, or as several if what stands for secrets has made it too long for one.
+fn whole(exchange: &Exchange<'_>, frame: &mut Vec<u8>, give: &mut Put<'_>) -> Result<(), RecordError> {
     frame.clear();
     event::encode_whole(frame, exchange);
     if frame.len() <= journal::FRAME_BYTES_MAX {
-        return append_frame(journal, frame);
+        return give(frame);
     }
     let mut is_cut = false;
     retell(exchange, &mut |event| {
@@ -424,7 +521,7 @@ fn append_whole(journal: &Journal, exchange: &Exchange<'_>, frame: &mut Vec<u8>)
                 shortened(event).is_some_and(|event| put(&event))
             }
         };
-        if fits { append_frame(journal, frame) } else { Ok(()) }
+        if fits { give(frame) } else { Ok(()) }
     })
 }
 
@@ -462,19 +559,20 @@ fn shortened<'e>(event: &'e Event<'_>) -> Option<Event<'e>> {
 /// How much stays of a line that is too long.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), RecordError> {
+pub(crate) fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), RecordError> {
     journal.append(frame, Durability::None).map(drop).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
 impl State {
-    /// Whether there is something for the writer: to write, or to end.
-    fn has_work(&self) -> bool {
-        !self.items.is_empty() || self.fsync_wanted > self.fsynced || self.is_closed || self.failure.is_some()
+    /// Whether there is something to write, in the queue or in the journal.
+    fn is_due(&self) -> bool {
+        !self.items.is_empty() || self.fsync_wanted > self.fsynced || self.is_held
     }
 
     /// Takes what is there, to be written. It counts until it is: the bound is on what is in memory.
     fn take(&mut self) -> Taken {
         self.is_writing = true;
+        self.is_held = false;
         let items = std::mem::replace(&mut self.items, std::mem::take(&mut self.spare));
         let is_for_disk = self.fsync_wanted > self.fsynced;
         Taken { items, bytes: self.bytes, given: self.given, is_for_disk }
@@ -532,7 +630,6 @@ pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordErr
 mod tests {
     use super::*;
     use journal::simulated::SimulatedDisk;
-    use std::sync::Arc;
 
     fn dead() -> Queue {
         let queue = Queue::new(1, 0);
@@ -559,35 +656,76 @@ mod tests {
 
     #[test]
     fn who_waits_writes_if_nobody_does() {
-        let (queue, journal) = (Queue::new(1 << 20, 0), journal());
-        let writing = Writing { journal: &journal, durability: Durability::Os, redaction: None };
+        let (queue, journal) = (Queue::new(1 << 20, 0), Arc::new(journal()));
+        let writing = Writing { durability: Durability::Os, redaction: None };
         for given in 1..=3 {
             queue.give(Item::Frame(vec![1])).unwrap();
-            queue.write_and_wait(given, Durability::Os, &writing).unwrap();
+            queue.write_and_wait(given, Durability::Os, (&journal, &writing)).unwrap();
             assert_eq!((journal.progress().appended, queue.bytes()), (given, 0));
         }
-        queue.close();
-        queue.write(&writing);
+        assert!(queue.close().0.is_empty());
+        queue.end();
+        queue.write(&Arc::downgrade(&journal), &writing);
+    }
+
+    /// What is left when the recorder ends is in nothing but memory while it is sealed, if that does not take long.
+    #[test]
+    fn the_writer_writes_what_the_journal_holds_back_while_somebody_seals() {
+        let options = journal::Options::default().beginning(Durability::None);
+        let (queue, journal) =
+            (Queue::new(1 << 20, 0), Journal::open(Arc::new(SimulatedDisk::new()), options).unwrap().0);
+        let journal = Arc::new(journal);
+        let writing = Writing { durability: Durability::Os, redaction: None };
+        thread::scope(|scope| {
+            queue.give(Item::Frame(vec![1])).unwrap();
+            let (left, bytes) = queue.close();
+            assert!(left.len() == 1 && bytes > 0 && queue.bytes() == 0);
+            frames(left, None, &mut |frame| append_frame(&journal, frame)).unwrap();
+            queue.guard();
+            assert!(!journal.has_begun());
+            let writer = scope.spawn(|| queue.write(&Arc::downgrade(&journal), &writing));
+            while journal.progress().written == 0 {
+                thread::yield_now();
+            }
+            queue.end();
+            writer.join().unwrap();
+        });
+        assert!(Arc::into_inner(journal).unwrap().has_begun());
+    }
+
+    #[test]
+    fn what_is_short_is_written_at_once() {
+        let (queue, journal) = (Queue::new(1 << 20, 0), journal());
+        let writing = Writing { durability: Durability::Os, redaction: None };
+        assert!(matches!(queue.try_write(0, 1_000, (&journal, &writing)), Some(Ok(()))));
+        queue.give(Item::Frame(vec![1; 2_000])).unwrap();
+        assert!(queue.try_write(1, 1_000, (&journal, &writing)).is_none());
+        let to_disk = Writing { durability: Durability::Fsync, redaction: None };
+        assert!(queue.try_write(1, 10_000, (&journal, &to_disk)).is_none() && journal.progress().appended == 0);
+        assert!(matches!(queue.try_write(1, 10_000, (&journal, &writing)), Some(Ok(()))));
+        assert_eq!((journal.progress().appended, queue.bytes()), (1, 0));
+        assert!(matches!(dead().try_write(1, 10_000, (&journal, &writing)), Some(Err(RecordError::WriterDied))));
     }
 
     #[test]
     fn what_is_waited_for_is_written_whoever_writes() {
-        let (queue, journal) = (Queue::new(1 << 10, 0), journal());
-        let writing = Writing { journal: &journal, durability: Durability::Os, redaction: None };
+        let (queue, journal) = (Queue::new(1 << 10, 0), Arc::new(journal()));
+        let writing = Writing { durability: Durability::Os, redaction: None };
         thread::scope(|scope| {
-            let writer = scope.spawn(|| queue.write(&writing));
+            let writer = scope.spawn(|| queue.write(&Arc::downgrade(&journal), &writing));
             let recording = |durability| {
                 for _ in 0..200 {
                     queue.give(Item::Frame(vec![1; 100])).unwrap();
                     let given = queue.given();
-                    queue.write_and_wait(given, durability, &writing).unwrap();
+                    queue.write_and_wait(given, durability, (&journal, &writing)).unwrap();
                     assert!(journal.progress().appended >= given);
                 }
             };
             let levels = [Durability::Os, Durability::Os, Durability::Fsync, Durability::None];
             let threads = levels.map(|durability| scope.spawn(move || recording(durability)));
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            queue.close();
+            assert!(queue.close().0.is_empty());
+            queue.end();
             writer.join().unwrap();
         });
         assert_eq!((journal.progress().appended, queue.bytes()), (800, 0));

@@ -213,6 +213,9 @@ impl Redactor {
     }
 
     fn settle_frames(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
+        if self.frames.is_empty() {
+            return Ok(());
+        }
         let frames = std::mem::take(&mut self.frames);
         self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
         let mut redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });

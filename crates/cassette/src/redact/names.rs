@@ -90,14 +90,22 @@ impl Names {
 
     /// Whether the value of a name in JSON is a secret.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
-        let mut words = name.rsplit(|byte| b"[].".contains(byte)).filter(|word| !word.is_empty());
-        let last = words.next().filter(|last| last.len() < name.len());
-        self.has_plain(&plain(name)) || last.is_some_and(|last| self.has_plain(&plain(last)))
+        self.has_whole_or_last(name, &plain(name))
     }
 
     /// The same of a name in a query or a form.
     pub(crate) fn has_parameter(&self, name: &[u8]) -> bool {
-        self.has(name) || self.usual && plain(name) == SIGNATURE
+        self.has_plain_parameter(name, &plain(name))
+    }
+
+    fn has_plain_parameter(&self, name: &[u8], plain: &str) -> bool {
+        self.has_whole_or_last(name, plain) || self.usual && plain == SIGNATURE
+    }
+
+    fn has_whole_or_last(&self, name: &[u8], plain: &str) -> bool {
+        let mut words = name.rsplit(|byte| b"[].".contains(byte)).filter(|word| !word.is_empty());
+        let last = words.next().filter(|last| last.len() < name.len());
+        self.has_plain(plain) || last.is_some_and(|last| self.has_plain(&self::plain(last)))
     }
 
     fn has_plain(&self, name: &str) -> bool {
@@ -114,13 +122,15 @@ impl Names {
         let plain = plain(name);
         let is_token =
             plain.ends_with("token") && !plain.ends_with("pagetoken") && !plain.ends_with("continuationtoken");
-        self.has_parameter(name) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
+        self.has_plain_parameter(name, &plain) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
     }
 }
 
 fn plain(name: &[u8]) -> String {
     let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+    let mut plain = String::with_capacity(name.len());
+    plain.extend(letters.map(|byte| char::from(byte.to_ascii_lowercase())));
+    plain
 }
 
 #[cfg(test)]

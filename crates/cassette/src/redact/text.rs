@@ -53,8 +53,16 @@ static PART: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("the expression is a constant: {error}"))
 });
 
+/// Whether a text may have parameters or parts. Most texts have not, which this tells before an expression is tried.
+fn has_equals_sign(text: &[u8]) -> bool {
+    memchr::memchr(b'=', text).is_some()
+}
+
 /// Values of secret names in parameters of URLs, wherever they stand in a text.
 pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
+    if !has_equals_sign(text) {
+        return;
+    }
     for captures in PARAMETER.captures_iter(text) {
         if let (Some(pair), Some(name), Some(value)) = (captures.get(0), captures.get(1), captures.get(2))
             && names.has_parameter(&unescaped(name.as_bytes()))
@@ -80,6 +88,9 @@ pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Found) {
 
 /// Values of secret names in parts of a multipart body.
 pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
+    if !has_equals_sign(text) {
+        return;
+    }
     for captures in PART.captures_iter(text) {
         if let (Some(head), Some(name)) = (captures.get(0), captures.get(1))
             && names.has_parameter(name.as_bytes())

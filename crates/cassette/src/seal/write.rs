@@ -278,7 +278,7 @@ impl Output {
 
     /// Writes a block, compressed if that is worth it.
     fn block(&mut self, first: u32, bytes: &[u8]) -> Result<BlockEntry, SealError> {
-        let compressed = compress(bytes);
+        let compressed = if self.at + bytes.len() as u64 <= PLAIN_BYTES { None } else { compress(bytes) };
         let stored = compressed.as_deref().unwrap_or(bytes);
         let length =
             |bytes: &[u8]| u32::try_from(bytes.len()).ok().filter(|&length| length <= super::layout::BLOCK_BYTES_MAX);
@@ -291,6 +291,10 @@ impl Output {
         Ok(entry)
     }
 }
+
+/// What ends within so many bytes of a file is not compressed: the file takes that much of the disk either way, and to compress it and
+/// to see that it was done well takes as long as all else of a short recording.
+const PLAIN_BYTES: u64 = 4 << 10;
 
 struct PieceKeeper<'s> {
     pieces: &'s mut PieceWriter,

@@ -467,3 +467,16 @@ mod on_tapes {
         assert!(matches!(found, Err(NotFound::Unreadable(ReadError::Damaged(_)))), "{found:?}");
     }
 }
+
+/// A client may say of any bytes that they are a form.
+#[test]
+fn a_long_name_is_shortened_in_a_miss() {
+    let form = |last: &str| {
+        let mut request = request("POST", "/upload", &("x".repeat(1 << 20) + last));
+        request.headers = vec![Header::new("Content-Type", "application/x-www-form-urlencoded")];
+        request
+    };
+    let tape = tape([form("1")]);
+    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&form("2")));
+    assert!(miss.to_string().len() < 1000, "{} bytes", miss.to_string().len());
+}

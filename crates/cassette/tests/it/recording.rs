@@ -265,3 +265,39 @@ fn ws_two_connections_interleave() {
         assert_eq!(times, (0..5).map(|step| 2 * step + index).collect::<Vec<_>>());
     }
 }
+
+/// Nobody waits for it, nobody records more, and it is there soon.
+#[test]
+fn what_is_recorded_is_written_while_nobody_calls() {
+    let folder = Folder::new();
+    let path = folder.join("alone.tape");
+    let recorder = open(&path);
+    recorder.record(of_the_report(0)).unwrap();
+    while !folder.join("alone.tape.recording").exists() || Tape::open(&path).unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(all(&Tape::open(&path).unwrap()), [of_the_report(0)]);
+    recorder.finish().unwrap();
+    assert_eq!(folder.names(), ["alone.tape"]);
+}
+
+/// However little is asked for, and whether it was handed over before the end or not, what was recorded is on the tape.
+#[test]
+fn every_durability_becomes_a_tape() {
+    for durability in [Durability::None, Durability::Os, Durability::Fsync] {
+        for pause in [false, true] {
+            let folder = Folder::new();
+            let path = folder.join("a.tape");
+            let recorder =
+                Recorder::open(&path, RecorderOptions::default().keep_secrets().durability(durability)).unwrap();
+            recorder.record(of_the_report(0)).unwrap();
+            if pause {
+                recorder.sync(Durability::None).unwrap();
+            }
+            recorder.record(of_the_report(1)).unwrap();
+            recorder.finish().unwrap();
+            assert_eq!(folder.names(), ["a.tape"]);
+            assert_eq!(all(&Tape::open(&path).unwrap()), [of_the_report(0), of_the_report(1)]);
+        }
+    }
+}

@@ -54,6 +54,15 @@ pub trait Disk: Send + Sync {
     /// The disk refuses.
     fn remove(&self, name: &str) -> io::Result<()>;
 
+    /// Takes a file away that is open.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn discard(&self, name: &str, file: Box<dyn DiskFile>) -> io::Result<()> {
+        drop(file);
+        self.remove(name)
+    }
+
     /// Makes every creation, renaming and removal so far durable.
     ///
     /// # Errors

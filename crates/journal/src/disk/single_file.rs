@@ -9,7 +9,6 @@
 
 use super::directory::{folder_around, sync_folder};
 use super::{Access, Disk, DiskFile};
-use crate::segment::{name_of, unfinished_name_of};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -17,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The first frame of the only segment.
-const FIRST: u64 = 0;
+/// What a journal calls its first segment, which is the only one here, and what it calls that while it is made.
+const SEGMENT: &str = "00000000000000000000.segment";
+const UNFINISHED: &str = "00000000000000000000.segment.new";
 
 /// A disk that is one ordinary file.
 ///
@@ -93,12 +93,10 @@ impl SingleFile {
     }
 
     fn place(&self, name: &str) -> io::Result<&Path> {
-        if name == name_of(FIRST) {
-            Ok(&self.path)
-        } else if name == unfinished_name_of(FIRST) {
-            Ok(&self.unfinished)
-        } else {
-            Err(io::Error::new(ErrorKind::InvalidInput, format!("a journal in one file has no place for {name}")))
+        match name {
+            SEGMENT => Ok(&self.path),
+            UNFINISHED => Ok(&self.unfinished),
+            _ => Err(io::Error::new(ErrorKind::InvalidInput, format!("a journal in one file has no place for {name}"))),
         }
     }
 
@@ -115,34 +113,35 @@ impl SingleFile {
 
 impl Disk for SingleFile {
     fn list(&self) -> io::Result<Vec<String>> {
-        if !self.is_ours.load(Ordering::SeqCst) && is_there(&self.path)? {
+        let is_finished = is_there(&self.path)?;
+        if is_finished && !self.is_ours.load(Ordering::SeqCst) {
             return Err(occupied(&self.path));
         }
-        let mut names = Vec::new();
-        for name in [name_of(FIRST), unfinished_name_of(FIRST)] {
-            if is_there(self.place(&name)?)? {
-                names.push(name);
-            }
-        }
-        Ok(names)
+        let found = [(SEGMENT, is_finished), (UNFINISHED, is_there(&self.unfinished)?)];
+        Ok(found.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()).collect())
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let path = self.place(name)?;
-        // Never emptied but removed: a crash may have left it as a second name of a journal that was moved since.
-        if is_there(path)? {
-            self.remove(name)?;
-        }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let new = || OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let file = match new() {
+            // Never emptied but removed: a crash may have left it as a second name of a journal that was moved since.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                self.remove(name)?;
+                new()?
+            }
+            file => file?,
+        };
         lock(&file)?;
-        // Somebody may have taken it for left behind before it was locked.
-        if is_same(&file, path)? { Ok(Box::new(file)) } else { Err(busy()) }
+        still_there(&file)?;
+        Ok(Box::new(file))
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(access == Access::Write).open(self.place(name)?)?;
         if access == Access::Write {
             lock(&file)?;
+            still_there(&file)?;
         }
         Ok(Box::new(file))
     }
@@ -163,6 +162,13 @@ impl Disk for SingleFile {
     fn remove(&self, name: &str) -> io::Result<()> {
         let path = self.place(name)?;
         if path == self.unfinished { self.remove_unfinished() } else { fs::remove_file(path) }
+    }
+
+    /// While it is locked still, so that nobody else's is taken away.
+    fn discard(&self, name: &str, file: Box<dyn DiskFile>) -> io::Result<()> {
+        fs::remove_file(self.place(name)?)?;
+        drop(file);
+        Ok(())
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -202,11 +208,27 @@ fn is_same(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
+/// An error if somebody has taken a file away before it was locked: one that was left behind, or one that is done with.
+fn still_there(file: &File) -> io::Result<()> {
+    if file.metadata()?.nlink() > 0 { Ok(()) } else { Err(busy()) }
+}
+
 /// Keeps others from writing until the file is closed.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(busy()),
         // A file system that has no locks is no reason not to write.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{name_of, unfinished_name_of};
+
+    #[test]
+    fn names_are_those_of_the_first_segment() {
+        assert_eq!((SEGMENT, UNFINISHED), (name_of(0).as_str(), unfinished_name_of(0).as_str()));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::history::{open_clean, read_all, shared};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
-use journal::{Durability, FRAMES_AT, Journal, Options, Reader, Receipt};
+use journal::{Disk, Durability, FRAMES_AT, Journal, Options, Reader, Receipt};
 use std::time::Duration;
 
 const THREADS: u64 = 64;
@@ -137,10 +137,8 @@ fn nobody_sleeps_for_ever() {
 }
 
 /// Appends one frame to the system and one to the disk; whether the second was acknowledged.
-fn begin_without_waiting(disk: &SimulatedDisk) -> bool {
-    let Ok((journal, _)) = Journal::open(shared(disk), Options::default().beginning(Durability::Os)) else {
-        return false;
-    };
+fn begin_without_waiting(disk: &SimulatedDisk, beginning: Durability) -> bool {
+    let Ok((journal, _)) = Journal::open(shared(disk), Options::default().beginning(beginning)) else { return false };
     journal.append(b"one", Durability::Os).is_ok() && journal.append(b"two", Durability::Fsync).is_ok()
 }
 
@@ -150,16 +148,25 @@ fn a_beginning_that_nobody_waited_for_is_durable_with_the_first_sync() {
     let (journal, _) = Journal::open(shared(&disk), Options::default().beginning(Durability::Os)).unwrap();
     journal.append(b"one", Durability::Os).unwrap();
     assert_eq!((disk.syncs(), disk.trace().contains(&"sync names".to_owned())), (0, false));
+    power_fails_at_every_operation(Durability::Os);
+}
+
+#[test]
+fn a_beginning_that_was_put_off_is_durable_with_the_first_sync() {
+    power_fails_at_every_operation(Durability::None);
+}
+
+fn power_fails_at_every_operation(beginning: Durability) {
     let operations = {
         let disk = SimulatedDisk::new();
-        assert!(begin_without_waiting(&disk));
+        assert!(begin_without_waiting(&disk, beginning));
         disk.operations()
     };
     for operation in 0..=operations {
         for (fate, seed) in Fate::ALL.into_iter().flat_map(|fate| (0..20).map(move |seed| (fate, seed))) {
             let disk = SimulatedDisk::new();
             disk.schedule(operation, Fault::PowerLoss);
-            let is_acknowledged = begin_without_waiting(&disk);
+            let is_acknowledged = begin_without_waiting(&disk, beginning);
             let found = disk.power_loss(fate, seed);
             let expected: [&[u8]; 2] = [b"one", b"two"];
             // What was never synced may be no journal at all.
@@ -177,4 +184,34 @@ fn a_beginning_that_nobody_waited_for_is_durable_with_the_first_sync() {
             assert_eq!(journal.progress().appended, read_all(&found.power_loss(Fate::Drop, seed)).len() as u64);
         }
     }
+}
+
+/// It begins with the first write or sync, and leaves nothing if there is none.
+#[test]
+fn a_beginning_may_be_put_off() {
+    let disk = SimulatedDisk::new();
+    let put_off = || Journal::open(shared(&disk), Options::default().beginning(Durability::None)).unwrap().0;
+    drop(put_off());
+    let journal = put_off();
+    journal.append(b"one", Durability::None).unwrap();
+    assert!(!journal.has_begun());
+    journal.discard().unwrap();
+    assert!(disk.names().is_empty() && disk.syncs() == 0);
+    for durability in [Durability::Os, Durability::Fsync] {
+        let journal = put_off();
+        journal.sync(durability).unwrap();
+        assert!(journal.has_begun() && read_all(&disk).is_empty());
+        drop(journal);
+        disk.remove(&disk.names()[0]).unwrap();
+    }
+    let journal = put_off();
+    journal.append(b"one", Durability::Os).unwrap();
+    assert_eq!((journal.has_begun(), read_all(&disk)), (true, vec![b"one".to_vec()]));
+    journal.append(b"two", Durability::None).unwrap();
+    drop(journal);
+    assert_eq!(read_all(&disk), [b"one", b"two"]);
+    let journal = put_off();
+    assert!(journal.has_begun());
+    journal.discard().unwrap();
+    assert_eq!(read_all(&disk).len(), 2);
 }

@@ -9,11 +9,13 @@ const NAMES: [(&str, u8); 3] = [("cr", b'\r'), ("lf", b'\n'), ("tab", b'\t')];
 /// What begins an escape.
 const BEGIN: &str = "\\{";
 
-/// Appends bytes that take the rest of a line. A space at its end is escaped: many editors take it away.
+/// Appends bytes that take the rest of a line. A space at its end, of any width, is escaped: many editors take it away.
 pub(super) fn put_rest(out: &mut String, bytes: &[u8]) {
-    let end = bytes.len() - usize::from(bytes.last().is_some_and(|last| b" \t".contains(last)));
+    let last = bytes.utf8_chunks().last().filter(|chunk| chunk.invalid().is_empty());
+    let last = last.and_then(|chunk| chunk.valid().chars().next_back()).filter(|last| last.is_whitespace());
+    let end = bytes.len() - last.map_or(0, char::len_utf8);
     put(out, &bytes[..end], b"");
-    put(out, &bytes[end..], b" \t");
+    if bytes.len() - end > 1 { put_escaped(out, &mut bytes[end..].to_vec()) } else { put(out, &bytes[end..], b" \t") }
 }
 
 /// Appends bytes with other bytes behind them; what ends them there is escaped, too.
@@ -147,6 +149,16 @@ mod tests {
             put_rest(&mut out, bytes);
             assert_eq!(out, text);
             assert_eq!(unescape(&out).as_deref(), Ok(bytes));
+        }
+    }
+
+    /// Also those that are not of ASCII: an editor may take them for spaces.
+    #[test]
+    fn no_line_ends_in_a_space() {
+        for text in ["a ", "a\t", "\u{a0}", "a \u{3000}", "\u{2003}\u{1680}", "a\u{a0}b", ""] {
+            let mut out = String::new();
+            put_rest(&mut out, text.as_bytes());
+            assert_eq!((out.trim_end(), unescape(&out).unwrap()), (out.as_str(), text.as_bytes().to_vec()));
         }
     }
 
