@@ -17,10 +17,11 @@ mod tape;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match Arguments::parse().command {
+    match arguments().command {
         Command::Run(arguments) => run::run(&arguments).into(),
         Command::Record(arguments) => proxy::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
@@ -28,5 +29,31 @@ fn main() -> ExitCode {
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
         Command::Tape(arguments) => tape::run(&arguments).into(),
+    }
+}
+
+/// Reads the command line. An error ends the program, after saying what is wrong.
+fn arguments() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|mut error| {
+        let words: Vec<_> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some(tip) = tip(&error, &words) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error.exit()
+    })
+}
+
+/// What to do about a program without `--` before it, and a tape without `-o`.
+fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    match (words.first()?.as_str(), words.iter().any(|word| word == "--")) {
+        _ if word.starts_with('-') => None,
+        ("record" | "replay", false) => Some(format!("a program stands behind `--`: `-- {word} …`")),
+        ("record", true) => Some(format!("a tape is named by -o: `-o {word}`")),
+        _ => None,
     }
 }

@@ -1,12 +1,13 @@
 //! An origin to try things on by hand: prints `PLAIN TLS` and writes its authority to the file that is named, then stays.
-#![allow(clippy::print_stdout)]
 
-fn main() -> std::io::Result<()> {
+use std::io::{self, Write};
+
+fn main() -> io::Result<()> {
     let origin = origin::Origin::start();
     if let Some(path) = std::env::args_os().nth(1) {
         std::fs::write(path, origin.ca_pem())?;
     }
-    println!("{} {}", origin.plain(), origin.tls());
+    writeln!(io::stdout(), "{} {}", origin.plain(), origin.tls())?;
     loop {
         std::thread::park();
     }

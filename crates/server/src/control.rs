@@ -6,12 +6,13 @@
 use crate::client::state;
 use crate::error::ProxyError;
 use crate::options::{Control, Traffic};
-use crate::shared::Shared;
+use crate::shared::Common;
 use cassette::Mode;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::net;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,18 +27,31 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// The socket, which is gone when this is dropped.
 pub(crate) struct Socket {
     path: PathBuf,
+    /// The folder that tapes must lie in.
+    tapes: Option<PathBuf>,
+    /// Gone when it is listened at.
+    listener: Option<net::UnixListener>,
 }
 
 impl Socket {
-    /// Opens the socket and answers what comes to it.
-    pub(crate) fn open(control: &Control, shared: &Arc<Shared>, folder: &Path) -> Result<Self, ProxyError> {
-        let usual = || folder.join(format!("proxy-{}.sock", shared.address.port()));
+    /// Opens the socket of a proxy at a port.
+    pub(crate) fn open(control: &Control, port: u16, folder: &Path) -> Result<Self, ProxyError> {
+        let usual = || folder.join(format!("proxy-{port}.sock"));
         let path = control.socket.clone().unwrap_or_else(usual);
         let failed = |error| ProxyError::File { action: "open the control socket", path: path.clone(), error };
         let tapes = control.tapes.as_ref().map(fs::canonicalize).transpose().map_err(failed)?;
         let listener = bind(&path).map_err(failed)?;
-        tokio::spawn(accept(shared.clone(), listener, tapes.map(Arc::new)));
-        Ok(Self { path })
+        Ok(Self { path, tapes, listener: Some(listener) })
+    }
+
+    /// Answers what comes to it, from now on, on the thread of the runtime that this is called in.
+    pub(crate) fn serve(&mut self, shared: &Arc<Common>) -> Result<(), ProxyError> {
+        let Some(listener) = self.listener.take() else { return Ok(()) };
+        let path = &self.path;
+        let failed = |error| ProxyError::File { action: "listen at the control socket", path: path.clone(), error };
+        let listener = UnixListener::from_std(listener).map_err(failed)?;
+        tokio::spawn(accept(shared.clone(), listener, self.tapes.take().map(Arc::new)));
+        Ok(())
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -52,9 +66,13 @@ impl Drop for Socket {
     }
 }
 
-/// Binds a socket that is the user's alone from the first moment: it is made in a folder of its own and then moved.
-fn bind(path: &Path) -> io::Result<UnixListener> {
-    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+/// Binds a socket that is the user's alone from the first moment: it is made in a folder of its own and then moved. It takes the
+/// place of a socket that nobody answers at, and of nothing else.
+fn bind(path: &Path) -> io::Result<net::UnixListener> {
+    if path.symlink_metadata().is_ok_and(|there| !there.file_type().is_socket()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else lies there"));
+    }
+    if net::UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another proxy answers there"));
     }
     let mut private = path.as_os_str().to_owned();
@@ -62,7 +80,8 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     let private = PathBuf::from(private);
     DirBuilder::new().mode(0o700).create(&private)?;
     let unmoved = private.join("s");
-    let bound = UnixListener::bind(&unmoved).and_then(|listener| {
+    let bound = net::UnixListener::bind(&unmoved).and_then(|listener| {
+        listener.set_nonblocking(true)?;
         fs::set_permissions(&unmoved, Permissions::from_mode(0o600))?;
         fs::rename(&unmoved, path)?;
         Ok(listener)
@@ -74,7 +93,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     bound
 }
 
-async fn accept(shared: Arc<Shared>, listener: UnixListener, tapes: Option<Arc<PathBuf>>) {
+async fn accept(shared: Arc<Common>, listener: UnixListener, tapes: Option<Arc<PathBuf>>) {
     let stopping = shared.stopping();
     tokio::pin!(stopping);
     loop {
@@ -88,7 +107,7 @@ async fn accept(shared: Arc<Shared>, listener: UnixListener, tapes: Option<Arc<P
     }
 }
 
-async fn serve(shared: Arc<Shared>, stream: UnixStream, tapes: Option<Arc<PathBuf>>) {
+async fn serve(shared: Arc<Common>, stream: UnixStream, tapes: Option<Arc<PathBuf>>) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read);
     loop {
@@ -115,7 +134,7 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream, tapes: Option<Arc<PathBu
     }
 }
 
-async fn answer(shared: &Arc<Shared>, command: &Value, tapes: Option<&PathBuf>) -> Result<Value, String> {
+async fn answer(shared: &Arc<Common>, command: &Value, tapes: Option<&PathBuf>) -> Result<Value, String> {
     let text = |name: &str| command.get(name).and_then(Value::as_str);
     match text("command") {
         Some("status") => Ok(state(shared)),

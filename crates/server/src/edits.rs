@@ -21,6 +21,7 @@
 
 use crate::error::EditsError;
 use cassette::{Header, Request};
+use http::{HeaderName, HeaderValue};
 use regex::bytes::Regex;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -206,12 +207,20 @@ impl FaultEntry {
         if self.status.is_some_and(|status| !(200..=999).contains(&status)) {
             return Err("a status is a number from 200 to 999".to_owned());
         }
-        let headers: Vec<_> = self.headers.into_iter().map(|(name, value)| Header::new(name, value)).collect();
+        if matches!(self.status, Some(204 | 304)) && !self.body.is_empty() {
+            return Err("an answer with status 204 or 304 has no body".to_owned());
+        }
+        let headers = self.headers.into_iter().map(header).collect::<Result<Vec<_>, _>>()?;
         let instead = self.status.map(|status| (status, headers, self.body));
         let does = Does { delay: Duration::from_millis(self.delay_ms), is_reset: self.reset, instead };
         let times = self.times.unwrap_or(u64::MAX);
         Ok(Fault { scope, after: self.after, times, seen: AtomicU64::new(0), does })
     }
+}
+
+fn header((name, value): (String, String)) -> Result<Header<'static>, String> {
+    let is_header = HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(&value).is_ok();
+    if is_header { Ok(Header::new(name, value)) } else { Err(format!("{name:?}: {value:?} can be no header")) }
 }
 
 impl TemplateEntry {
@@ -300,6 +309,9 @@ mod tests {
             (r#"{"faults": [{"path": "("}]}"#, "fault 1: path"),
             (r#"{"faults": [{}]}"#, "does nothing"),
             (r#"{"faults": [{"status": 99}]}"#, "from 200"),
+            (r#"{"faults": [{"status": 204, "body": "x"}]}"#, "no body"),
+            (r#"{"faults": [{"status": 503, "headers": [["a b", "c"]]}]}"#, "no header"),
+            (r#"{"faults": [{"status": 503, "headers": [["a", "c\r\nd: e"]]}]}"#, "no header"),
             (r#"{"templates": [{"replace": "x"}]}"#, "template 1: say what"),
             (r#"{"templates": [{"find": "a", "replace": "{{uuid}}"}]}"#, "none of now"),
         ] {

@@ -107,7 +107,11 @@ impl fmt::Display for AuthorityError {
             Self::NoFolder => f.write_str(
                 "nothing says where the key of the certificate authority is to lie: set HOME, XDG_DATA_HOME or MNEMON_DATA_DIR",
             ),
-            Self::File { action, path, error } => write!(f, "cannot {action} {}: {error}", path.display()),
+            Self::File { action, path, error } => write!(
+                f,
+                "cannot {action} {}: {error}; set MNEMON_DATA_DIR to a folder that may be written to, for the certificates of the proxy",
+                path.display()
+            ),
             Self::Damaged(path) => write!(
                 f,
                 "{} is no certificate authority of Mnemon: remove it, and another is made, which programs must be told of anew",
@@ -135,7 +139,7 @@ impl EditsError {
 
 impl fmt::Display for EditsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.what)
+        write!(f, "cannot use the edits in {}: {}", self.path.display(), self.what)
     }
 }
 

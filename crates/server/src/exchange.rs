@@ -55,9 +55,17 @@ enum NoBody {
 }
 
 /// Answers a request, and says what is left of the connection.
-pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After {
+pub(crate) async fn answer(shared: &Arc<Shared>, asked: Asked<'_, '_>) -> After {
+    shared.wakeful.came();
     count(&shared.counts.requests);
-    let session = shared.session();
+    let after = answer_by_mode(shared, asked).await;
+    shared.wakeful.sent();
+    after
+}
+
+/// Does with a request what the mode says.
+async fn answer_by_mode(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After {
+    let session = shared.session_for_request().await;
     let clock = Clock::new(asked.started);
     if !session.looks_up() {
         let records = matches!(session.plan(&asked.request), Plan::Record);
@@ -65,15 +73,17 @@ pub(crate) async fn answer(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> Af
     }
     match hold_body(shared, &session, &mut asked, clock).await {
         Ok(()) => {}
-        // What is so long that nothing recorded can be like it is new.
+        // What is too long to be compared is taken for new.
         Err(NoBody::TooLong) if session.mode() == Mode::New => {
             return record::relay(shared, &session, asked, clock, Upload::HeldAndLive, true).await;
         }
         Err(NoBody::TooLong) => {
-            count(&shared.counts.refused);
+            count(&shared.counts.too_long);
             asked.reply.keeps_alive = false;
             let most = shared.limits.matched_body_bytes;
-            let what = format!("the body of a request that is looked up on a tape has {most} bytes at most");
+            let what = format!(
+                "the body of a request that is looked up on a tape has {most} bytes at most; --ignore-body compares without bodies"
+            );
             return refuse(&mut asked.reply, 413, &what).await;
         }
         Err(NoBody::Broken) => {
@@ -168,7 +178,7 @@ async fn missing(shared: &Shared, session: &Session, reply: &mut Reply<'_>, why:
             json!({"error": "miss", "request": miss.request, "message": miss.to_string(), "nearest": nearest, "tape": tape(session)})
         }
         NoAnswer::Unreadable(error) => {
-            shared.counts.warn(error.to_string());
+            shared.counts.unreadable(error);
             json!({"error": "unreadable", "message": error.to_string(), "tape": tape(session)})
         }
     };

@@ -1,5 +1,6 @@
 //! Messages of HTTP/2 as they are on a tape, and back.
 
+use crate::headers::Kept;
 use cassette::{Bytes, Header, HttpVersion, Informational, Request, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
@@ -8,21 +9,16 @@ pub(crate) fn headers(fields: &HeaderMap) -> Vec<Header<'static>> {
     fields.iter().map(|(name, value)| Header::new(name.as_str(), value.as_bytes()).into_owned()).collect()
 }
 
-/// Headers as fields; those that no field can be are left out.
-pub(crate) fn fields(headers: &[Header<'_>]) -> HeaderMap {
-    let mut fields = HeaderMap::with_capacity(headers.len());
+/// Headers as fields; those that no field can be are left out, and those beyond the 24,576 that there can be.
+pub(crate) fn fields<'h>(headers: impl Iterator<Item = &'h Header<'h>>) -> HeaderMap {
+    let mut fields = HeaderMap::new();
     for header in headers {
         let name = HeaderName::from_bytes(&header.name.to_ascii_lowercase());
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(&header.value)) {
-            fields.append(name, value);
+            let _ = fields.try_append(name, value);
         }
     }
     fields
-}
-
-/// Names that HTTP/2 has no place for (RFC 9113, section 8.2.2), and those that a connection by HTTP/1 needs.
-pub(crate) fn is_of_http1(header: &Header<'_>) -> bool {
-    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"].iter().any(|name| header.is(name))
 }
 
 /// What was asked on a stream, without its body.
@@ -50,8 +46,8 @@ pub(crate) fn request_parts(request: &Request<'_>, authority: &str) -> Result<ht
     let uri = uri.build().map_err(failed)?;
     let asked = http::Request::builder().method(&*request.method).uri(uri).version(http::Version::HTTP_2);
     let mut asked = asked.body(()).map_err(failed)?;
-    let kept: Vec<_> = request.headers.iter().filter(|one| !is_of_http1(one) && !one.is("host")).cloned().collect();
-    *asked.headers_mut() = fields(&kept);
+    // What belongs to a connection HTTP/2 has no place for (RFC 9113, section 8.2.2), and the host is in the URL.
+    *asked.headers_mut() = fields(Kept::of(&request.headers, false).iter().filter(|header| !header.is("host")));
     Ok(asked)
 }
 
@@ -68,10 +64,9 @@ pub(crate) fn informational(response: &http::Response<()>, at_us: u64) -> Inform
 
 /// A head to be sent; says what is wrong if it can be none of HTTP/2.
 pub(crate) fn response_parts(status: u16, headers: &[Header<'_>]) -> Result<http::Response<()>, String> {
-    let kept: Vec<_> = headers.iter().filter(|header| !is_of_http1(header)).cloned().collect();
     let answer = http::Response::builder().status(status).body(());
     let mut answer = answer.map_err(|error| format!("the response cannot be sent by HTTP/2: {error}"))?;
-    *answer.headers_mut() = fields(&kept);
+    *answer.headers_mut() = fields(Kept::of(headers, false).iter());
     Ok(answer)
 }
 

@@ -28,8 +28,9 @@ mod report;
 mod session;
 mod shared;
 mod stream;
-mod text;
+mod threads;
 mod upstream;
+mod wakeful;
 mod websocket;
 
 pub use authority::{Authority, data_directory};

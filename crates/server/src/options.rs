@@ -1,6 +1,8 @@
 //! What a proxy is told before it starts.
 
 use crate::edits::Edits;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
 use cassette::{Expiry, Filter, Mode, Note, Tape};
@@ -23,8 +25,8 @@ pub struct Traffic {
 pub(crate) enum Source {
     /// At a path, whether there is one already or not.
     Path(PathBuf),
-    /// In memory, to be replayed.
-    Loaded(Arc<Tape>),
+    /// In memory, to be replayed, and read from there.
+    Loaded(Arc<Tape>, PathBuf),
     /// There is none: everything goes to the network.
     Nowhere,
 }
@@ -38,9 +40,9 @@ impl Traffic {
         }
     }
 
-    /// A tape that is open, such as one that was read from another form. It is replayed.
-    pub fn loaded(tape: Arc<Tape>) -> Self {
-        Self { source: Source::Loaded(tape), mode: Mode::None }
+    /// A tape that is open, such as one that was read from another form, and where it was read from. It is replayed.
+    pub fn loaded(tape: Arc<Tape>, path: impl Into<PathBuf>) -> Self {
+        Self { source: Source::Loaded(tape, path.into()), mode: Mode::None }
     }
 
     /// Everything goes to the network, and nothing is recorded.
@@ -56,8 +58,8 @@ impl Traffic {
     /// Where the tape is, if it has a path.
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.source {
-            Source::Path(path) => Some(path),
-            Source::Loaded(_) | Source::Nowhere => None,
+            Source::Path(path) | Source::Loaded(_, path) => Some(path),
+            Source::Nowhere => None,
         }
     }
 }
@@ -150,8 +152,7 @@ impl FromStr for UpstreamProxy {
         if host.is_empty() {
             return Err(error());
         }
-        let authorization =
-            credentials.map(|credentials| format!("Basic {}", crate::text::base64(&unescaped(credentials))));
+        let authorization = credentials.map(|credentials| format!("Basic {}", STANDARD.encode(unescaped(credentials))));
         Ok(Self { host: host.to_owned(), port: port.unwrap_or(80), authorization, except: Vec::new() })
     }
 }
@@ -229,7 +230,7 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes of the body of a request or a response; `None` is any number.
     pub body_bytes: Option<u64>,
-    /// Bytes of the body of a request that is looked up: it is in memory until its answer is known.
+    /// Bytes of the body of a request that is looked up: it is in memory, some times over, until its answer is known.
     pub matched_body_bytes: usize,
     /// How long the head of a request may take from its first byte on.
     pub head_time: Duration,
@@ -251,7 +252,7 @@ impl Default for Limits {
             head_bytes: 256 << 10,
             connections: 8192,
             body_bytes: None,
-            matched_body_bytes: cassette::KEY_BODY_BYTES_MAX,
+            matched_body_bytes: 64 << 20,
             head_time: Duration::from_secs(30),
             idle: Duration::from_secs(120),
             stall: Duration::from_secs(120),

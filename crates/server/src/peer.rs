@@ -174,7 +174,7 @@ impl Sink<'_> {
                 if trailers.is_empty() {
                     stream.send_data(Bytes::new(), true)?;
                 } else {
-                    stream.send_trailers(http2::fields(trailers))?;
+                    stream.send_trailers(http2::fields(trailers.iter()))?;
                 }
                 Ok(())
             }

@@ -7,21 +7,21 @@ use crate::error::ProxyError;
 use crate::options::ProxyOptions;
 use crate::report::Report;
 use crate::session::Session;
-use crate::shared::Shared;
-use crate::upstream::provider;
+use crate::shared::Common;
+use crate::threads::Threads;
+use crate::upstream::{Network, provider};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 /// A proxy that records what goes through it, or answers from what was recorded.
 ///
 /// It serves on threads of its own until it is stopped or dropped. Its methods block, and are not for asynchronous code.
 pub struct Proxy {
-    runtime: Option<Runtime>,
-    shared: Arc<Shared>,
+    threads: Option<Threads>,
+    shared: Arc<Common>,
     authority: Arc<Authority>,
     control: Option<control::Socket>,
 }
@@ -39,21 +39,22 @@ impl Proxy {
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
-        let shared = Arc::new(Shared::new(&options, address, leaves, session)?);
-        warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
-        let runtime = runtime(&options)?;
-        let listener = {
-            let _within = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(failed)?
-        };
-        runtime.spawn(client::accept(shared.clone(), listener));
+        let network = Network::new(&options)?;
         let control = options.control.as_ref();
-        let control = control.map(|control| {
-            let _within = runtime.enter();
-            control::Socket::open(control, &shared, authority.folder())
-        });
-        Ok(Self { runtime: Some(runtime), shared, authority, control: control.transpose()? })
+        let control = control.map(|control| control::Socket::open(control, address.port(), authority.folder()));
+        let mut control = control.transpose()?;
+        // The tape comes last: what does not start leaves nothing beside it.
+        let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
+        let shared = Arc::new(Common::new(&options, address, leaves, network, session));
+        warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
+        let threads = Threads::start(&options, &shared)?;
+        {
+            let _within = threads.first().enter();
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+            threads.first().spawn(client::accept(threads.all().clone(), listener));
+            control.as_mut().map_or(Ok(()), |control| control.serve(&shared))?;
+        }
+        Ok(Self { threads: Some(threads), shared, authority, control })
     }
 
     /// Where it listens. The port is the one that it has, also if it was to be any.
@@ -67,8 +68,13 @@ impl Proxy {
     }
 
     /// Where its control socket lies, if it has one.
-    pub fn control(&self) -> Option<&std::path::Path> {
+    pub fn control(&self) -> Option<&Path> {
         self.control.as_ref().map(control::Socket::path)
+    }
+
+    /// The tape that is in use, as it was named; `None` if there is none.
+    pub fn tape(&self) -> Option<PathBuf> {
+        self.shared.session().path().map(Path::to_owned)
     }
 
     /// What it did so far.
@@ -83,8 +89,8 @@ impl Proxy {
 
     /// Returns when somebody has asked it to stop by its control socket, or never.
     pub fn wait(&self) {
-        if let Some(runtime) = &self.runtime {
-            runtime.block_on(self.shared.stopping());
+        if let Some(threads) = &self.threads {
+            threads.block_on(self.shared.stopping());
         }
     }
 
@@ -100,14 +106,14 @@ impl Proxy {
     }
 
     fn end(&mut self) -> Result<(), ProxyError> {
-        let Some(runtime) = self.runtime.take() else { return Ok(()) };
+        let Some(threads) = self.threads.take() else { return Ok(()) };
         self.shared.stops.send_replace(true);
-        let drained = runtime.block_on(async { timeout(self.shared.limits.drain, self.shared.idle()).await });
+        let drained = threads.block_on(async { timeout(self.shared.limits.drain, self.shared.idle()).await });
         if drained.is_err() {
             self.shared.counts.warn("what was under way when the proxy stopped was cut off");
         }
         // What is cut off here is partial on the tape.
-        runtime.shutdown_timeout(Duration::from_secs(10));
+        threads.stop();
         drop(self.control.take());
         Ok(self.shared.session().finish()?)
     }
@@ -124,12 +130,4 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxy").field("address", &self.address()).finish_non_exhaustive()
     }
-}
-
-fn runtime(options: &ProxyOptions) -> Result<Runtime, ProxyError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or(cores);
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(threads).thread_name("proxy").enable_all();
-    builder.build().map_err(ProxyError::Threads)
 }

@@ -22,7 +22,6 @@ use cassette::{
     QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
 };
 use serde_json::json;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -251,6 +250,7 @@ async fn on_link(
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
+        shared.wakeful.sent();
         let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
         let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
         let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, &mut closes);
@@ -347,6 +347,7 @@ async fn receive(
             next = next => next.map_err(|broken| Mishap::server(&broken))?,
             () = reply.gone() => return Err(Mishap::Client("the client gave the request up".to_owned())),
         };
+        shared.wakeful.came();
         match next {
             Answer::Informational(informational) => pass_informational(shared, tap, reply, &informational).await?,
             Answer::Response(response, rest) => break (response, rest),
@@ -491,8 +492,8 @@ pub(crate) async fn mishap(
             (502, "recorder", format!("nothing can be recorded: {error}"))
         }
         Mishap::TooLarge(what) => {
-            count(&shared.counts.refused);
             let message = format!("{what} has more bytes than the limit of the proxy allows");
+            shared.counts.refuse(message.clone());
             abort(NetworkError { kind: NetworkErrorKind::Other, message: message.clone().into() });
             (502, "refused", message)
         }

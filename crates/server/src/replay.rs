@@ -91,7 +91,7 @@ pub(crate) async fn replay(
             After::Reset
         }
         Err(Cut::Tape(error)) => {
-            shared.counts.warn(error.to_string());
+            shared.counts.unreadable(&error);
             if !asked.reply.take_back() {
                 asked.reply.abort();
                 return After::Reset;

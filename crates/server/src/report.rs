@@ -29,11 +29,15 @@ pub struct Report {
     pub misses: Vec<Miss>,
     /// Requests that were not answered since what is recorded is too old.
     pub expired: u64,
+    /// Requests that were not answered, or not to the end, since the tape cannot be read.
+    pub unreadable: u64,
+    /// Requests that were not looked up, since they are longer than [`Limits::matched_body_bytes`](crate::Limits).
+    pub too_long: u64,
     /// How many recorded exchanges answered nothing; 0 if nothing is answered from a tape.
     pub unused: u64,
     /// The first of them: number and request.
     pub unused_requests: Vec<(u64, String)>,
-    /// Connections and requests that were refused, such as for a limit.
+    /// Connections and requests that were refused, such as for a limit. The warnings say why.
     pub refused: u64,
     /// Requests that went to the network and that a filter kept from the tape.
     pub left_out: u64,
@@ -52,9 +56,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether something differed from what is recorded: a miss, an answer that is too old, other messages of a WebSocket.
+    /// Whether something differed from what is recorded: a miss, an answer that is too old or cannot be read, a request that is too
+    /// long to be looked up, other messages of a WebSocket.
     pub fn differs(&self) -> bool {
-        self.missed + self.expired + self.websocket_differences > 0
+        self.missed + self.expired + self.unreadable + self.too_long + self.websocket_differences > 0
     }
 }
 
@@ -68,7 +73,9 @@ pub(crate) struct Counts {
     pub(crate) forwarded: AtomicU64,
     pub(crate) missed: AtomicU64,
     pub(crate) expired: AtomicU64,
-    pub(crate) refused: AtomicU64,
+    unreadable: AtomicU64,
+    pub(crate) too_long: AtomicU64,
+    refused: AtomicU64,
     pub(crate) left_out: AtomicU64,
     pub(crate) faults: AtomicU64,
     pub(crate) abandoned: AtomicU64,
@@ -101,6 +108,17 @@ impl Counts {
                 details.misses.push(miss.clone());
             }
         });
+    }
+
+    pub(crate) fn unreadable(&self, error: &ReadError) {
+        count(&self.unreadable);
+        self.warn(error.to_string());
+    }
+
+    /// Something that came was refused; says what and why.
+    pub(crate) fn refuse(&self, why: impl Into<String>) {
+        count(&self.refused);
+        self.warn(why);
     }
 
     pub(crate) fn failure(&self, kind: NetworkErrorKind) {
@@ -138,6 +156,8 @@ impl Counts {
             missed: of(&self.missed),
             misses: details.misses.clone(),
             expired: of(&self.expired),
+            unreadable: of(&self.unreadable),
+            too_long: of(&self.too_long),
             unused: 0,
             unused_requests: Vec::new(),
             refused: of(&self.refused),

@@ -12,13 +12,14 @@ use cassette::{
 use journal::Durability;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 
 /// A tape while a proxy uses it.
 pub(crate) struct Session {
@@ -30,8 +31,6 @@ pub(crate) struct Session {
     recording: Mutex<Option<Recording>>,
     keeping: Keeping,
     pub(crate) playback: Playback,
-    /// How many threads that serve wait for the recorder.
-    waiting: AtomicUsize,
 }
 
 /// What is recorded to, and where it goes when it is sealed.
@@ -39,9 +38,21 @@ struct Recording {
     recorder: Arc<Recorder>,
     acknowledgements: Sender<Acknowledgement>,
     acknowledger: thread::JoinHandle<()>,
-    /// The tape that the new one is put in place of.
-    replaced: Option<(PathBuf, PathBuf)>,
+    replaced: Option<Replaced>,
 }
+
+/// A tape that is to be recorded anew: the new one takes its place when it is complete, and not before.
+struct Replaced {
+    new: PathBuf,
+    old: PathBuf,
+    /// Whether a crash left a recording beside the old one, which would be taken for what follows the new one.
+    has_remains: bool,
+}
+
+/// A thread that serves writes no more than so much itself.
+const SPOT_BYTES_MAX: usize = 256 << 10;
+/// So often it looks whether another thread has written what it waits for. In all that takes as long as a short write.
+const TRIES: usize = 16;
 
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
@@ -73,7 +84,7 @@ impl Session {
         let mode = traffic.mode;
         let (mut tape, mut path, mut existed) = (None, None, false);
         match &traffic.source {
-            Source::Loaded(loaded) => (tape, existed) = (Some(loaded.clone()), true),
+            Source::Loaded(loaded, at) => (tape, path, existed) = (Some(loaded.clone()), Some(at.clone()), true),
             Source::Path(at) => {
                 existed = is_tape_at(at);
                 path = Some(at.clone());
@@ -93,8 +104,8 @@ impl Session {
             Some(path) => Some(Recording::open(path, mode, existed, &keeping, &mut warnings)?),
             None => None,
         };
-        let (recording, waiting) = (Mutex::new(recording), AtomicUsize::new(0));
-        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback, waiting }, warnings))
+        let recording = Mutex::new(recording);
+        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -103,6 +114,18 @@ impl Session {
 
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Whether it records to the tape that is to be used.
+    pub(crate) fn records_to(&self, traffic: &Traffic) -> bool {
+        let place = |path: &Path| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some((fs::canonicalize(folder).ok()?, path.file_name()?.to_owned()))
+        };
+        match (&traffic.source, &self.path) {
+            (Source::Path(wanted), Some(path)) => self.recording().is_some() && place(wanted) == place(path),
+            _ => false,
+        }
     }
 
     pub(crate) fn tape(&self) -> Option<&Arc<Tape>> {
@@ -187,17 +210,17 @@ impl Session {
 
     /// Returns when everything that was recorded so far survives the death of the program.
     ///
-    /// To wait on the spot takes half as long as to be told by another thread. So some of the threads that serve may do that,
-    /// but never all of them; who comes when enough of them wait is told.
+    /// To write it takes less time than to be told by another thread. So that is done on the spot, unless it is much; while another
+    /// thread writes, others go on for a moment.
     pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
-        let workers = tokio::runtime::Handle::current().metrics().num_workers();
-        let is_few = self.waiting.fetch_add(1, Ordering::AcqRel) < workers / 2;
-        let recorder = if is_few { self.recorder() } else { None };
-        let on_the_spot = recorder.map(|recorder| recorder.sync(Durability::Os));
-        self.waiting.fetch_sub(1, Ordering::AcqRel);
-        if let Some(outcome) = on_the_spot {
-            return outcome;
+        let recorder = self.recorder().ok_or(RecordError::Closed)?;
+        for _ in 0..TRIES {
+            match recorder.try_sync(SPOT_BYTES_MAX) {
+                Some(outcome) => return outcome,
+                None => yield_now().await,
+            }
         }
+        drop(recorder);
         let (done, waits) = oneshot::channel();
         let sent = self.recording().as_ref().map(|recording| recording.acknowledgements.send(done));
         match sent {
@@ -241,9 +264,9 @@ impl Recording {
         keeping: &Keeping,
         warnings: &mut Vec<String>,
     ) -> Result<Self, ProxyError> {
-        // What is recorded anew takes the place of the old tape when it is complete, and not before.
-        let replaced = (mode == Mode::All && existed).then(|| (with_ending(path, ".new"), path.to_owned()));
-        let at = replaced.as_ref().map_or(path, |(new, _)| new);
+        let replaced = (mode == Mode::All && existed).then(|| Replaced::at(path)).transpose()?;
+        let at = replaced.as_ref().map_or(path, |replaced| &replaced.new);
+        let is_left_over = replaced.is_some() && recording_of(at).exists();
         let options = || {
             let options = RecorderOptions::default().filter(keeping.filter.clone());
             let options = keeping.notes.iter().cloned().fold(options, RecorderOptions::meta);
@@ -253,11 +276,10 @@ impl Recording {
             }
         };
         let mut recorder = Recorder::open(at, options())?;
-        if replaced.is_some() && is_tape_at(at) && recorder.start() > 0 {
+        if is_left_over {
             // What a crash left of an earlier try. It was locked until now, so nobody else goes on with it.
             drop(recorder);
-            remove(at)?;
-            remove(&with_ending(at, ".recording"))?;
+            remove(&recording_of(at))?;
             recorder = Recorder::open(at, options())?;
         }
         warnings.extend(recorder.warnings().iter().cloned());
@@ -274,16 +296,47 @@ impl Recording {
         drop(acknowledgements);
         let _ = acknowledger.join();
         sole(recorder)?.finish()?;
-        let Some((new, old)) = replaced else { return Ok(()) };
-        // Nothing was recorded if there is no new tape; then there is nothing to be put in place either.
-        if !new.exists() {
-            return Ok(());
+        replaced.map_or(Ok(()), Replaced::replace)
+    }
+}
+
+impl Replaced {
+    fn at(path: &Path) -> Result<Self, ProxyError> {
+        let (new, old) = (with_ending(path, ".new"), path.to_owned());
+        if new.exists() {
+            let error = io::Error::new(io::ErrorKind::AlreadyExists, "it is there already; move it away");
+            return Err(ProxyError::File { action: "record anew to", path: new, error });
         }
-        let put = fs::rename(&new, &old).and_then(|()| {
+        let has_remains = recording_of(path).exists();
+        if has_remains {
+            let other = Recorder::open(path, RecorderOptions::default());
+            match other.and_then(Recorder::stop) {
+                // It is damaged: who records to a tape leaves it readable.
+                Err(_) if Tape::open(path).is_err() => {}
+                outcome => outcome?,
+            }
+        }
+        Ok(Self { new, old, has_remains })
+    }
+
+    /// Puts the new tape in the place of the old one, if anything was recorded.
+    fn replace(self) -> Result<(), RecordError> {
+        let Self { new, old, has_remains } = self;
+        let put = || {
+            if !new.exists() {
+                return Ok(());
+            }
+            if Tape::open(&new).is_ok_and(|tape| tape.is_empty()) {
+                return fs::remove_file(&new);
+            }
+            if has_remains {
+                fs::remove_file(recording_of(&old))?;
+            }
+            fs::rename(&new, &old)?;
             let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             fs::File::open(folder)?.sync_all()
-        });
-        put.map_err(|error| RecordError::Journal(format!("cannot put {} in its place: {error}", new.display())))
+        };
+        put().map_err(|error| RecordError::Journal(format!("cannot put {} in its place: {error}", new.display())))
     }
 }
 
@@ -310,7 +363,7 @@ fn acknowledge(recorder: &Recorder, asked: &Receiver<Acknowledgement>) {
 
 fn remove(path: &Path) -> Result<(), ProxyError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(ProxyError::File { action: "remove", path: path.to_owned(), error })
         }
         _ => Ok(()),
@@ -318,7 +371,11 @@ fn remove(path: &Path) -> Result<(), ProxyError> {
 }
 
 fn is_tape_at(path: &Path) -> bool {
-    path.exists() || with_ending(path, ".recording").exists()
+    path.exists() || recording_of(path).exists()
+}
+
+fn recording_of(tape: &Path) -> PathBuf {
+    with_ending(tape, ".recording")
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

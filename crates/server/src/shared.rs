@@ -1,69 +1,119 @@
-//! What all connections of a proxy share.
+//! What connections share: those of one thread, and all of them.
 
 use crate::authority::Leaves;
 use crate::error::ProxyError;
 use crate::options::{Keeping, Limits, ProxyOptions, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
-use crate::upstream::Upstream;
+use crate::upstream::{Network, Upstream};
+use crate::wakeful::Wakeful;
+use cassette::{Mode, Tape};
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
-/// What all connections of a proxy share.
+/// What the connections of one thread share, and by it what all of them do.
 pub(crate) struct Shared {
+    common: Arc<Common>,
+    pub(crate) upstream: Upstream,
+    pub(crate) wakeful: Wakeful,
+    /// How many connections the thread has.
+    busy: AtomicUsize,
+}
+
+impl Deref for Shared {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// What all connections of a proxy share.
+pub(crate) struct Common {
     pub(crate) address: SocketAddr,
     pub(crate) limits: Limits,
     pub(crate) leaves: Leaves,
-    pub(crate) upstream: Upstream,
+    network: Arc<Network>,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
     keeping: Keeping,
     session: RwLock<Arc<Session>>,
+    /// Whether requests wait until a tape is sealed that is to be used again. Who switches has the lock.
+    is_sealing: watch::Sender<bool>,
+    switching: Mutex<()>,
     /// Whether the proxy is to stop.
     pub(crate) stops: watch::Sender<bool>,
-    busy: Arc<Busy>,
-}
-
-/// How many connections there are.
-#[derive(Default)]
-struct Busy {
-    count: AtomicUsize,
-    none: Notify,
+    /// How many connections there are.
+    busy: AtomicUsize,
+    none_is_left: Notify,
 }
 
 /// A connection, while it lasts.
-pub(crate) struct Guard(Arc<Busy>);
+pub(crate) struct Guard(Arc<Shared>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.none.notify_waiters();
+        let Shared { common, busy, .. } = &*self.0;
+        busy.fetch_sub(1, Ordering::Relaxed);
+        if common.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
+            common.none_is_left.notify_waiters();
         }
     }
 }
 
 impl Shared {
+    /// For the connections of one more thread.
+    pub(crate) fn of(common: Arc<Common>) -> Self {
+        let upstream = Upstream::new(common.network.clone());
+        Self { common, upstream, wakeful: Wakeful::new(), busy: AtomicUsize::new(0) }
+    }
+
+    /// How many connections the thread has.
+    pub(crate) fn busy(&self) -> usize {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection; `None` if there are too many.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Guard> {
+        let guard = self.also();
+        (self.common.busy.load(Ordering::Acquire) <= self.limits.connections).then_some(guard)
+    }
+
+    /// Counts what goes on beside the connection that it came by.
+    pub(crate) fn also(self: &Arc<Self>) -> Guard {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        self.common.busy.fetch_add(1, Ordering::AcqRel);
+        Guard(self.clone())
+    }
+}
+
+impl Common {
     pub(crate) fn new(
         options: &ProxyOptions,
         address: SocketAddr,
         leaves: Leaves,
+        network: Network,
         session: Session,
-    ) -> Result<Self, ProxyError> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             address,
             limits: options.limits.clone(),
             leaves,
-            upstream: Upstream::new(options)?,
+            network: Arc::new(network),
             counts: Counts::default(),
             started: Instant::now(),
             keeping: options.keeping.clone(),
             session: RwLock::new(Arc::new(session)),
+            is_sealing: watch::Sender::new(false),
+            switching: Mutex::new(()),
             stops: watch::Sender::new(false),
-            busy: Arc::default(),
-        })
+            busy: AtomicUsize::new(0),
+            none_is_left: Notify::new(),
+        }
     }
 
     /// The tape that is in use.
@@ -71,20 +121,53 @@ impl Shared {
         self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Uses another tape from now on, and seals the one before when nothing that began with it is under way.
+    /// The same for a request, which waits while a tape is sealed that is to be used again.
+    pub(crate) async fn session_for_request(&self) -> Arc<Session> {
+        loop {
+            // Who seals waits for those that have the session, so it is taken before it is looked whether somebody does.
+            let session = self.session();
+            if !*self.is_sealing.borrow() {
+                return session;
+            }
+            drop(session);
+            let _ = self.is_sealing.subscribe().wait_for(|is_sealing| !*is_sealing).await;
+        }
+    }
+
+    /// Uses another tape from now on, and seals the one before when nothing that began with it is under way. If it is the same, it is
+    /// sealed first, and what is asked meanwhile waits.
     pub(crate) fn switch(&self, traffic: &Traffic) -> Result<(), ProxyError> {
+        let _alone = self.switching.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.session();
+        if !before.records_to(traffic) {
+            self.open(traffic)?;
+            return self.seal(before, 1);
+        }
+        self.is_sealing.send_replace(true);
+        let opened = self.seal(before, 2).and_then(|()| self.open(traffic));
+        self.is_sealing.send_replace(false);
+        opened
+    }
+
+    fn open(&self, traffic: &Traffic) -> Result<(), ProxyError> {
+        if let (Mode::All, Some(path)) = (traffic.mode(), traffic.path().filter(|path| path.exists())) {
+            // Nothing but a tape is recorded anew.
+            Tape::open(path)?;
+        }
         let playback = self.session().playback.clone();
         let (opened, warnings) = Session::open(traffic, playback, self.keeping.clone())?;
         warnings.into_iter().for_each(|warning| self.counts.warn(warning));
-        let before = {
-            let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *session, Arc::new(opened))
-        };
+        *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened);
+        Ok(())
+    }
+
+    /// Seals a tape once no more than so many have it, or the time is over that what is under way has to end.
+    fn seal(&self, session: Arc<Session>, holders: usize) -> Result<(), ProxyError> {
         let until = Instant::now() + self.limits.drain;
-        while Arc::strong_count(&before) > 1 && Instant::now() < until {
+        while Arc::strong_count(&session) > holders && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
-        before.finish().map_err(ProxyError::from)
+        session.finish().map_err(ProxyError::from)
     }
 
     pub(crate) fn report(&self) -> Report {
@@ -93,29 +176,16 @@ impl Shared {
         report
     }
 
-    /// Counts a connection; `None` if there are too many.
-    pub(crate) fn enter(&self) -> Option<Guard> {
-        let before = self.busy.count.fetch_add(1, Ordering::AcqRel);
-        let guard = Guard(self.busy.clone());
-        (before < self.limits.connections).then_some(guard)
-    }
-
-    /// Counts what goes on beside the connection that it came by.
-    pub(crate) fn also(&self) -> Guard {
-        self.busy.count.fetch_add(1, Ordering::AcqRel);
-        Guard(self.busy.clone())
-    }
-
     /// Returns when there is no connection.
     pub(crate) async fn idle(&self) {
         loop {
-            let none = self.busy.none.notified();
-            tokio::pin!(none);
-            none.as_mut().enable();
-            if self.busy.count.load(Ordering::Acquire) == 0 {
+            let none_is_left = self.none_is_left.notified();
+            tokio::pin!(none_is_left);
+            none_is_left.as_mut().enable();
+            if self.busy.load(Ordering::Acquire) == 0 {
                 return;
             }
-            none.await;
+            none_is_left.await;
         }
     }
 

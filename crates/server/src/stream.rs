@@ -68,14 +68,6 @@ impl Stream {
             Inner::Client(tls) => tls.get_ref().0.tcp(),
         }
     }
-
-    /// Whether the other side has neither closed it nor said anything.
-    pub(crate) fn is_quiet(&self) -> bool {
-        let mut byte = [0];
-        let mut seen = ReadBuf::new(&mut byte);
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        self.ahead.is_empty() && self.tcp().poll_peek(&mut context, &mut seen).is_pending()
-    }
 }
 
 impl AsyncRead for Stream {

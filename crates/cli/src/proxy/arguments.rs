@@ -28,7 +28,7 @@ pub(crate) struct RecordArguments {
     pub(super) tape: PathBuf,
 
     /// once: record if there is no tape yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
-    /// none: answer only
+    /// none: answer only; passthrough: no tape, all goes to the network
     #[arg(long, value_name = "MODE", default_value = "once")]
     pub(super) mode: Mode,
 
@@ -53,7 +53,7 @@ pub(crate) struct RecordArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ServingArguments {
     /// Listen here; port 0 is any that is free [default: 127.0.0.1:0]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: Option<SocketAddr>,
 
     /// When listening, print a line of JSON with the proxy, the certificate and the variables for programs; end when the standard
@@ -244,6 +244,10 @@ impl PlayingArguments {
         };
         Some(Expiry { max_age, then })
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:8888; port 0 is any that is free")
 }
 
 fn leave_out(text: &str) -> Result<LeaveOut, String> {

@@ -15,25 +15,27 @@ const NOT_FOUND: u8 = 127;
 /// What shells add to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
 
-/// Runs a program to its end, with these variables. Signals that end programs are passed on to it. Gives its exit code, or the code
-/// of a program that cannot be run, after saying so.
-pub(super) fn run(command: &[OsString], variables: Vec<(OsString, OsString)>, signals: &Signals) -> u8 {
-    let Some((program, words)) = command.split_first() else { return NOT_FOUND };
+/// Runs a program to its end, with these variables. Signals that end programs are passed on to it. Gives its exit code.
+///
+/// # Errors
+/// The code of a program that cannot be run, after saying so.
+pub(super) fn run(command: &[OsString], variables: Vec<(OsString, OsString)>, signals: &Signals) -> Result<u8, u8> {
+    let Some((program, words)) = command.split_first() else { return Err(NOT_FOUND) };
     let recipient = Recipient::default();
     let passing = recipient.clone();
     if let Err(error) = signals.each(move |arrived| passing.pass_on(arrived)) {
-        return fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code();
+        return Err(fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code());
     }
     let mut child = match signals.start(Command::new(program).args(words).envs(variables), &recipient) {
         Ok(child) => child,
-        Err(error) => return not_started(program, &error),
+        Err(error) => return Err(not_started(program, &error)),
     };
     recipient.runs(child.id());
     let ended = child.wait();
     recipient.ended();
     match ended {
-        Ok(status) => code(status),
-        Err(error) => fail(&format!("cannot wait for {}: {error}", program.display()), "", End::Error).code(),
+        Ok(status) => Ok(code(status)),
+        Err(error) => Ok(fail(&format!("cannot wait for {}: {error}", program.display()), "", End::Error).code()),
     }
 }
 

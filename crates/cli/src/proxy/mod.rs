@@ -26,15 +26,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use summary::Summary;
+use summary::{Before, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
     tape: &'a Path,
     records: bool,
-    existed: bool,
-    /// Whether there was nothing at the tape's place before.
-    is_new: bool,
+    before: Before,
     serving: &'a ServingArguments,
     command: &'a [OsString],
 }
@@ -46,17 +44,46 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
     }
-    let existed = [tape.clone(), recording_of(tape)].iter().any(|path| path.exists());
-    let (is_new, existed) = (!existed, existed && *mode != Mode::All);
-    let options = ProxyOptions::new(Traffic::tape(tape, *mode));
-    let secrets = match existed.then(|| Tape::open(tape)).transpose() {
-        Ok(opened) => known_secrets(secrets, opened.as_ref(), tape, mode.may_send(existed)),
-        Err(error) => Err(crate::tape::damaged(tape, &error)),
+    let there = match there(tape, *mode) {
+        Ok(there) => there,
+        Err(end) => return end.into(),
     };
+    let before = match &there {
+        There::Nothing => Before::Nothing,
+        There::Used(_) => Before::Used,
+        There::Replaced => Before::Replaced,
+    };
+    let secrets = match &there {
+        There::Used(used) => known_secrets(secrets, Some(used.as_ref()), tape, mode.may_send(true)),
+        There::Nothing | There::Replaced => known_secrets(secrets, None, tape, true),
+    };
+    let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, existed, is_new, serving, command }.run(options),
+        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, command }.run(options),
         Err(end) => end.into(),
+    }
+}
+
+/// What lies where a tape is to be recorded.
+enum There {
+    Nothing,
+    /// A tape that answers, and may be added to.
+    Used(Box<Tape>),
+    /// A tape that another one takes the place of.
+    Replaced,
+}
+
+/// Looks at what lies there. A tape takes the place of a tape, damaged or not, and of nothing else.
+fn there(path: &Path, mode: Mode) -> Result<There, End> {
+    if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
+        return Ok(There::Nothing);
+    }
+    match Tape::open(path) {
+        Ok(_) if mode == Mode::All => Ok(There::Replaced),
+        Ok(tape) => Ok(There::Used(Box::new(tape))),
+        Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok(There::Replaced),
+        Err(error) => Err(crate::tape::damaged(path, &error)),
     }
 }
 
@@ -73,9 +100,9 @@ pub(crate) fn replay(
         Err(end) => return end.into(),
     };
     let secrets = known_secrets(secrets, Some(&opened), tape, false);
-    let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened)));
+    let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, existed: true, is_new: false, serving, command }.run(options),
+        Ok(options) => Job { tape, records: false, before: Before::Used, serving, command }.run(options),
         Err(end) => end.into(),
     }
 }
@@ -90,7 +117,8 @@ fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOption
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let mut options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
     if let Some(file) = &playing.edits {
-        let edits = Edits::read(file).map_err(|error| fail(&error.to_string(), "", End::Usage))?;
+        let help = "\"Faults and times\" in docs/recording.md shows such a file";
+        let edits = Edits::read(file).map_err(|error| fail(&error.to_string(), help, End::Usage))?;
         options = options.edits(edits);
     }
     Ok(match playing.expiry(is_ci) {
@@ -177,11 +205,14 @@ impl Job<'_> {
             Ok(variables) => variables,
             Err(error) => return fail(&error.to_string(), "", End::Error).into(),
         };
-        let code = match self.command {
-            [] => stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, &signals),
-            command => child::run(command, variables, &signals),
+        let (code, program) = match self.command {
+            [] => (stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, &signals), None),
+            [program, ..] => match child::run(self.command, variables, &signals) {
+                Ok(code) => (code, Some(program)),
+                Err(code) => (code, None),
+            },
         };
-        self.end(proxy, code)
+        self.end(proxy, code, program)
     }
 
     fn doing(&self) -> String {
@@ -189,17 +220,18 @@ impl Job<'_> {
         format!("{verb} {}", self.tape.display())
     }
 
-    /// Seals the tape and says what was done.
-    fn end(&self, proxy: Proxy, code: u8) -> ExitCode {
+    /// Seals the tape and says what was done, by the program if one has run.
+    fn end(&self, proxy: Proxy, code: u8, program: Option<&OsString>) -> ExitCode {
         let so_far = proxy.report();
+        // The control socket may have named another tape since.
+        let tape = proxy.tape().unwrap_or_else(|| self.tape.to_owned()).display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
         };
-        let tape = self.tape.display().to_string();
-        let Self { records, existed, .. } = *self;
+        let Self { records, before, .. } = *self;
         let is_kept = sealed.is_err() || !self.is_left_out(&report);
-        let summary = Summary { report: &report, tape, records, existed, is_kept, program: self.command.first() };
+        let summary = Summary { report: &report, tape, records, before, is_kept, program };
         summary.lines().iter().for_each(|line| render::say(line));
         let differs = report.differs().then_some(End::Damaged.code());
         let failed = self.failure(&report, sealed).filter(|_| code == 0);
@@ -207,8 +239,9 @@ impl Job<'_> {
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
+    /// Whoever reads the JSON may want just that, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.is_new && !self.command.is_empty() && report.recorded == 0;
+        let is_empty = self.before == Before::Nothing && !self.serving.ready_json && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
@@ -230,8 +263,12 @@ fn not_started(tape: &Path, error: &ProxyError) -> End {
         ProxyError::NoTape(_) => fail(&error.to_string(), "", End::Usage),
         ProxyError::Unreadable(error) => crate::tape::damaged(tape, error),
         ProxyError::Record(RecordError::Unreadable(error)) => crate::tape::damaged(tape, error),
-        ProxyError::File { error: io, .. } if io.kind() == ErrorKind::NotFound => {
-            fail(&error.to_string(), "", End::Usage)
+        ProxyError::Record(RecordError::Journal(_) | RecordError::Disk(_)) => {
+            fail(&error.to_string(), "record to a folder that is there and may be written to", End::Error)
+        }
+        ProxyError::File { error: io, .. } => {
+            let end = if io.kind() == ErrorKind::NotFound { End::Usage } else { End::Error };
+            fail(&error.to_string(), "name another file", end)
         }
         _ => fail(&error.to_string(), "", End::Error),
     }

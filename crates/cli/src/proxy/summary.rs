@@ -1,11 +1,25 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
+use cassette::Form;
+use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
+
+/// What there was at the tape's place when a run began.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    Nothing,
+    /// A tape that answers, and may be added to.
+    Used,
+    /// A tape that another one takes the place of, if anything is recorded.
+    Replaced,
+}
 
 /// What a run came to.
 pub(super) struct Summary<'a> {
@@ -14,8 +28,7 @@ pub(super) struct Summary<'a> {
     pub(super) tape: String,
     /// Whether the verb was `record`.
     pub(super) records: bool,
-    /// Whether there was a tape when the run began.
-    pub(super) existed: bool,
+    pub(super) before: Before,
     /// Whether there is a tape now.
     pub(super) is_kept: bool,
     /// The program, if there was one.
@@ -50,6 +63,16 @@ impl Summary<'_> {
             lines.push(format!("error: {answers} too old to be given"));
             lines.push(format!("help: {}, or allow more with --max-age", self.again("all")));
         }
+        if report.unreadable > 0 {
+            lines.push(format!(
+                "error: {} not answered, since the tape cannot be read",
+                counted(report.unreadable, "request")
+            ));
+        }
+        if report.too_long > 0 {
+            lines.push(format!("error: {} too long to be looked up", counted(report.too_long, "request")));
+            lines.push("help: --ignore-body compares requests without their bodies".to_owned());
+        }
         if report.websocket_differences > 0 {
             let messages = counted(report.websocket_differences, "WebSocket message");
             lines.push(format!("error: {messages} of the program not what was recorded"));
@@ -58,12 +81,21 @@ impl Summary<'_> {
     }
 
     fn after_a_miss(&self) -> String {
-        let options = "or say what requests may differ in: --ignore-query, --ignore-json, --ignore-body, --repeats";
-        format!("{}, {options}", self.again("new"))
+        let again = self.again("new");
+        match allowing(self.report.misses.iter().take(SHOWN_MAX)) {
+            options if options.is_empty() => again,
+            options => format!("{again}, or allow it with {}", Vec::from_iter(options).join(" ")),
+        }
     }
 
     fn again(&self, mode: &str) -> String {
-        format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape)
+        let tape = &self.tape;
+        if Form::of_name(Path::new(tape)) == Form::Tape {
+            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
+        }
+        let new = Path::new(tape).with_extension("tape");
+        let new = new.display();
+        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
     }
 
     /// What a user should know besides.
@@ -72,10 +104,6 @@ impl Summary<'_> {
         let mut lines: Vec<String> = Vec::new();
         for (kind, count) in &report.failures {
             lines.push(format!("note: {} ended in an error of the network: {kind}", counted(*count, "request")));
-        }
-        // What a warning says more of is not said twice.
-        if report.refused > 0 && report.warnings.is_empty() {
-            lines.push(format!("warning: refused {} of what came, such as for a limit", report.refused));
         }
         if report.left_out > 0 {
             lines.push(format!("note: {} left out by filters", counted(report.left_out, "request")));
@@ -105,7 +133,10 @@ impl Summary<'_> {
                 format!("mnemon: passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
             _ if !self.is_kept => format!("mnemon: recorded nothing, so there is no {tape}"),
-            (0, _) if self.records && self.existed => {
+            (0, 0) if self.before == Before::Replaced => {
+                format!("mnemon: recorded nothing, so {tape} stays as it was")
+            }
+            (0, _) if self.records && self.before == Before::Used => {
                 format!("mnemon: answered {answered} from {tape}, which was there already; --mode all records it anew")
             }
             (0, _) if !self.records => format!("mnemon: answered {answered} from {tape}"),
@@ -135,6 +166,51 @@ impl Summary<'_> {
     }
 }
 
+/// The options with which the requests would have been answered, as far as there are such. Of JSON no more than the first difference
+/// is known.
+fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<String> {
+    let mut options = BTreeSet::new();
+    for miss in misses {
+        match &miss.reason {
+            Reason::AllGiven { .. } => drop(options.insert("--repeats last".to_owned())),
+            Reason::Unlike(nearest) => {
+                // Those that allow a part of what differs do not help.
+                let all: Option<Vec<_>> = nearest.differences.iter().map(allowed).collect();
+                options.extend(all.into_iter().flatten());
+            }
+            _ => {}
+        }
+    }
+    if options.contains(IGNORE_BODY) {
+        options.retain(|option| !option.starts_with("--ignore-json "));
+    }
+    options
+}
+
+const IGNORE_BODY: &str = "--ignore-body";
+
+/// The option that allows a difference.
+fn allowed(difference: &Difference) -> Option<String> {
+    // Of a name that is too long to be shown not all is known.
+    let place = Some(difference.place.as_str()).filter(|place| !place.ends_with('…'))?;
+    match place.split_once(' ').unwrap_or((place, "")) {
+        ("scheme" | "host" | "port", "") => Some("--ignore-host".to_owned()),
+        ("query", name) => Some(format!("--ignore-query {}", quoted(name))),
+        ("body", at) => Some(match at.strip_prefix("at ") {
+            Some(at) => format!("--ignore-json {}", quoted(at)),
+            None => IGNORE_BODY.to_owned(),
+        }),
+        ("form", _) => Some(IGNORE_BODY.to_owned()),
+        _ => None,
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// Says how many more there are than were shown.
 fn push_rest(lines: &mut Vec<String>, count: u64, known: usize, what: &str) {
     let shown = known.min(SHOWN_MAX) as u64;
@@ -147,34 +223,73 @@ fn push_rest(lines: &mut Vec<String>, count: u64, known: usize, what: &str) {
 mod tests {
     use super::*;
 
-    fn lines(records: bool, existed: bool, change: impl FnOnce(&mut Report)) -> Vec<String> {
+    fn lines(records: bool, before: Before, change: impl FnOnce(&mut Report)) -> Vec<String> {
         let mut report = Report::default();
         change(&mut report);
         let program = OsString::from("curl");
         let tape = "trip.tape".to_owned();
-        Summary { report: &report, tape, records, existed, is_kept: true, program: Some(&program) }.lines()
+        Summary { report: &report, tape, records, before, is_kept: true, program: Some(&program) }.lines()
     }
 
     #[test]
     fn all_well_is_one_line() {
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, false, some), ["mnemon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, Before::Nothing, some), ["mnemon: recorded 2 exchanges in trip.tape"]);
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
-        assert_eq!(lines(false, true, some), ["mnemon: answered 1 request from trip.tape"]);
-        assert!(lines(true, true, some)[0].ends_with("which was there already; --mode all records it anew"));
+        assert_eq!(lines(false, Before::Used, some), ["mnemon: answered 1 request from trip.tape"]);
+        assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
+    }
+
+    #[test]
+    fn a_tape_that_nothing_takes_the_place_of_is_said_to_stay() {
+        assert_eq!(lines(true, Before::Replaced, |_| ())[0], "mnemon: recorded nothing, so trip.tape stays as it was");
+        let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
+        assert_eq!(lines(true, Before::Replaced, some), ["mnemon: recorded 2 exchanges in trip.tape"]);
     }
 
     #[test]
     fn a_program_that_asked_nothing_is_told() {
-        let said = lines(true, false, |_| ());
+        let said = lines(true, Before::Nothing, |_| ());
         assert_eq!(said[1], "warning: curl made no request through the proxy");
         assert!(said[2].starts_with("help: "), "{said:?}");
-        assert!(lines(true, false, |report| report.connections = 1)[2].contains("certificate"));
+        assert!(lines(true, Before::Nothing, |report| report.connections = 1)[2].contains("certificate"));
+    }
+
+    #[test]
+    fn a_miss_is_told_with_what_would_allow_it() {
+        use cassette::matching::{Player, Repeats, Rules};
+        use cassette::{Body, Exchange, Header, Request};
+        let request = |host: &'static str, target: &'static str, body: &'static str| Request {
+            method: "POST".into(),
+            scheme: "https".into(),
+            host: host.into(),
+            port: 443,
+            target: target.into(),
+            headers: vec![Header::new("Content-Type", "application/json")],
+            body: Some(Body::new(0, body)),
+            ..Request::default()
+        };
+        let recorded = [Exchange { request: request("a.test", "/x?y=1", r#"{"b":{"c":[1]}}"#), ..Exchange::default() }];
+        let helps = |live: &Request<'_>| {
+            let player = Player::new(&recorded[..], Rules::default(), Repeats::Refused).unwrap();
+            let missed = (0..2).find_map(|_| player.find(live).err());
+            let Some(cassette::matching::NotFound::Miss(miss)) = missed else { panic!("it is asked for too often") };
+            Vec::from_iter(allowing([*miss].iter())).join(" ")
+        };
+        assert_eq!(helps(&request("a.test", "/x?y=1", r#"{"b":{"c":[1]}}"#)), "--repeats last");
+        assert_eq!(helps(&request("b.test", "/x?y=2", r#"{"b":{"c":[1]}}"#)), "--ignore-host --ignore-query y");
+        assert_eq!(
+            helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]}}"#)),
+            r"--ignore-json b.c.0 --ignore-query 'it'\''s'"
+        );
+        assert_eq!(helps(&request("a.test", "/x?y=1", "no JSON")), "--ignore-body");
+        // A path cannot be allowed to differ.
+        assert_eq!(helps(&request("a.test", "/z?y=2", r#"{"b":{"c":[1]}}"#)), "");
     }
 
     #[test]
     fn unused_exchanges_are_shown_up_to_a_number() {
-        let said = lines(false, true, |report| {
+        let said = lines(false, Before::Used, |report| {
             (report.requests, report.replayed, report.unused) = (1, 1, 7);
             report.unused_requests = (0..7).map(|number| (number, format!("GET https://a.test/{number}"))).collect();
         });

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) const ABOUT_CONVERT: &str = "\
-The form is that of the name: .tape, .json, .msgpack or .mp, .txt; --to says it otherwise. What a form has no place for is said,
-and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
+The form is that of the name: .tape, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
+place for is said, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
 
 A recording that a crash ended is sealed by converting it to the name of its tape: `mnemon tape convert trip.tape trip.tape`
 makes trip.tape of trip.tape.recording, which goes then.
@@ -296,6 +296,13 @@ impl How {
         let name = to.display();
         if to.is_dir() {
             return Err(fail(&format!("{name} is a directory"), "name a file", End::Usage));
+        }
+        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+            return Err(fail(
+                &format!("cannot open the folder of {name}: {} is not there", folder.display()),
+                "make it, or name another",
+                End::Error,
+            ));
         }
         // Renaming the new file would take a device away.
         if to.exists() && !to.is_file() {

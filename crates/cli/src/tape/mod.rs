@@ -79,7 +79,7 @@ pub(crate) fn open(path: &Path) -> Result<(Tape, Form), End> {
 /// Tells why a tape cannot be read.
 fn unreadable(path: &Path, error: &FormError) -> End {
     match error {
-        FormError::Disk(failure) | FormError::Unreadable(ReadError::Disk(failure)) => not_opened(failure),
+        FormError::Disk(failure) => not_opened(failure),
         FormError::Unreadable(error) => damaged(path, error),
         FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
         FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
@@ -101,16 +101,27 @@ fn not_opened(failure: &Failure) -> End {
     fail(&failure.to_string(), help, end)
 }
 
-/// Tells that something is no tape, or is damaged.
+/// Tells that something is no tape, is damaged, or cannot be read.
 pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
+    if let ReadError::Disk(failure) = error {
+        return not_opened(failure);
+    }
     // Recorded runs are journals as recordings are.
     if TapeReader::open(path).is_ok() {
         let message = format!("{} is a recorded run, not a cassette", path.display());
         return fail(&message, &format!("`mnemon replay {}` runs it again", path.display()), End::Usage);
     }
-    let is_no_tape =
-        matches!(error, ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. }));
-    fail(&error.to_string(), "", if is_no_tape { End::Usage } else { End::Damaged })
+    fail(&error.to_string(), "", if was_none(error) { End::Usage } else { End::Damaged })
+}
+
+/// Whether something cannot be read since it never was a tape of this version.
+fn was_none(error: &ReadError) -> bool {
+    matches!(error, ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. }))
+}
+
+/// Whether something that cannot be read is a tape all the same.
+pub(crate) fn is_damaged(path: &Path, error: &ReadError) -> bool {
+    matches!(error, ReadError::Damaged(_)) && !was_none(error) && TapeReader::open(path).is_err()
 }
 
 /// The path of a tape and of its recording, of which either may be given.

@@ -16,12 +16,16 @@ pub(crate) struct ShowArguments {
     tape: PathBuf,
 
     /// Print all of the exchange that has this number, as the text form has it; a compressed body is decompressed
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = number)]
     number: Option<u64>,
 
     /// Print one JSON object a line; with N, the exchange as the JSON form has it
     #[arg(long)]
     json: bool,
+}
+
+fn number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "expected the number of an exchange, as `mnemon tape show TAPE` lists them")
 }
 
 pub(super) fn show(arguments: &ShowArguments) -> Ended {

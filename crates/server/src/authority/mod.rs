@@ -50,12 +50,16 @@ pub fn data_directory() -> Result<PathBuf, AuthorityError> {
 
 impl Authority {
     /// The authority that lies in a folder, which is made if it is not there. It is made anew if it ends within a month.
+    /// Programs that are told of its files may work in another folder, so all its paths are absolute.
     ///
     /// # Errors
     /// The system refuses, or what lies there is something else.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, AuthorityError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Self::open_at(folder.as_ref(), now)
+        let folder = folder.as_ref();
+        let absolute = std::path::absolute(folder);
+        let failed = |error| AuthorityError::File { action: "find", path: folder.to_owned(), error };
+        Self::open_at(&absolute.map_err(failed)?, now)
     }
 
     fn open_at(folder: &Path, now: u64) -> Result<Self, AuthorityError> {
@@ -175,6 +179,16 @@ mod tests {
             makers.into_iter().map(|maker| maker.join().unwrap()).collect()
         });
         assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn paths_are_absolute() {
+        let folder = folder("absolute");
+        let up = "../".repeat(env::current_dir().unwrap().components().count() - 1);
+        let relative = PathBuf::from(up).join(folder.strip_prefix("/").unwrap());
+        let authority = Authority::open(relative).unwrap();
+        assert!(authority.certificate().is_absolute() && folder.join("ca.pem").is_file());
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -7,7 +7,6 @@ use crate::headers::lists;
 use crate::http1::{BadHead, Framing, NoHead, Reader, RequestHead, Writer, named, parse_request};
 use crate::peer::Source;
 use crate::reply::{After, Reply};
-use crate::report::count;
 use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::upstream::Route;
@@ -84,7 +83,7 @@ async fn next_head(
 }
 
 async fn refuse_head(shared: &Shared, writer: &mut Writer, bad: BadHead) -> After {
-    count(&shared.counts.refused);
+    shared.counts.refuse(format!("a request was refused: {}", bad.what));
     let mut reply = Reply::http1(writer, HttpVersion::Http11, false, false);
     refuse(&mut reply, bad.status, bad.what).await
 }

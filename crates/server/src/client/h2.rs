@@ -7,7 +7,6 @@ use crate::http1::Framing;
 use crate::http2;
 use crate::peer::Source;
 use crate::reply::Reply;
-use crate::report::count;
 use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::upstream::{Route, WINDOW_BYTES};
@@ -62,7 +61,7 @@ async fn one(shared: &Arc<Shared>, asked: http::Request<RecvStream>, reply: Send
         Ok(_) => None,
     };
     if let Some(what) = bad {
-        count(&shared.counts.refused);
+        shared.counts.refuse(format!("a request was refused: {what}"));
         refuse(&mut reply, 400, what).await;
         return;
     }

@@ -1,6 +1,6 @@
 //! Connections of clients, from the first byte to the last.
 //!
-//! 1. Each connection is a task. It speaks HTTP/1, as clients of a proxy do, until one asks for a tunnel by `CONNECT`.
+//! 1. Each connection is a task, which stays on one thread. It speaks HTTP/1, as clients of a proxy do, until one asks for a tunnel by `CONNECT`.
 //! 2. Within a tunnel the first byte shows what is spoken: TLS, for which a certificate is made, or HTTP without it. TLS agrees on
 //!    HTTP/2 or HTTP/1.
 //! 3. Every request becomes an [`Asked`](crate::exchange::Asked), whatever it came by.
@@ -14,8 +14,8 @@ mod tunnel;
 pub(crate) use own::state;
 
 use crate::report::count;
-use crate::shared::{Guard, Shared};
 use crate::stream::Stream;
+use crate::threads::Thread;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,9 +42,10 @@ pub(crate) struct Tunnel {
     pub(crate) server_name: Option<String>,
 }
 
-/// Takes connections until the proxy stops.
-pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
-    let stopping = shared.stopping();
+/// Takes connections until the proxy stops, each for the thread that has the fewest.
+pub(crate) async fn accept(threads: Arc<[Thread]>, listener: TcpListener) {
+    let Some(first) = threads.first() else { return };
+    let stopping = first.shared.stopping();
     tokio::pin!(stopping);
     loop {
         let accepted = tokio::select! {
@@ -52,30 +53,34 @@ pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((tcp, _)) => take(&shared, tcp),
+            Ok((tcp, _)) => {
+                let thread = threads.iter().min_by_key(|thread| thread.shared.busy()).unwrap_or(first);
+                // One that cannot be handed over is closed, as one for which there is no room.
+                let _ = tcp.into_std().map(|tcp| take(thread, tcp));
+            }
             // There is no room for it, such as no file number; connections that end make some.
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }
 
-fn take(shared: &Arc<Shared>, tcp: TcpStream) {
+fn take(thread: &Thread, tcp: std::net::TcpStream) {
+    let shared = thread.shared.clone();
     count(&shared.counts.connections);
     // Small messages are not to wait for others.
     let _ = tcp.set_nodelay(true);
-    match shared.enter() {
-        Some(guard) => {
-            tokio::spawn(connection(shared.clone(), tcp, guard));
+    let guard = shared.enter();
+    thread.spawn(async move {
+        let Ok(tcp) = TcpStream::from_std(tcp) else { return };
+        match guard {
+            Some(_guard) => h1::serve(&shared, Stream::from(tcp), &Scope::Anywhere).await,
+            None => {
+                let most = shared.limits.connections;
+                shared.counts.refuse(format!("there were more than {most} connections at a time"));
+                turn_away(tcp, most).await;
+            }
         }
-        None => {
-            count(&shared.counts.refused);
-            tokio::spawn(turn_away(tcp, shared.limits.connections));
-        }
-    }
-}
-
-async fn connection(shared: Arc<Shared>, tcp: TcpStream, _guard: Guard) {
-    h1::serve(&shared, Stream::from(tcp), &Scope::Anywhere).await;
+    });
 }
 
 async fn turn_away(mut tcp: TcpStream, most: usize) {

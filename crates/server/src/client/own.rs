@@ -2,8 +2,7 @@
 
 use crate::exchange::refuse;
 use crate::reply::{After, Reply};
-use crate::report::count;
-use crate::shared::Shared;
+use crate::shared::{Common, Shared};
 use cassette::Header;
 use serde_json::json;
 
@@ -20,8 +19,8 @@ pub(super) fn is_own(shared: &Shared, host: &str, port: u16) -> bool {
 pub(super) async fn answer(shared: &Shared, method: &str, target: &str, reply: &mut Reply<'_>) -> After {
     let path = target.split('?').next().unwrap_or_default();
     if path != "/health" {
-        count(&shared.counts.refused);
         let what = "this is a proxy, and was asked as a server: tell the program of it by http_proxy and https_proxy";
+        shared.counts.refuse(what);
         return refuse(reply, 404, what).await;
     }
     if !matches!(method, "GET" | "HEAD") {
@@ -36,7 +35,7 @@ pub(super) async fn answer(shared: &Shared, method: &str, target: &str, reply: &
 }
 
 /// What a proxy does, in short.
-pub(crate) fn state(shared: &Shared) -> serde_json::Value {
+pub(crate) fn state(shared: &Common) -> serde_json::Value {
     let session = shared.session();
     let report = shared.counts.report();
     json!({

@@ -1,7 +1,6 @@
 //! What is spoken within a tunnel.
 
 use super::{Scope, Tunnel, h1, h2};
-use crate::report::count;
 use crate::shared::Shared;
 use crate::stream::Stream;
 use bytes::BytesMut;
@@ -34,9 +33,8 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) 
             h1::serve(shared, stream.with_ahead(first.freeze()), &Scope::Tunnel(tunnel)).await;
         }
         _ => {
-            count(&shared.counts.refused);
             let Tunnel { host, port, .. } = tunnel;
-            shared.counts.warn(format!(
+            shared.counts.refuse(format!(
                 "a tunnel to {host}:{port} was for something other than HTTP, and was closed; leave the host out by NO_PROXY"
             ));
         }
@@ -63,11 +61,10 @@ async fn secure(shared: &Arc<Shared>, stream: Stream, mut tunnel: Tunnel) {
         Ok(Ok(stream)) if stream.speaks_h2() => h2::serve(shared, stream, &tunnel).await,
         Ok(Ok(stream)) => h1::serve(shared, stream, &Scope::Tunnel(tunnel)).await,
         Ok(Err(what)) => {
-            count(&shared.counts.refused);
             let Tunnel { host, port, .. } = tunnel;
-            shared.counts.warn(format!("no secure connection with a client that wanted {host}:{port}: {what}"));
+            shared.counts.refuse(format!("no secure connection with a client that wanted {host}:{port}: {what}"));
         }
-        Err(_) => count(&shared.counts.refused),
+        Err(_) => shared.counts.refuse("a client that wanted a secure connection took too long to make it"),
     }
 }
 

@@ -7,7 +7,7 @@
 mod key_store;
 
 use crate::Authority;
-use crate::error::ProxyError;
+use crate::error::{AuthorityError, ProxyError};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -79,7 +79,7 @@ pub fn environment(proxy: SocketAddr, authority: &Authority) -> Result<Vec<(OsSt
 }
 
 fn failed(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> ProxyError {
-    move |error| ProxyError::File { action, path: path.to_owned(), error }
+    move |error| AuthorityError::File { action, path: path.to_owned(), error }.into()
 }
 
 /// The address by which a program on this machine reaches a listener.

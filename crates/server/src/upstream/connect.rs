@@ -1,7 +1,7 @@
 //! Making connections.
 
 use super::link::{Http1, Link};
-use super::{Route, Upstream, bracketed};
+use super::{Network, Route, bracketed};
 use crate::http1::{NoHead, Reader, parse_response};
 use crate::options::UpstreamProxy;
 use crate::peer::Broken;
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Upstream {
+impl Network {
     /// Makes a connection.
     pub(super) async fn connect(&self, route: &Route) -> Result<Link, Failure> {
         let mapped = self.mapped(route);

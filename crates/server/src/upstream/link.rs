@@ -11,8 +11,8 @@ use cassette::{Header, HttpVersion, Informational, Request, Response};
 use h2::client::{ResponseFuture, SendRequest};
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
-use std::task::Poll;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 /// A connection to a server.
 pub(crate) enum Link {
@@ -37,11 +37,10 @@ impl Http1 {
         Self { reader: Reader::new(read), writer: Writer::new(write), proxy, is_used: false, closes: false }
     }
 
-    /// The connection, if nothing came on it meanwhile.
-    pub(super) fn if_quiet(self) -> Option<Self> {
-        let stream = self.reader.io.unsplit(self.writer.io);
-        let is_quiet = self.reader.buffer.is_empty() && stream.is_quiet();
-        is_quiet.then(|| Self { is_used: true, ..Self::new(stream, self.proxy) })
+    /// Whether the other side has neither closed it nor said anything. If it has, this may be seen only once.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        self.reader.buffer.is_empty() && pin!(self.reader.fill()).poll(&mut context).is_pending()
     }
 
     pub(super) fn may_be_used_again(&self) -> bool {

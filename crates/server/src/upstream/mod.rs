@@ -56,13 +56,18 @@ const IDLE_COUNT_MAX: usize = 64;
 /// Connections of more routes than these are not kept at a time.
 const ROUTES_MAX: usize = 1024;
 
-/// The way to servers.
-pub(crate) struct Upstream {
+/// How servers are reached.
+pub(crate) struct Network {
     resolve: Vec<Resolve>,
     proxy: Option<UpstreamProxy>,
     connect_time: Duration,
     head_bytes_max: usize,
     tls: Tls,
+}
+
+/// The way to servers, for the connections of one thread: what waits for an answer is woken by the thread that it runs on.
+pub(crate) struct Upstream {
+    network: Arc<Network>,
     idle: Mutex<HashMap<Route, Vec<(Instant, Http1)>>>,
     shared: Mutex<HashMap<Route, Arc<Shared>>>,
 }
@@ -82,7 +87,7 @@ enum Sender {
     Http1Only,
 }
 
-impl Upstream {
+impl Network {
     pub(crate) fn new(options: &ProxyOptions) -> Result<Self, ProxyError> {
         let Limits { connect, head_bytes, .. } = options.limits;
         Ok(Self {
@@ -91,9 +96,13 @@ impl Upstream {
             connect_time: connect,
             head_bytes_max: head_bytes,
             tls: Tls::new(&options.upstream_roots)?,
-            idle: Mutex::default(),
-            shared: Mutex::default(),
         })
+    }
+}
+
+impl Upstream {
+    pub(crate) fn new(network: Arc<Network>) -> Self {
+        Self { network, idle: Mutex::default(), shared: Mutex::default() }
     }
 
     /// A connection for a request.
@@ -106,8 +115,9 @@ impl Upstream {
 
     /// A connection that nobody used before.
     pub(crate) async fn fresh(&self, route: &Route) -> Result<Link, Failure> {
-        let connected = tokio::time::timeout(self.connect_time, self.connect(route)).await;
-        connected.unwrap_or_else(|_| Err(Failure::timeout(self.connect_time, "no connection was made")))
+        let time = self.network.connect_time;
+        let connected = tokio::time::timeout(time, self.network.connect(route)).await;
+        connected.unwrap_or_else(|_| Err(Failure::timeout(time, "no connection was made")))
     }
 
     async fn shared_link(&self, route: &Route) -> Result<Link, Failure> {
@@ -122,7 +132,7 @@ impl Upstream {
                 let at_hand = at_hand.clone();
                 drop(sender);
                 // It may have all the streams that the server allows.
-                if let Ok(Ok(ready)) = tokio::time::timeout(self.connect_time, at_hand.ready()).await {
+                if let Ok(Ok(ready)) = tokio::time::timeout(self.network.connect_time, at_hand.ready()).await {
                     return Ok(Link::Http2(ready));
                 }
                 sender = shared.sender.lock().await;
@@ -148,10 +158,8 @@ impl Upstream {
     fn take_idle(&self, route: &Route) -> Option<Http1> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = idle.get_mut(route)?;
-        while let Some((since, connection)) = connections.pop() {
-            if since.elapsed() < IDLE_MAX
-                && let Some(connection) = connection.if_quiet()
-            {
+        while let Some((since, mut connection)) = connections.pop() {
+            if since.elapsed() < IDLE_MAX && connection.is_quiet() {
                 return Some(connection);
             }
         }

@@ -102,7 +102,9 @@ async fn pass(
         Direction::Received => Mishap::Client(error.to_string()),
     };
     loop {
-        match next(reader, RECORDED_BYTES_MAX).await.map_err(to_read)? {
+        let came = next(reader, RECORDED_BYTES_MAX).await.map_err(to_read)?;
+        shared.wakeful.came();
+        match came {
             Next::Frame(frame) => {
                 if !state.is_truncated.load(Ordering::Relaxed) {
                     let recorded = frame.recorded(tap.at_us(), direction);
@@ -131,6 +133,7 @@ async fn pass(
         }
         // Without TLS there is nothing to be sent but what was written; with it there may be.
         writer.io.flush().await.map_err(to_write)?;
+        shared.wakeful.sent();
     }
 }
 

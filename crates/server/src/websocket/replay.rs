@@ -14,7 +14,8 @@ use crate::reply::{After, Length};
 use crate::report::count;
 use crate::session::Session;
 use crate::shared::Shared;
-use crate::text::base64;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cassette::redact::Redaction;
 use cassette::{Direction, Exchange, Header, Opcode, Outcome, WsFrame};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
@@ -44,7 +45,7 @@ pub(crate) async fn replay(
         return own(&mut asked.reply, 599, "Not On The Tape", "miss", &body).await;
     };
     let mut head = response.head();
-    let accept = base64(digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_SUFFIX.as_bytes()].concat()).as_ref());
+    let accept = STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_SUFFIX.as_bytes()].concat()));
     head.headers.retain(|header| !header.is("sec-websocket-accept"));
     head.headers.push(Header::new("Sec-WebSocket-Accept", accept));
     let extensions = "sec-websocket-extensions";

@@ -1,40 +1,42 @@
 //! Which answer a request gets from the tape, and what is said if there is none.
 
-use crate::fixture::{Mode, Rude, Trip, client};
+use crate::fixture::{Answer, Mode, Rude, Trip, client};
 use cassette::matching::{Repeats, Rules};
 use cassette::{
-    Chunk, Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
+    Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
 };
-use server::{Proxy, Resolve};
+use server::Proxy;
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 
 /// A tape with an exchange for each of these targets; the bodies of the answers count them.
 fn make_tape(path: &Path, targets: &[&str], started_ns: i64) {
-    let exchange = |(number, target): (usize, &&str)| Exchange {
-        number: number as u64,
-        started_ns,
-        request: Request {
-            method: "GET".into(),
-            scheme: "http".into(),
-            host: origin::NAME.into(),
-            port: 80,
-            target: (*target).to_owned().into(),
-            ..Request::default()
-        },
-        response: Some(Response {
-            status: 200,
-            body: cassette::Body::from_parts(
-                format!("{number}").into_bytes(),
-                vec![Chunk { at_us: 0, bytes: format!("{number}").len() }],
-            ),
-            ..Response::default()
-        }),
-        ..Exchange::default()
-    };
-    let exchanges: Vec<_> = targets.iter().enumerate().map(exchange).collect();
+    let exchanges: Vec<_> = targets
+        .iter()
+        .enumerate()
+        .map(|(number, target)| Exchange {
+            number: number as u64,
+            started_ns,
+            ..exchange(target, number.to_string().into_bytes())
+        })
+        .collect();
     write_tape(path, &exchanges, &[], cassette::SealOptions::default()).unwrap();
+}
+
+/// A request for this target, answered with this body.
+fn exchange(target: &str, body: Vec<u8>) -> Exchange<'static> {
+    let request = Request {
+        method: "GET".into(),
+        scheme: "http".into(),
+        host: origin::NAME.into(),
+        port: 80,
+        target: target.to_owned().into(),
+        ..Request::default()
+    };
+    let body = Some(cassette::Body::new(0, body));
+    Exchange { request, response: Some(Response { status: 200, body, ..Response::default() }), ..Exchange::default() }
 }
 
 fn now_ns() -> i64 {
@@ -122,18 +124,6 @@ fn new_requests_are_added_to_a_tape() {
 }
 
 #[test]
-fn recording_anew_replaces_a_tape_when_it_is_complete() {
-    let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a", "/b"], now_ns());
-    let proxy = trip.record();
-    client(&proxy).get("/json");
-    assert_eq!(Tape::open(trip.tape()).unwrap().len(), 2);
-    proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert_eq!((tape.len(), tape.request(0).unwrap().target.as_text()), (1, Some("/json")));
-}
-
-#[test]
 fn answers_that_are_too_old_are_refused_or_recorded_again() {
     let trip = Trip::new();
     make_tape(&trip.tape(), &["/json"], now_ns() - 3_600_000_000_000);
@@ -156,6 +146,27 @@ fn no_tape_is_said_plainly() {
     let trip = Trip::new();
     let error = Proxy::start(trip.options(Mode::None)).unwrap_err().to_string();
     assert!(error.contains("there is no tape at") && error.contains("trip.tape"), "{error}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_makes_a_replay_differ() {
+    let trip = Trip::new();
+    // Bytes that cannot be compressed, so that the middle of the file is in the middle of them.
+    let noise = (0..300_000_u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29).wrapping_mul(at) as u8);
+    let exchanges = [exchange("/noise", noise.collect())];
+    write_tape(trip.tape(), &exchanges, &[], cassette::SealOptions::default()).unwrap();
+    let mut bytes = std::fs::read(trip.tape()).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(trip.tape(), bytes).unwrap();
+    let proxy = Proxy::start(trip.options(Mode::None)).unwrap();
+    let mut client = client(&proxy);
+    client.send(format!("GET http://{0}/noise HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME));
+    let answer = client.try_answer("GET");
+    assert!(answer.is_none_or(|answer| answer.status == 502 || !answer.is_whole));
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.unreadable, report.missed), (1, 0));
+    assert!(report.differs() && report.warnings[0].contains("bytes have changed"), "{report:?}");
 }
 
 #[test]
@@ -225,28 +236,13 @@ fn rules_say_what_is_the_same_question() {
     assert_eq!(client(&proxy).ask("GET", "/a?y=2", "", b"ignored").text(), "0");
 }
 
-/// Records and replays a request to an address where this happens.
-fn failing(
-    to: std::net::SocketAddr,
-    host: &str,
-) -> (Option<crate::fixture::Answer>, Option<crate::fixture::Answer>, Tape) {
-    let mut trip = Trip::new();
-    let options =
-        |trip: &Trip, mode| trip.options(mode).resolve(Resolve { host: "rude.test".to_owned(), port: None, to });
-    let ask = |proxy: &Proxy| {
+/// Records and replays a request to a host; `rude.test` is at this address.
+fn failing(to: SocketAddr, host: &str) -> (Option<Answer>, Option<Answer>, Tape) {
+    Trip::twice_at(to, |proxy| {
         let mut client = client(proxy);
         client.send(format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         client.try_answer("GET")
-    };
-    let proxy = Proxy::start(options(&trip, Mode::All)).unwrap();
-    let recorded = ask(&proxy);
-    proxy.stop().unwrap();
-    drop(trip.origin.take());
-    let proxy = Proxy::start(options(&trip, Mode::None)).unwrap();
-    let replayed = ask(&proxy);
-    let report = proxy.stop().unwrap();
-    assert_eq!((report.replayed, report.missed), (1, 0));
-    (recorded, replayed, Tape::open(trip.tape()).unwrap())
+    })
 }
 
 fn outcome(tape: &Tape) -> NetworkErrorKind {

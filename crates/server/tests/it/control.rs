@@ -1,6 +1,6 @@
 //! The control socket.
 
-use crate::fixture::{Mode, Trip, client};
+use crate::fixture::{Mode, Trip, client, client_of};
 use cassette::Tape;
 use serde_json::{Value, json};
 use server::{Control, Proxy};
@@ -33,11 +33,21 @@ fn a_running_proxy_uses_another_tape() {
     // The tape before is sealed, and the connection goes on.
     assert_eq!(Tape::open(trip.tape()).unwrap().len(), 1);
     client.get("/bytes/10");
+    // The same tape again: what was recorded is on it, and a request that comes meanwhile waits.
+    let asking = std::thread::spawn({
+        let address = proxy.address();
+        move || (11..31).all(|bytes| client_of(address).get(&format!("/bytes/{bytes}")).status == 200)
+    });
+    let again = command(&proxy, &json!({"command": "use", "tape": "./b.tape", "mode": "new_episodes"}));
+    assert_eq!((&again["ok"], &again["mode"]), (&json!(true), &json!("new")), "{again}");
+    assert!(asking.join().unwrap());
     let replaying = command(&proxy, &json!({"command": "use", "tape": "b.tape", "mode": "replay"}));
     assert_eq!(replaying["ok"], true, "{replaying}");
     assert_eq!(client.get("/bytes/10").body.len(), 10);
     assert_eq!(client.get("/json").status, 599);
+    std::fs::write(tapes.join("notes.txt"), "of mine").unwrap();
     for wrong in [
+        json!({"command": "use", "tape": "notes.txt", "mode": "record"}),
         json!({"command": "use", "tape": "../b.tape", "mode": "record"}),
         json!({"command": "use", "tape": "c.tape", "mode": "replay"}),
         json!({"command": "use", "tape": "c.tape", "mode": "sing"}),
@@ -47,9 +57,22 @@ fn a_running_proxy_uses_another_tape() {
         let answer = command(&proxy, &wrong);
         assert!(answer["ok"] == false && answer["error"].is_string(), "{answer}");
     }
+    assert_eq!(std::fs::read_to_string(tapes.join("notes.txt")).unwrap(), "of mine");
+    assert_eq!(proxy.tape(), Some(std::fs::canonicalize(tapes.join("b.tape")).unwrap()));
     assert_eq!(command(&proxy, &json!({"command": "stop"}))["ok"], true);
     proxy.wait();
     proxy.stop().unwrap();
     assert!(!path.exists());
-    assert_eq!(Tape::open(tapes.join("b.tape")).unwrap().len(), 1);
+    assert_eq!(Tape::open(tapes.join("b.tape")).unwrap().len(), 21);
+}
+
+#[test]
+fn a_socket_takes_no_file_away() {
+    let trip = Trip::new();
+    let notes = trip.folder.path("notes.txt");
+    std::fs::write(&notes, "of mine").unwrap();
+    let control = Control { socket: Some(notes.clone()), tapes: None };
+    let error = Proxy::start(trip.options(Mode::All).control(control)).unwrap_err().to_string();
+    assert!(error.contains("notes.txt") && error.contains("something else lies there"), "{error}");
+    assert_eq!(std::fs::read_to_string(notes).unwrap(), "of mine");
 }

@@ -1,5 +1,6 @@
 //! A folder, a proxy and clients that say exactly what a test wants.
 
+use cassette::Tape;
 use origin::Origin;
 use server::{Latency, Proxy, ProxyOptions, Report, Resolve, Traffic};
 use std::fs;
@@ -8,12 +9,21 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use cassette::Mode;
 
 /// No test waits for longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// Says something to who runs the test, or to the test that runs this process.
 pub(crate) fn say(what: std::fmt::Arguments<'_>) {
@@ -86,20 +96,43 @@ impl Trip {
 
     /// A proxy that answers from the tape, the origin being stopped.
     pub(crate) fn replay(&mut self) -> Proxy {
-        if let Some(origin) = self.origin.take() {
-            origin.stop();
-        }
+        self.stop_origin();
         Proxy::start(self.options(Mode::None)).unwrap()
     }
 
     /// Does the same while it is recorded and while it is replayed; gives what both came to, and the report of the replay.
     pub(crate) fn twice<T>(&mut self, with: impl Fn(&Proxy) -> T) -> (T, T, Report) {
-        let proxy = self.record();
+        self.twice_with(|options| options, with)
+    }
+
+    /// The same, with proxies that are told more.
+    pub(crate) fn twice_with<T>(
+        &mut self,
+        more: impl Fn(ProxyOptions) -> ProxyOptions,
+        with: impl Fn(&Proxy) -> T,
+    ) -> (T, T, Report) {
+        let proxy = Proxy::start(more(self.options(Mode::All))).unwrap();
         let recorded = with(&proxy);
         proxy.stop().unwrap();
-        let proxy = self.replay();
+        self.stop_origin();
+        let proxy = Proxy::start(more(self.options(Mode::None))).unwrap();
         let replayed = with(&proxy);
         (recorded, replayed, proxy.stop().unwrap())
+    }
+
+    /// Records and replays a request for a URL of `rude.test`, which is at this address; gives what both came to, and the tape.
+    pub(crate) fn twice_at<T>(to: SocketAddr, with: impl Fn(&Proxy) -> T) -> (T, T, Tape) {
+        let mut trip = Self::new();
+        let resolve = Resolve { host: "rude.test".to_owned(), port: None, to };
+        let (recorded, replayed, report) = trip.twice_with(|options| options.resolve(resolve.clone()), with);
+        assert_eq!((report.replayed, report.missed), (1, 0));
+        (recorded, replayed, Tape::open(trip.tape()).unwrap())
+    }
+
+    fn stop_origin(&mut self) {
+        if let Some(origin) = self.origin.take() {
+            origin.stop();
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Messages through the proxy: what a client gets while it is recorded, it gets again with no server.
 
-use crate::fixture::{Mode, Rude, Trip, client};
+use crate::fixture::{Rude, Trip, client};
 use cassette::{HttpVersion, Tape};
 use origin::NAME;
-use server::{Proxy, Resolve};
 
 #[test]
 fn what_was_recorded_is_replayed_with_no_server() {
@@ -82,25 +81,11 @@ fn non_utf8_header_survives() {
 
 /// Records and replays a request to a server that says exactly this.
 fn said(answer: &'static [u8], method: &str) -> (Vec<u8>, Vec<u8>, Tape) {
-    let mut trip = Trip::new();
-    let rude = Rude::start(answer);
-    let options = |trip: &Trip, mode| {
-        trip.options(mode).resolve(Resolve { host: "rude.test".to_owned(), port: None, to: rude.address })
-    };
-    let ask = |proxy: &Proxy| {
+    Trip::twice_at(Rude::start(answer).address, |proxy| {
         let mut client = client(proxy);
         client.send(format!("{method} http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\nConnection: close\r\n\r\n"));
         client.rest()
-    };
-    let proxy = Proxy::start(options(&trip, Mode::All)).unwrap();
-    let recorded = ask(&proxy);
-    proxy.stop().unwrap();
-    drop(trip.origin.take());
-    let proxy = Proxy::start(options(&trip, Mode::None)).unwrap();
-    let replayed = ask(&proxy);
-    proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
-    (recorded, replayed, tape)
+    })
 }
 
 fn text(bytes: &[u8]) -> String {

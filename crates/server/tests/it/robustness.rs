@@ -1,20 +1,11 @@
 //! Clients, servers and disks that fail in the middle of something; starting and stopping.
 
-use crate::fixture::{Mode, Rude, Trip, client};
+use crate::fixture::{Mode, Rude, Trip, client, until};
 use cassette::{Outcome, Tape};
 use server::{Proxy, ProxyError, ProxyOptions, Resolve, Traffic};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-
-/// Waits until something is so.
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(15), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 #[test]
 fn ready_means_listening() {
@@ -290,8 +281,8 @@ fn a_killed_proxy_leaves_what_was_answered() {
             .unwrap();
         let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
         let address = lines.find_map(|line| line.unwrap().strip_prefix("listens on ").map(str::to_owned)).unwrap();
+        let mut client = crate::fixture::client_of(address.parse().unwrap());
         let asking = std::thread::spawn(move || {
-            let mut client = crate::fixture::client_of(address.parse().unwrap());
             let mut answered = 0;
             loop {
                 let ask = format!("GET http://{0}/bytes/100?{answered} HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME);

@@ -46,6 +46,7 @@ fn a_program_that_cannot_be_started_is_named() {
     let ended = stage.record(&words(&["no-such-program"]));
     assert_eq!(ended.code, Some(127));
     assert!(ended.err.starts_with("error: there is no program no-such-program\nhelp: "), "{}", ended.err);
+    assert!(ended.err.ends_with("mnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
     let ended = stage.record(&words(&["./"]));
     assert_eq!(ended.code, Some(126));
     assert!(ended.err.starts_with("error: cannot run ./: "), "{}", ended.err);
@@ -62,7 +63,8 @@ fn a_miss_is_told_with_the_nearest_recording() {
     let ended = stage.replay(&[], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(4), "{}", ended.err);
     let told = "error: no recorded exchange answers GET https://api.mnemon.test/echo?frog=Fritz\n  nearest is exchange 0, \
-                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\nhelp: ";
+                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\n\
+                help: record it: `mnemon record -o trip.tape --mode new -- …`, or allow it with --ignore-query frog\n";
     assert!(ended.err.contains(told), "{}", ended.err);
     assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
     let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
@@ -157,6 +159,57 @@ fn the_two_kinds_of_tape_are_told_apart() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }
 
+/// Recording anew replaces a tape and nothing else.
+#[test]
+fn what_is_no_tape_is_left_as_it_is() {
+    let stage = Stage::new("no-tape");
+    stage.folder.write("page.html", "<h1>of mine, and longer than the head of a tape</h1>");
+    stage.folder.good(&["run", "-e", "!(+ 1 2)", "--record", "run.tape"]);
+    for name in ["page.html", "run.tape", "."] {
+        let before = std::fs::read(stage.folder.path().join(name)).ok();
+        for mode in ["all", "new", "once"] {
+            let ended = run(&mut stage.mnemon(&["record", "-o", name, "--mode", mode, "--", "true"]));
+            assert_eq!(ended.code, Some(2), "{name} {mode}: {}", ended.err);
+            assert!(ended.err.starts_with("error: "), "{name} {mode}: {}", ended.err);
+        }
+        assert_eq!(std::fs::read(stage.folder.path().join(name)).ok(), before, "{name}");
+    }
+}
+
+#[test]
+fn forgotten_words_are_told() {
+    let stage = Stage::new("forgotten");
+    for (words, tip) in [
+        (&["record", "-o", "trip.tape", "curl", "-s", "https://a.test/"][..], "`-- curl …`"),
+        (&["replay", "trip.tape", "python3", "frogs.py"], "`-- python3 …`"),
+        (&["record", "trip.tape", "--", "curl"], "`-o trip.tape`"),
+        (&["record", "-o", "trip.tape", "--listen", "8888"], "such as 127.0.0.1:8888"),
+        (&["record", "-o", "folder/trip.tape", "--", "true"], "record to a folder that is there"),
+        (&["replay", "trip.tape", "--edits", "none.json", "--", "true"], "name a file that is a tape"),
+    ] {
+        let ended = run(&mut stage.mnemon(words));
+        assert!(matches!(ended.code, Some(1 | 2)) && ended.err.contains(tip), "{words:?}: {}", ended.err);
+    }
+}
+
+/// Bodies of this length have no part in the index of a tape.
+#[test]
+fn a_long_upload_is_answered() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("long");
+    stage.folder.write("pond", &"water ".repeat(4 << 20));
+    let upload = |from: &str| shell(&format!("{CURL} --data-binary @{from} https://api.mnemon.test/upload"));
+    let recorded = stage.record(&upload("pond"));
+    assert!(recorded.out.contains("\"bytes\":25165824"), "{}{}", recorded.out, recorded.err);
+    stage.stop_origin();
+    let replayed = stage.replay(&[], &upload("pond"));
+    assert_eq!((replayed.code, &replayed.out), (Some(0), &recorded.out), "{}", replayed.err);
+    stage.folder.write("lake", &"waves ".repeat(4 << 20));
+    assert_eq!(stage.replay(&[], &upload("lake")).code, Some(4));
+}
+
 #[test]
 fn a_name_of_another_form_is_refused() {
     let stage = Stage::new("names");
@@ -171,8 +224,8 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
         return;
     }
     for (name, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
-        // Whoever runs the tests under `nohup` has it ignored by all of their children.
-        if name == "HUP" && ignores_hangups() {
+        // Whoever runs the tests under `nohup`, or behind a shell's `&`, has signals ignored by all of their children.
+        if is_ignored(code - 128) {
             continue;
         }
         let stage = Stage::new(&format!("signal-{name}"));
@@ -189,10 +242,12 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
     }
 }
 
-fn ignores_hangups() -> bool {
+fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|ignored| u64::from_str_radix(ignored.trim(), 16).ok()).is_some_and(|ignored| ignored & 1 == 1)
+    ignored
+        .and_then(|ignored| u64::from_str_radix(ignored.trim(), 16).ok())
+        .is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
 }
 
 /// What `nohup` has a program ignore it ignores with `mnemon` in between.
@@ -299,6 +354,9 @@ fn a_proxy_that_stays_ends_with_a_signal() {
     signal(child.id(), "INT");
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
+    // The next one would answer everything from a tape that has nothing.
+    assert!(ended.err.ends_with("mnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(!stage.folder.path().join("trip.tape").exists());
 }
 
 /// What a client was answered is on the tape, however the proxy ends.
