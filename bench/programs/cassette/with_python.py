@@ -2,7 +2,8 @@
 
 A command is what to do, by which library, the path of the cassette, and how many interactions it has. The interactions are those of
 the report. The checksum is the sum of the bytes of the URLs that were loaded, so that each was there; of what was recorded, how
-many they were. What is imported is imported before. `record-synced` has the file and its name on the disk as well."""
+many they were. What is imported is imported before. What is recorded takes no older file's place, as on the other side: that one is taken
+away before. `record-synced` has the file and its name on the disk as well."""
 
 import os
 import sys
@@ -90,6 +91,8 @@ def work(command, library, path, count):
 
 for line in sys.stdin:
     command, library, path, count = line.split()
+    if command.startswith("record") and os.path.exists(path):
+        os.remove(path)
     began = time.perf_counter_ns()
     checksum = work(command, library, path, int(count))
     print(time.perf_counter_ns() - began, checksum, flush=True)

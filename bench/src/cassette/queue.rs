@@ -34,8 +34,8 @@ pub(super) fn cases(plan: &Plan) -> Rows {
             &mut || send(n),
         )?);
     }
-    let note = "ours survives the death of the program at every moment and is synced, compressed and indexed; the peer writes \
-                a file in place, once, and is not synced";
+    let note = "ours survives the death of the program but for the last millisecond and is synced, compressed and indexed; the peer \
+                writes a file in place, once, and is not synced";
     for (end, options) in variants() {
         let peer = "rmp-serde, the report's structures, to a file";
         rows.push(compare(
