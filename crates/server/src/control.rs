@@ -27,13 +27,17 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// The socket, which is gone when this is dropped.
 pub(crate) struct Socket {
     path: PathBuf,
-    /// The folder that tapes must lie in.
-    tapes: Option<PathBuf>,
-    /// Gone when it is listened at.
-    listener: Option<net::UnixListener>,
 }
 
-impl Socket {
+/// A socket that clients may connect to, and that nobody answers at yet.
+pub(crate) struct Bound {
+    socket: Socket,
+    listener: net::UnixListener,
+    /// The folder that tapes must lie in.
+    tapes: Option<PathBuf>,
+}
+
+impl Bound {
     /// Opens the socket of a proxy at a port.
     pub(crate) fn open(control: &Control, port: u16, folder: &Path) -> Result<Self, ProxyError> {
         let usual = || folder.join(format!("proxy-{port}.sock"));
@@ -41,19 +45,21 @@ impl Socket {
         let failed = |error| ProxyError::File { action: "open the control socket", path: path.clone(), error };
         let tapes = control.tapes.as_ref().map(fs::canonicalize).transpose().map_err(failed)?;
         let listener = bind(&path).map_err(failed)?;
-        Ok(Self { path, tapes, listener: Some(listener) })
+        Ok(Self { socket: Socket { path }, listener, tapes })
     }
 
     /// Answers what comes to it, from now on, on the thread of the runtime that this is called in.
-    pub(crate) fn serve(&mut self, shared: &Arc<Common>) -> Result<(), ProxyError> {
-        let Some(listener) = self.listener.take() else { return Ok(()) };
-        let path = &self.path;
+    pub(crate) fn serve(self, shared: &Arc<Common>) -> Result<Socket, ProxyError> {
+        let Self { socket, listener, tapes } = self;
+        let path = &socket.path;
         let failed = |error| ProxyError::File { action: "listen at the control socket", path: path.clone(), error };
         let listener = UnixListener::from_std(listener).map_err(failed)?;
-        tokio::spawn(accept(shared.clone(), listener, self.tapes.take().map(Arc::new)));
-        Ok(())
+        tokio::spawn(accept(shared.clone(), listener, tapes.map(Arc::new)));
+        Ok(socket)
     }
+}
 
+impl Socket {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

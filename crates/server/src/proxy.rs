@@ -41,19 +41,19 @@ impl Proxy {
         let address = listener.local_addr().map_err(failed)?;
         let network = Network::new(&options)?;
         let control = options.control.as_ref();
-        let control = control.map(|control| control::Socket::open(control, address.port(), authority.folder()));
-        let mut control = control.transpose()?;
+        let control = control.map(|control| control::Bound::open(control, address.port(), authority.folder()));
+        let control = control.transpose()?;
         // The tape comes last: what does not start leaves nothing beside it.
         let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
         let shared = Arc::new(Common::new(&options, address, leaves, network, session));
         warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
         let threads = Threads::start(&options, &shared)?;
-        {
+        let control = {
             let _within = threads.first().enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
             threads.first().spawn(client::accept(threads.all().clone(), listener));
-            control.as_mut().map_or(Ok(()), |control| control.serve(&shared))?;
-        }
+            control.map(|control| control.serve(&shared)).transpose()?
+        };
         Ok(Self { threads: Some(threads), shared, authority, control })
     }
 

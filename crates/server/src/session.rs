@@ -279,7 +279,8 @@ impl Recording {
         if is_left_over {
             // What a crash left of an earlier try. It was locked until now, so nobody else goes on with it.
             drop(recorder);
-            remove(&recording_of(at))?;
+            let remains = recording_of(at);
+            remove(&remains).map_err(|error| ProxyError::File { action: "remove", path: remains, error })?;
             recorder = Recorder::open(at, options())?;
         }
         warnings.extend(recorder.warnings().iter().cloned());
@@ -330,7 +331,7 @@ impl Replaced {
                 return fs::remove_file(&new);
             }
             if has_remains {
-                fs::remove_file(recording_of(&old))?;
+                remove(&recording_of(&old))?;
             }
             fs::rename(&new, &old)?;
             let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -361,13 +362,9 @@ fn acknowledge(recorder: &Recorder, asked: &Receiver<Acknowledgement>) {
     }
 }
 
-fn remove(path: &Path) -> Result<(), ProxyError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ProxyError::File { action: "remove", path: path.to_owned(), error })
-        }
-        _ => Ok(()),
-    }
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 fn is_tape_at(path: &Path) -> bool {

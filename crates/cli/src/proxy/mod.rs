@@ -44,19 +44,11 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
     }
-    let there = match there(tape, *mode) {
+    let (before, used) = match there(tape, *mode) {
         Ok(there) => there,
         Err(end) => return end.into(),
     };
-    let before = match &there {
-        There::Nothing => Before::Nothing,
-        There::Used(_) => Before::Used,
-        There::Replaced => Before::Replaced,
-    };
-    let secrets = match &there {
-        There::Used(used) => known_secrets(secrets, Some(used.as_ref()), tape, mode.may_send(true)),
-        There::Nothing | There::Replaced => known_secrets(secrets, None, tape, true),
-    };
+    let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
@@ -65,24 +57,16 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     }
 }
 
-/// What lies where a tape is to be recorded.
-enum There {
-    Nothing,
-    /// A tape that answers, and may be added to.
-    Used(Box<Tape>),
-    /// A tape that another one takes the place of.
-    Replaced,
-}
-
-/// Looks at what lies there. A tape takes the place of a tape, damaged or not, and of nothing else.
-fn there(path: &Path, mode: Mode) -> Result<There, End> {
+/// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
+/// not, and of nothing else.
+fn there(path: &Path, mode: Mode) -> Result<(Before, Option<Tape>), End> {
     if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
-        return Ok(There::Nothing);
+        return Ok((Before::Nothing, None));
     }
     match Tape::open(path) {
-        Ok(_) if mode == Mode::All => Ok(There::Replaced),
-        Ok(tape) => Ok(There::Used(Box::new(tape))),
-        Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok(There::Replaced),
+        Ok(_) if mode == Mode::All => Ok((Before::Replaced, None)),
+        Ok(tape) => Ok((Before::Used, Some(tape))),
+        Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok((Before::Replaced, None)),
         Err(error) => Err(crate::tape::damaged(path, &error)),
     }
 }
