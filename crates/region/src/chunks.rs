@@ -152,25 +152,28 @@ struct Run {
 pub(crate) struct Chunks {
     links: Vec<Link>,
     free: u32,
-    free_count: u32,
-    /// While more chunks than these are free, the limit lets one be taken.
-    floor: u32,
-    /// The fewest chunks that were free when some were to be freed, since there are as many as now.
-    low: u32,
+    /// While fewer chunks than these are live, one more is neither above the limit nor more than there ever were.
+    ready: u32,
+    /// How often a chunk was taken.
+    taken: u64,
+    /// How often one may have been taken without a question: as often as one was freed, and `ready`. So to free is to
+    /// add to this. Nothing is subtracted from those that were taken, since whoever takes and frees in turns would
+    /// wait for what it has just counted, twice.
+    bound: u64,
+    /// Of all cells of the chunks that were taken, those that were not handed out. A difference, which wraps: cells
+    /// that are given back by a rewind are handed out again.
+    unused: u64,
     /// The most chunks there may be.
     limit: u32,
     /// The chunks that may hold numbers: those before this one.
     pub(crate) number_limit: u32,
-    /// The most chunks that were live while there were fewer than now.
+    /// The most chunks that were live.
     live_peak: u32,
-    /// Steps that may be spent on searching and sorting the free list.
-    credit: u64,
+    /// Steps that were spent on searching and sorting the free list, of those that were earned.
+    spent: u64,
     pub(crate) failures: u64,
     /// Cells that lanes have left unused at the ends of chunks.
     pub(crate) cells_left: u64,
-    /// Cells handed out, and those that open lanes have left of their chunks: see [`Chunks::ahead`]. Apart from the credit,
-    /// which rises with it: together they would be loaded as one, and a processor waits for that if one was just stored.
-    pub(crate) handed_out: u64,
 }
 
 impl Chunks {
@@ -178,16 +181,16 @@ impl Chunks {
         Chunks {
             links: Vec::new(),
             free: NONE,
-            free_count: 0,
-            floor: 0,
-            low: u32::MAX,
+            ready: 0,
+            taken: 0,
+            bound: 0,
+            unused: 0,
             limit: CHUNKS_MAX,
             number_limit: NUMBER_CHUNKS_MAX,
             live_peak: 0,
-            credit: 0,
+            spent: 0,
             failures: 0,
             cells_left: 0,
-            handed_out: 0,
         }
     }
 
@@ -197,21 +200,25 @@ impl Chunks {
         self.level();
     }
 
-    /// To be called after a change of the limit or the number of chunks.
+    /// To be called after a change of the limit or of the peak.
     fn level(&mut self) {
-        self.floor = self.count().saturating_sub(self.limit);
+        self.be_ready(self.limit.min(self.live_peak));
     }
 
-    /// To be called before chunks are freed: most are live when some are freed next, or now.
-    #[inline(always)]
-    pub(crate) fn note_peak(&mut self) {
-        self.low = self.low.min(self.free_count);
+    fn be_ready(&mut self, chunks: u32) {
+        self.bound = self.freed() + u64::from(chunks);
+        self.ready = chunks;
     }
 
-    /// To be called before there are more chunks, when what was noted would come to something else.
-    fn settle_peak(&mut self) {
-        self.live_peak = self.live_peak();
-        self.low = u32::MAX;
+    /// How often a chunk was freed.
+    fn freed(&self) -> u64 {
+        self.bound - u64::from(self.ready)
+    }
+
+    /// To be called when there may be more live chunks than ever.
+    fn note_peak(&mut self) {
+        self.live_peak = self.live_peak.max(self.live_count());
+        self.level();
     }
 
     /// Frees all chunks, lifts the limit and begins all counts anew.
@@ -221,11 +228,11 @@ impl Chunks {
                 let next = if chunk + 1 == self.count() { NONE } else { chunk + 1 };
                 self.links[chunk as usize] = Link::new(next, Kind::Numbers, false, LOOSE_HOME);
             }
-            (self.free, self.free_count) = (0, self.count());
+            self.free = 0;
         }
         self.limit = CHUNKS_MAX;
-        (self.live_peak, self.low) = (0, u32::MAX);
-        (self.handed_out, self.credit, self.failures, self.cells_left) = (0, 0, 0, 0);
+        (self.taken, self.bound, self.ready, self.unused, self.live_peak) = (0, 0, 0, 0, 0);
+        (self.spent, self.failures, self.cells_left) = (0, 0, 0);
         self.level();
     }
 
@@ -251,7 +258,7 @@ impl Chunks {
     pub(crate) fn extend(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
         let run = match self.free {
             first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
-                self.unlink(NONE, first, 1);
+                self.unlink(NONE, first);
                 Run { start: first, count: 1 }
             }
             _ => self.run(lane, cells)?,
@@ -318,10 +325,10 @@ impl Chunks {
         if self.live_count() + wanted.longer > self.limit {
             return Err(self.full());
         }
-        if let Some(run) = self.search(&wanted, self.credit) {
+        if let Some(run) = self.search(&wanted, self.credit()) {
             return Ok(run);
         }
-        if wanted.anew > 1 && self.credit >= u64::from(self.count()) {
+        if wanted.anew > 1 && self.credit() >= u64::from(self.count()) {
             self.sort();
             if let Some(run) = self.search(&wanted, u64::MAX) {
                 return Ok(run);
@@ -343,13 +350,13 @@ impl Chunks {
             let (found, last) = self.stretch(start, count);
             steps += u64::from(found);
             if found == count && self.live_count() + count <= self.limit {
-                self.unlink(before, last, count);
-                self.credit = self.credit.saturating_sub(steps);
+                self.unlink(before, last);
+                self.spend(steps);
                 return Some(Run { start, count });
             }
             (before, start) = (last, self.links[last as usize].next);
         }
-        self.credit = self.credit.saturating_sub(steps);
+        self.spend(steps);
         None
     }
 
@@ -363,13 +370,12 @@ impl Chunks {
     }
 
     /// Takes what lies behind `before` up to `last` out of the free list.
-    fn unlink(&mut self, before: u32, last: u32, count: u32) {
+    fn unlink(&mut self, before: u32, last: u32) {
         let next = self.links[last as usize].next;
         match before {
             NONE => self.free = next,
             before => self.links[before as usize].next = next,
         }
-        self.free_count -= count;
     }
 
     /// There may be no more chunks; perhaps enough free ones lie together.
@@ -398,31 +404,50 @@ impl Chunks {
                 self.free = chunk;
             }
         }
-        self.credit = self.credit.saturating_sub(u64::from(self.count()));
+        self.spend(u64::from(self.count()));
     }
 
-    /// Frees all chunks of a lane, which stands at a place and has this first chunk. The peak is noted before.
-    pub(crate) fn release_all(&mut self, place: Place, first: u32) {
+    /// Steps that may be spent on searching and sorting the free list.
+    fn credit(&self) -> u64 {
+        self.taken * STEPS_EARNED - self.spent
+    }
+
+    fn spend(&mut self, steps: u64) {
+        self.spent = (self.spent + steps).min(self.taken * STEPS_EARNED);
+    }
+
+    /// Frees all chunks of a lane, which stands at a place and has this first chunk; none of a lane that stands
+    /// nowhere. Counts one of them, and gives the last.
+    #[inline(always)]
+    pub(crate) fn release_all(&mut self, place: Place, first: u32) -> u32 {
         let last = last_chunk(place);
-        let link = &mut self.links[last as usize];
-        let home = link.home();
-        link.next = self.free;
-        self.free = first;
-        if first == last {
-            self.free_count += 1;
-        } else {
+        // Before the first chunk there is none, so a lane without chunks has no last one.
+        if let Some(link) = self.links.get_mut(last as usize) {
+            link.next = self.free;
+            self.free = first;
+            self.bound += 1;
+        }
+        last
+    }
+
+    /// Counts the chunks of a lane that is freed, but one.
+    #[inline]
+    pub(crate) fn count_freed(&mut self, first: u32, last: u32) {
+        if first != last && last != last_chunk(Place::START) {
+            let home = self.links[last as usize].home();
             let order = if home.lane == first { home.order } else { self.find(home).order };
-            self.free_count += order + 1;
+            self.bound += u64::from(order);
         }
     }
 
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        self.note_peak();
         let stood = std::mem::replace(&mut lane.place, place);
         if place == Place::START {
-            return self.release_all(stood, std::mem::replace(&mut lane.first, NO_LANE));
+            let first = std::mem::replace(&mut lane.first, NO_LANE);
+            let last = self.release_all(stood, first);
+            return self.count_freed(first, last);
         }
         let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
@@ -431,7 +456,7 @@ impl Chunks {
         let first = end.next;
         self.links[last as usize].next = self.free;
         self.free = first;
-        self.free_count += behind - kept;
+        self.bound += u64::from(behind - kept);
     }
 }
 
@@ -442,18 +467,19 @@ impl Chunks {
     }
 
     pub(crate) fn free_count(&self) -> u32 {
-        self.free_count
+        self.count() - self.live_count()
     }
 
+    #[inline(always)]
     pub(crate) fn live_count(&self) -> u32 {
-        self.count() - self.free_count
+        (self.taken - self.freed()) as u32
     }
 
     pub(crate) fn live_peak(&self) -> u32 {
-        self.live_peak.max(self.live_count()).max(self.count().saturating_sub(self.low))
+        self.live_peak
     }
 
-    /// Links a run in itself, as the end of a segment.
+    /// Links a run in itself, as the end of a segment. Its cells are counted when they are handed out.
     #[inline(always)]
     fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
         for at in 0..run.count {
@@ -462,14 +488,16 @@ impl Chunks {
             let home = Home { lane: home.lane, order: home.order + at };
             self.links[chunk as usize] = Link::new(next, kind, home.lane == chunk, home);
         }
-        self.credit += u64::from(run.count) * STEPS_EARNED;
+        self.taken += u64::from(run.count);
+        self.unused = self.unused.wrapping_add(u64::from(run.count) * u64::from(CHUNK_CELLS));
+        self.note_peak();
     }
 }
 
-/// The last chunk of the room of a place that is not the start: of a mark, the chunk where it lies.
+/// The last chunk of the room of a place: of a mark, the chunk where it lies; what is no chunk at the start.
 #[inline]
 fn last_chunk(place: Place) -> u32 {
-    place.end() / CHUNK_CELLS - 1
+    (place.end() / CHUNK_CELLS).wrapping_sub(1)
 }
 
 /// How many chunks are wanted: fewer if they lie behind the last one.
@@ -512,19 +540,19 @@ mod tests {
         for lane in lanes.iter_mut().step_by(2) {
             chunks.release(lane, Place::START);
         }
-        assert_eq!(chunks.credit, 100 * STEPS_EARNED);
-        chunks.credit = 20;
+        assert_eq!(chunks.credit(), 100 * STEPS_EARNED);
+        chunks.spend(chunks.credit() - 20);
         let mut long = Lane::EMPTY;
         chunks.extend(&mut words, &mut long, Kind::Expressions, 65).expect("there is no limit");
-        assert_eq!((chunks.count(), chunks.credit), (102, 2 * STEPS_EARNED));
+        assert_eq!((chunks.count(), chunks.credit()), (102, 2 * STEPS_EARNED));
         for lane in lanes.iter_mut().skip(1).step_by(2) {
             chunks.release(lane, Place::START);
         }
         // A search past all of them, and a sort.
-        chunks.credit = 100 + 102;
+        chunks.spent = chunks.taken * STEPS_EARNED - (100 + 102);
         let mut longest = Lane::EMPTY;
         chunks.extend(&mut words, &mut longest, Kind::Expressions, 6_400).expect("there is no limit");
-        assert_eq!((chunks.count(), chunks.free_count(), chunks.credit), (102, 0, 100 * STEPS_EARNED));
+        assert_eq!((chunks.count(), chunks.free_count(), chunks.credit()), (102, 0, 100 * STEPS_EARNED));
     }
 
     /// Without credit, free chunks are not sorted to save memory, but they are before a run is refused.
@@ -538,7 +566,7 @@ mod tests {
         for at in [0, 2, 1, 3] {
             chunks.release(&mut lanes[at], Place::START);
         }
-        chunks.credit = 0;
+        chunks.spend(chunks.credit());
         chunks.set_limit(Some(4 * CHUNK_BYTES));
         let mut long = Lane::EMPTY;
         assert_eq!(chunks.extend(&mut words, &mut long, Kind::Expressions, 4 * 64), Ok(0));

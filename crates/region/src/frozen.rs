@@ -231,7 +231,7 @@ impl FrozenHeap {
             *lane = self.chunks.lay_out(kind, cells[at]);
             let start = lane.first * CHUNK_CELLS;
             parts[at] = start..start + cells[at];
-            self.chunks.handed_out += u64::from(cells[at]) + u64::from(lane.room());
+            self.chunks.hand_out(u64::from(cells[at]) + u64::from(lane.room()));
         }
         (region, parts)
     }

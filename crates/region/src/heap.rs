@@ -13,7 +13,7 @@
 //! lane are references or zeros, and whoever walks over them needs no types. A variable is its binding and its label; an
 //! unbound one is bound to itself. A number is its lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind, NO_CELL};
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
 use crate::copy::Scratch;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
@@ -96,13 +96,7 @@ impl Heap {
     /// Gives back all memory of a region. References into it mean nothing from now on. O(1).
     #[inline]
     pub fn close(&mut self, region: Region) {
-        self.chunks.note_peak();
-        // Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
-        self.chunks.close_lane(region.expressions.place, region.expressions.first);
-        let (variables, numbers) = (&region.variables, &region.numbers);
-        if variables.place.bits() | numbers.place.bits() != 0 {
-            self.chunks.close_others([variables.place, numbers.place], [variables.first, numbers.first]);
-        }
+        self.chunks.close(region);
     }
 
     /// Where a region stands.
@@ -180,8 +174,10 @@ impl Heap {
     /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
-        let at = self.chunks.allot_soon(region, length);
-        if at == NO_CELL { self.allot_late(region, length) } else { Ok(at) }
+        match self.chunks.allot_at_once(region, length) {
+            Some(at) => Ok(at),
+            None => aside(region, |region| self.allot_late(region, length)),
+        }
     }
 
     /// A function of its own, so that its caller has no use for the words.
@@ -370,7 +366,7 @@ impl<W: Words> Heap<W> {
     pub fn statistics(&self) -> Statistics {
         let chunks = &self.chunks;
         Statistics {
-            cells_handed_out: chunks.handed_out,
+            cells_handed_out: chunks.handed_out(),
             cells_copied: self.scratch.cells_copied,
             chunks: chunks.count() as usize,
             chunks_free: chunks.free_count() as usize,
@@ -396,6 +392,16 @@ impl Heap {
         (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
         (self.counts, self.maps_made) = (Counts::default(), false);
     }
+}
+
+/// Moves a region to a place that others may know, for what is rarely done with it, and back: so that where it was, a
+/// compiler has it in registers.
+#[inline(always)]
+pub(crate) fn aside<R>(region: &mut Region, work: impl FnOnce(&mut Region) -> R) -> R {
+    let mut moved = std::mem::replace(region, Region::EMPTY);
+    let result = work(&mut moved);
+    *region = moved;
+    result
 }
 
 /// The length of the expression that lies here in a heap of these words.

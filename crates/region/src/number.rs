@@ -3,7 +3,7 @@
 //! A reference to a number has a bit less for its cell, which its kind takes: numbers lie in the lower half of what a heap can
 //! address, and so does all of each lane of them.
 
-use crate::heap::Heap;
+use crate::heap::{Heap, aside};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
@@ -16,10 +16,19 @@ impl Heap {
         debug_assert!(kind <= 1);
         let at = match region.numbers.bump_few(1) {
             Some(at) => at,
-            None => self.chunks.extend_numbers(&mut self.words, region, 1)?,
+            None => match self.chunks.number_at_once(region) {
+                Some(at) => at,
+                None => aside(region, |region| self.number_late(region))?,
+            },
         };
         self.write_cell(at, [Ref::from_bits(bits as u32), Ref::from_bits((bits >> 32) as u32)]);
         Ok(Ref::new(tag::NUMBER, at << 1 | kind))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn number_late(&mut self, region: &mut Region) -> Result<u32, Full> {
+        self.chunks.extend_numbers(&mut self.words, region, 1)
     }
 }
 

@@ -61,6 +61,18 @@ impl Place {
         Place(self.0 & (ROOM | u32::MAX as u64))
     }
 
+    /// The place behind so many cells of the chunk 0.
+    #[inline(always)]
+    pub(crate) const fn behind(cells: u32) -> Place {
+        Place(((CHUNK_CELLS - cells) as u64) << 32 | cells as u64)
+    }
+
+    /// The same place in a chunk so many cells behind its own.
+    #[inline(always)]
+    pub(crate) fn ahead_by(self, cells: u32) -> Place {
+        Place(self.0 + u64::from(cells))
+    }
+
     /// The same place so many cells earlier in the same chunk.
     #[inline]
     pub(crate) fn back(self, cells: u32) -> Place {
@@ -83,6 +95,28 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) const EMPTY: Lane = Lane { place: Place::START, first: NO_LANE, quota: u32::MAX };
+
+    /// What a lane is beside its place, in a word, so that a function takes it in a register.
+    #[inline(always)]
+    pub(crate) const fn rest(self) -> u64 {
+        (self.quota as u64) << 32 | self.first as u64
+    }
+
+    /// The lane of this place and [`Lane::rest`].
+    #[inline(always)]
+    pub(crate) fn from_words(place: u64, rest: u64) -> Lane {
+        Lane { place: Place::from_bits(place), first: rest as u32, quota: (rest >> 32) as u32 }
+    }
+
+    /// Lets the lane stand at another place, and begin with this chunk, if it is a place.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, (place, first): (u64, u32)) -> Option<()> {
+        if place == 0 {
+            return None;
+        }
+        (self.place, self.first) = (Place::from_bits(place), first);
+        Some(())
+    }
 
     /// Takes cells from the last chunk, if it has them.
     #[inline]

@@ -75,7 +75,7 @@ impl Heap {
             target.drop_chunks(&mut fresh);
             return result.map(|_| None);
         };
-        target.chunks.handed_out += cells + target.chunks.ahead(&fresh);
+        target.chunks.hand_out(cells + target.chunks.ahead(&fresh));
         target.join(fresh, to);
         if met_foreign {
             target.replace_foreign(roots, to, since, &mut foreign);

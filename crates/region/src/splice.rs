@@ -82,7 +82,7 @@ impl Heap {
     fn join_lane(&mut self, from: &Lane, to: &mut Lane) {
         if !from.is_empty() {
             self.chunks.give_ahead(to);
-            self.chunks.handed_out -= u64::from(to.room());
+            self.chunks.leave_unused(u64::from(to.room()));
             self.chunks.join(from, to);
         }
     }

@@ -1,7 +1,7 @@
 //! Variables: a binding and a label each; an unbound one is bound to itself.
 
 use crate::chunks::Kind;
-use crate::heap::Heap;
+use crate::heap::{Heap, aside};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
@@ -13,7 +13,10 @@ impl Heap {
     pub fn variable(&mut self, region: &mut Region, label: u32) -> Result<Ref, Full> {
         let at = match region.variables.bump_few(1) {
             Some(at) => at,
-            None => self.extend_variables(region)?,
+            None => match self.chunks.variable_at_once(region) {
+                Some(at) => at,
+                None => aside(region, |region| self.extend_variables(region))?,
+            },
         };
         let variable = Ref::new(tag::VARIABLE, at);
         self.write_cell(at, [variable, Ref::from_bits(label)]);

@@ -14,23 +14,23 @@ impl Chunks {
         if !self.make_room(start + count) {
             return Err(self.refuse(Limit::Memory, start));
         }
-        self.settle_peak();
         self.links.resize_with((start + count) as usize, Link::unused);
-        self.level();
         Ok(Run { start, count })
     }
 
-    /// Gives an empty free list a new chunk if that takes no more than a link, within the limit.
+    /// Gives an empty free list a new chunk if that takes no more than a link. Whether there is one that the limit
+    /// lets be taken.
     pub(crate) fn supply(&mut self) -> bool {
-        let chunk = self.count();
-        let is_ready = self.links.len() < self.links.capacity();
-        if self.free != NONE || chunk >= self.limit || !is_ready {
+        if self.live_count() >= self.limit {
             return false;
         }
-        self.settle_peak();
-        self.links.push(Link::unused());
-        (self.free, self.free_count) = (chunk, 1);
-        self.level();
+        if self.free == NONE {
+            if self.links.len() == self.links.capacity() {
+                return false;
+            }
+            self.free = self.count();
+            self.links.push(Link::unused());
+        }
         true
     }
 

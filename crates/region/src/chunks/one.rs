@@ -9,44 +9,47 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, CHUNKS_MAX, Chunks, Kind, Link, NONE, STEPS_EARNED, last_chunk};
-use crate::region::{Lane, Place};
+use super::{CHUNK_CELLS, CHUNKS_MAX, Chunks, Kind, Link, NO_LANE, NONE, last_chunk};
+use crate::region::Place;
 
 /// The most chunks that a lane takes at once before it needs them all: 8 KiB.
-const AHEAD_MAX: u32 = 16;
+pub(super) const AHEAD_MAX: u32 = 16;
 
 impl Chunks {
-    /// The first chunk of a lane that has none, and the first `cells` of it, at most all.
+    /// The first chunk of a lane that has none, and where the lane stands in it that would stand here in the chunk 0.
+    /// The start, if it cannot be had.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
-        let chunk = self.first_free()?;
-        // An empty list ends at no chunk, which has no link.
-        let link = self.links.get_mut(chunk as usize)?;
-        let home = AtomicU64::new(u64::from(chunk) << 32);
-        let free = std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u16, home });
-        self.take_free(1, free.next);
-        let at = chunk * CHUNK_CELLS;
-        lane.first = chunk;
-        lane.place = Place::new(at + cells, at + CHUNK_CELLS);
-        Some(at)
+    pub(crate) fn begin(&mut self, kind: Kind, stands: Place) -> (Place, u32) {
+        let chunk = self.free;
+        if self.taken < self.bound
+            && let Some(link) = self.links.get_mut(chunk as usize)
+        {
+            let home = AtomicU64::new(u64::from(chunk) << 32);
+            let free =
+                std::mem::replace(link, Link { next: NONE, kind, is_first: true, used: CHUNK_CELLS as u16, home });
+            self.free = free.next;
+            self.taken += 1;
+            return (stands.ahead_by(chunk * CHUNK_CELLS), chunk);
+        }
+        (Place::START, NO_LANE)
     }
 
-    /// The next chunks of a lane whose last one has not `cells` left, at most a chunk's.
+    /// The place of a lane that has chunks behind `cells` in its next ones, whose last one has not that many left, at most a
+    /// chunk's. The start, if they cannot be had.
     #[inline(always)]
-    pub(crate) fn go_on_in_free(&mut self, lane: &mut Lane, kind: Kind, cells: u32) -> Option<u32> {
-        let (first, place) = (self.first_free()?, lane.place);
+    pub(crate) fn go_on_in_free(&mut self, place: Place, kind: Kind, cells: u32) -> Place {
+        let first = self.free;
         let start = first.wrapping_mul(CHUNK_CELLS);
         let at = if start == place.end() { place.cursor() } else { start };
-        if at == start && place.room() != 0 {
-            return None;
+        if self.taken >= self.bound || at == start && place.room() != 0 {
+            return Place::START;
         }
-        let last = self.links.get_mut(last_chunk(place) as usize)?;
+        let Some(last) = self.links.get_mut(last_chunk(place) as usize) else { return Place::START };
         last.next = first;
         let home = last.segment_bits(last_chunk(place));
-        let most = self.most_ahead(first, kind, home);
+        let most = self.most_ahead(first, kind, home).min((self.bound - self.taken) as u32);
         let count = self.link_free(first, kind, home, most);
-        lane.place = Place::new(at + cells, start + count * CHUNK_CELLS);
-        Some(at)
+        Place::new(at + cells, start + count * CHUNK_CELLS)
     }
 
     /// How many chunks a lane of a kind may take from this one on, whose last chunk lies here; no less than one is meant.
@@ -77,23 +80,9 @@ impl Chunks {
             }
             (chunk, count) = (chunk + 1, count + 1);
         };
-        self.take_free(count, behind);
-        count
-    }
-
-    /// The chunk that a lane may have, or what is no chunk.
-    #[inline(always)]
-    fn first_free(&self) -> Option<u32> {
-        (self.free_count > self.floor).then_some(self.free)
-    }
-
-    /// Counts that the first chunks of the free list were taken, and lets the list begin behind them.
-    #[inline(always)]
-    fn take_free(&mut self, count: u32, behind: u32) {
         self.free = behind;
-        self.free_count -= count;
-        self.credit += u64::from(count) * STEPS_EARNED;
-        self.handed_out += u64::from(count * CHUNK_CELLS);
+        self.taken += u64::from(count);
+        count
     }
 }
 

@@ -1,6 +1,6 @@
 //! Taking cells for the lanes of a region, giving them back, and counting them.
 
-use super::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind};
+use super::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind, one::AHEAD_MAX};
 use crate::heap::{LONG, LONG_PREFIX_CELLS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
@@ -11,19 +11,36 @@ use crate::words::{All, word_of};
 pub(crate) const NO_CELL: u32 = u32::MAX;
 
 impl Chunks {
+    /// Gives back the chunks of all lanes of a region.
+    ///
+    /// Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
     #[inline]
-    pub(crate) fn close_lane(&mut self, place: Place, first: u32) {
-        if place != Place::START {
-            self.handed_out -= u64::from(place.room());
-            self.release_all(place, first);
+    pub(crate) fn close(&mut self, region: Region) {
+        let Region { expressions, variables, numbers } = region;
+        let last = self.close_last(expressions.place, expressions.first);
+        // One question, most often answered by no, so that nothing of what is passed on is kept for later.
+        let others = variables.place.bits() | numbers.place.bits();
+        if others | u64::from(expressions.first ^ last) != 0 {
+            let firsts = u64::from(numbers.first) << 32 | u64::from(variables.first);
+            self.close_rest(expressions.first, last, variables.place.bits(), numbers.place.bits(), firsts);
         }
     }
 
-    /// Gives back variables and numbers: apart, since the smallest regions have none.
+    /// Gives back the chunks of a lane, but counts only one of them. Gives the last one; no chunk, of a lane without any.
+    #[inline(always)]
+    fn close_last(&mut self, place: Place, first: u32) -> u32 {
+        self.leave_unused(u64::from(place.room()));
+        self.release_all(place, first)
+    }
+
+    /// What is left to do for regions of more than one chunk.
     #[inline(never)]
-    pub(crate) fn close_others(&mut self, places: [Place; 2], firsts: [u32; 2]) {
-        self.close_lane(places[0], firsts[0]);
-        self.close_lane(places[1], firsts[1]);
+    fn close_rest(&mut self, first: u32, last: u32, variables: u64, numbers: u64, firsts: u64) {
+        self.count_freed(first, last);
+        for (place, first) in [(variables, firsts as u32), (numbers, (firsts >> 32) as u32)] {
+            let last = self.close_last(Place::from_bits(place), first);
+            self.count_freed(first, last);
+        }
     }
 
     #[inline]
@@ -36,7 +53,7 @@ impl Chunks {
             return self.rewind_chunks(lane, place);
         }
         // In the same chunk; what is ahead stays there.
-        self.handed_out += u64::from(cells);
+        self.hand_out(u64::from(cells));
         lane.place = lane.place.back(cells);
     }
 
@@ -50,7 +67,7 @@ impl Chunks {
     #[cold]
     pub(crate) fn untake(&mut self, lane: &mut Lane, before: Place, cells: usize) {
         self.rewind_lane(lane, before);
-        self.handed_out -= cells as u64;
+        self.leave_unused(cells as u64);
     }
 
     /// Refuses chunks that a region has no room for within its own limit.
@@ -64,12 +81,30 @@ impl Chunks {
 
     /// Counts cells, and the room that a lane has now in place of that which it had.
     pub(crate) fn settle(&mut self, cells: u64, before: Place, now: Place) {
-        self.handed_out = self.handed_out + cells + u64::from(now.room()) - u64::from(before.room());
+        self.hand_out(cells + u64::from(now.room()));
+        self.leave_unused(u64::from(before.room()));
+    }
+
+    /// Cells handed out, and those that open lanes have left of their chunks: see [`Chunks::ahead`].
+    pub(crate) fn handed_out(&self) -> u64 {
+        (self.taken * u64::from(CHUNK_CELLS)).wrapping_sub(self.unused)
+    }
+
+    /// Counts cells of a lane that were handed out, beside those of chunks that it took one by one.
+    #[inline(always)]
+    pub(crate) fn hand_out(&mut self, cells: u64) {
+        self.unused = self.unused.wrapping_sub(cells);
+    }
+
+    /// Counts cells of a lane that are not handed out after all.
+    #[inline(always)]
+    pub(crate) fn leave_unused(&mut self, cells: u64) {
+        self.unused = self.unused.wrapping_add(cells);
     }
 
     /// A count that rises by the cells that a region is given, and by nothing else as long as only that region is used.
     pub(crate) fn given(&self, region: &Region) -> u64 {
-        self.handed_out - self.ahead(region)
+        self.handed_out() - self.ahead(region)
     }
 
     /// The room of a region, whose cells are counted before it uses them.
@@ -105,14 +140,24 @@ impl Chunks {
     /// The same where the free list has a chunk that no limit is to be asked about.
     #[inline(always)]
     fn next_chunk(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
-        if region.expressions.quota != u32::MAX {
+        let quota = region.expressions.quota;
+        let lane = region.lane_mut(kind);
+        let next = self.next_lane(Lane { quota, ..*lane }, kind, cells as u32)?;
+        (lane.place, lane.first) = (next.place, next.first);
+        Some(next.place.cursor() - cells as u32)
+    }
+
+    /// The lane behind so many cells of its next chunk. Its quota is that of the region.
+    #[inline(always)]
+    fn next_lane(&mut self, lane: Lane, kind: Kind, cells: u32) -> Option<Lane> {
+        if lane.quota != u32::MAX {
             return None;
         }
-        let lane = region.lane_mut(kind);
-        if lane.is_empty() {
-            return self.begin(lane, kind, cells as u32);
-        }
-        self.go_on_in_free(lane, kind, cells as u32)
+        let (place, first) = match lane.is_empty() {
+            true => self.begin(kind, Place::behind(cells)),
+            false => (self.go_on_in_free(lane.place, kind, cells), lane.first),
+        };
+        (place != Place::START).then_some(Lane { place, first, ..lane })
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -126,8 +171,9 @@ impl Chunks {
         cells: usize,
     ) -> Result<u32, Full> {
         if cells <= CHUNK_CELLS as usize
+            && region.expressions.quota == u32::MAX
             && self.supply()
-            && let Some(at) = self.next_chunk(region, kind, cells)
+            && let Some(at) = self.next_at_peak(region, kind, cells)
         {
             return Ok(at);
         }
@@ -142,6 +188,14 @@ impl Chunks {
         Ok(at)
     }
 
+    /// The same as [`Chunks::next_chunk`] where more chunks may be live than ever.
+    fn next_at_peak(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
+        self.be_ready(self.limit.min(self.live_count() + AHEAD_MAX));
+        let at = self.next_chunk(region, kind, cells);
+        self.note_peak();
+        at
+    }
+
     /// How many chunks a region holds, those ahead included.
     pub(crate) fn of_region(&self, region: &Region) -> u32 {
         region.lanes().iter().map(|lane| self.length(lane)).sum()
@@ -153,10 +207,43 @@ impl Chunks {
     }
 
     /// The cells of an expression of this length, where the chunks that a region has are too small for it, which is so for all
-    /// lengths that need a prefix; [`NO_CELL`] if they cannot be had at once.
+    /// lengths that need a prefix; nothing if they cannot be had at once.
+    ///
+    /// The lane is passed and comes back by value: whoever calls this in a loop has it in registers, and not in
+    /// memory, since its address is known to nobody.
+    #[inline(always)]
+    pub(crate) fn allot_at_once(&mut self, region: &mut Region, length: usize) -> Option<u32> {
+        if length >= CHUNK_CELLS as usize * 2 {
+            return None;
+        }
+        let (lane, cells) = (region.expressions, cells_of(length) as u32);
+        let next = self.next_of_expressions(lane.place.bits(), lane.rest(), Place::behind(cells).bits());
+        region.expressions.go_on(next)?;
+        Some(region.expressions.place.cursor() - cells)
+    }
+
+    /// The same; [`NO_CELL`] if they cannot be had.
     #[inline(always)]
     pub(crate) fn allot_soon(&mut self, region: &mut Region, length: usize) -> u32 {
-        if length < CHUNK_CELLS as usize * 2 { self.allot_next(region, cells_of(length)) } else { NO_CELL }
+        self.allot_at_once(region, length).unwrap_or(NO_CELL)
+    }
+
+    /// The cell of a number, where the chunks that a region has are full; nothing if it cannot be had at once.
+    #[inline(always)]
+    pub(crate) fn number_at_once(&mut self, region: &mut Region) -> Option<u32> {
+        let lane = Lane { quota: region.expressions.quota, ..region.numbers };
+        let next = self.next_of_numbers(lane.place.bits(), lane.rest());
+        region.numbers.go_on(next)?;
+        Some(region.numbers.place.cursor() - 1)
+    }
+
+    /// The cell of a variable, in the same way.
+    #[inline(always)]
+    pub(crate) fn variable_at_once(&mut self, region: &mut Region) -> Option<u32> {
+        let lane = Lane { quota: region.expressions.quota, ..region.variables };
+        let next = self.next_of_variables(lane.place.bits(), lane.rest());
+        region.variables.go_on(next)?;
+        Some(region.variables.place.cursor() - 1)
     }
 
     /// The same where they cannot.
@@ -168,25 +255,44 @@ impl Chunks {
         self.allot_run(words, region, length)
     }
 
-    /// So many cells, at most those of a chunk, where the next chunk can be had at once; otherwise [`NO_CELL`].
+    /// Where a lane of expressions of this place and [`Lane::rest`] stands behind as many cells of its next chunk as
+    /// this place is in the chunk 0, and its first chunk. No place, if that cannot be had at once.
     #[cold]
     #[inline(never)]
-    fn allot_next(&mut self, region: &mut Region, cells: usize) -> u32 {
-        if region.expressions.quota != u32::MAX {
-            return NO_CELL;
+    fn next_of_expressions(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.next_words(place, rest, Kind::Expressions, stands)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_of_variables(&mut self, place: u64, rest: u64) -> (u64, u32) {
+        self.next_words(place, rest, Kind::Variables, const { Place::behind(1) }.bits())
+    }
+
+    /// The same for numbers, which must lie where they can be addressed.
+    #[cold]
+    #[inline(never)]
+    fn next_of_numbers(&mut self, place: u64, rest: u64) -> (u64, u32) {
+        let stands = const { Place::behind(1) }.bits();
+        if self.free >= self.number_limit { (0, 0) } else { self.next_words(place, rest, Kind::Numbers, stands) }
+    }
+
+    #[inline(always)]
+    fn next_words(&mut self, place: u64, rest: u64, kind: Kind, stands: u64) -> (u64, u32) {
+        let stands = Place::from_bits(stands);
+        if rest == Lane::EMPTY.rest() {
+            let (place, first) = self.begin(kind, stands);
+            return (place.bits(), first);
         }
-        let lane = &mut region.expressions;
-        if !lane.is_empty() {
-            return self.allot_behind(region, cells);
-        }
-        self.begin(lane, Kind::Expressions, cells as u32).unwrap_or(NO_CELL)
+        self.next_words_behind(place, rest, kind, stands.cursor())
     }
 
     /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers.
     #[cold]
     #[inline(never)]
-    fn allot_behind(&mut self, region: &mut Region, cells: usize) -> u32 {
-        self.go_on_in_free(&mut region.expressions, Kind::Expressions, cells as u32).unwrap_or(NO_CELL)
+    fn next_words_behind(&mut self, place: u64, rest: u64, kind: Kind, cells: u32) -> (u64, u32) {
+        self.next_lane(Lane::from_words(place, rest), kind, cells)
+            .map_or((0, 0), |next| (next.place.bits(), next.first))
     }
 
     /// The same for what needs more than a chunk.

@@ -1,6 +1,6 @@
 //! What happens at a limit: an error with a name, and everything as it was.
 
-use region::{Bound, FreezeError, Full, Heap, LENGTH_MAX, Limit, Mark, Ref};
+use region::{Bound, FreezeError, Full, Heap, LENGTH_MAX, Limit, Mark, Ref, Region};
 
 use crate::basics::small;
 
@@ -136,7 +136,7 @@ fn what_is_too_long_is_refused_at_once() -> Result<(), Full> {
 fn a_limit_can_be_lowered_and_raised_while_in_use() -> Result<(), Full> {
     let mut heap = Heap::new();
     let mut region = heap.open();
-    let fill = |heap: &mut Heap, region: &mut region::Region| (0..).find(|_| heap.number(region, 0, 1).is_err());
+    let fill = |heap: &mut Heap, region: &mut Region| (0..).find(|_| heap.number(region, 0, 1).is_err());
     heap.set_limit(Some(10 * 512));
     assert_eq!(fill(&mut heap, &mut region), Some(640));
     heap.set_limit(Some(0));
@@ -257,4 +257,53 @@ fn take_the_rest() -> Vec<Vec<u8>> {
         pieces.push(std::mem::take(&mut piece));
     }
     pieces
+}
+
+/// What lives, what lived at most and what was handed out, beside the sums over all regions after each step.
+#[test]
+fn counts_are_those_of_all_regions_together() {
+    let mut random = 1_u64;
+    let mut next = move |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below.max(1) as u64) as usize
+    };
+    for round in 0..20 {
+        let mut heap = Heap::new();
+        let (mut open, mut peak, mut cells) = (Vec::<(Region, Mark)>::new(), 0, 0);
+        for _ in 0..4_000 {
+            let (step, at) = (next(16), next(open.len()));
+            match (step, open.get_mut(at)) {
+                (0 | 1, _) | (_, None) => open.push((heap.open(), Mark::START)),
+                (2, _) => heap.close(open.swap_remove(at).0),
+                (3, Some((region, mark))) => *mark = heap.mark(region),
+                (4, Some((region, mark))) => heap.rewind(region, *mark),
+                (5, _) if round % 2 == 0 => heap.set_limit((next(3) > 0).then_some(next(300) * 512)),
+                (6, Some((region, _))) if next(10) == 0 => region.set_limit(Some(next(20) * 512)),
+                (kind, Some((region, _))) => {
+                    let length = if next(20) == 0 { next(1_000) } else { next(9) };
+                    let (made, wanted) = match kind {
+                        7 | 8 => (heap.variable(region, 0), 1),
+                        9 | 10 => (heap.number(region, 0, 0), 1),
+                        _ => (heap.expression(region, &vec![Ref::from_bits(0); length]), length / 2 + 1),
+                    };
+                    cells += if made.is_ok() { wanted as u64 } else { 0 };
+                }
+            }
+            let (mut live, mut ahead) = (0, 0);
+            for (region, _) in &open {
+                live += heap.bytes_of(region);
+                ahead += heap.cells_ahead(region);
+            }
+            peak = peak.max(live);
+            let statistics = heap.statistics();
+            assert_eq!((statistics.bytes_live, statistics.bytes_live_peak), (live, peak));
+            assert_eq!(statistics.chunks - statistics.chunks_free, live / 512);
+            assert_eq!(statistics.cells_handed_out - ahead, cells);
+        }
+        open.into_iter().for_each(|(region, _)| heap.close(region));
+        let statistics = heap.statistics();
+        assert_eq!((statistics.bytes_live, statistics.bytes_live_peak, statistics.cells_handed_out), (0, peak, cells));
+    }
 }
