@@ -229,14 +229,13 @@ impl<'s> Moves<'s> {
         while others != 0 {
             let at = others.trailing_zeros() as usize;
             let reference = from[at];
+            others &= others - 1;
             if !reference.is_expression() {
                 to[at] = self.reference(reference)?;
-                others &= others - 1;
                 continue;
             }
             to[at] = self.expression(reference, expressions)?;
-            others &= others - 1;
-            if others.count_ones() >= MANY {
+            if are_many(others) {
                 // Most of them lead to one chunk, and the rest of the block leads there as well.
                 near = Near::of(reference, to[at]);
                 others &= !near.rest(from, to);
@@ -252,6 +251,15 @@ impl<'s> Moves<'s> {
         }
         Some(())
     }
+}
+
+/// Whether at least [`MANY`] bits are set: processors that every build is for have no instruction that counts them.
+#[inline(always)]
+fn are_many(mut bits: u32) -> bool {
+    for _ in 1..MANY {
+        bits &= bits.wrapping_sub(1);
+    }
+    bits != 0
 }
 
 impl Near {
@@ -283,7 +291,9 @@ impl Near {
     }
 
     /// Moves those words of a block that are near, and leaves the others as they were moved before. Gives a bit for each.
-    #[inline(always)]
+    ///
+    /// By itself, so that the loop that needs it now and then keeps its registers.
+    #[inline(never)]
     fn rest(self, from: &[Ref; BLOCK], to: &mut [Ref; BLOCK]) -> u32 {
         let mut moved = 0;
         for at in 0..BLOCK {
@@ -299,6 +309,13 @@ impl Near {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn four_bits_are_many() {
+        for bits in [0, 1, 3, 7, 0x8000_0011, 15, 0xf000_0000, 0x8001_0101, u32::MAX, u32::MAX << 29] {
+            assert_eq!(are_many(bits), bits.count_ones() >= MANY, "{bits:x}");
+        }
+    }
 
     #[test]
     fn numbers_that_cannot_be_addressed_stay_where_they_are() -> Result<(), Full> {

@@ -112,6 +112,7 @@ fn start(handle: FrozenHandle) -> Result<(), Refused> {
 }
 
 #[cold]
+#[inline(never)]
 fn came_and_went(place: &'static Place, Failed { refused, then }: Failed) -> Refused {
     settle(place, then);
     refused
@@ -119,6 +120,7 @@ fn came_and_went(place: &'static Place, Failed { refused, then }: Failed) -> Ref
 
 /// Destroys what nobody may tether any more and no tether holds, now or when no reader announces it.
 #[cold]
+#[inline(never)]
 fn retire(place: &'static Place) {
     reclaim();
     look();
@@ -220,8 +222,8 @@ impl FrozenHandle {
     pub fn tether_local(self) -> Result<LocalTether, Refused> {
         LOCAL.with(|local| {
             let entry = local.entry(self.place);
-            if entry.is_of(self.place) && entry.generation.get() == self.generation() {
-                entry.count.set(entry.count.get().checked_add(1).ok_or(Refused::TooMany)?);
+            if entry.name.get() == self.name {
+                entry.count.set(entry.count.get() + 1);
             } else {
                 start(self)?;
                 entry.begin(self);
@@ -360,9 +362,11 @@ struct Local([Entry; LOCAL_ENTRIES]);
 const LOCAL_ENTRIES: usize = 8;
 
 struct Entry {
+    /// The name of the region, or 0, which none has.
+    name: Cell<u64>,
     place: Cell<Option<&'static Place>>,
-    generation: Cell<u32>,
-    count: Cell<u32>,
+    /// No thread starts so many that this wraps.
+    count: Cell<u64>,
 }
 
 thread_local! {
@@ -379,7 +383,7 @@ impl Local {
 
 impl Entry {
     const fn new() -> Entry {
-        Entry { place: Cell::new(None), generation: Cell::new(0), count: Cell::new(0) }
+        Entry { name: Cell::new(0), place: Cell::new(None), count: Cell::new(0) }
     }
 
     #[inline]
@@ -392,7 +396,7 @@ impl Entry {
     fn begin(&self, handle: FrozenHandle) {
         if self.place.get().is_none() {
             self.place.set(Some(handle.place));
-            self.generation.set(handle.generation());
+            self.name.set(handle.name);
             self.count.set(1);
         }
     }
@@ -408,6 +412,7 @@ impl Entry {
         self.count.set(left);
         if left == 0 {
             self.place.set(None);
+            self.name.set(0);
         }
         left == 0
     }

@@ -147,6 +147,7 @@ impl Word {
 
     /// Takes a reader away that may not stay.
     #[cold]
+    #[inline(never)]
     fn fail(&self, of: u32) -> Failed {
         let refused = self.check(of).err().unwrap_or(Refused::TooMany);
         Failed { refused, then: self.end() }
@@ -177,6 +178,7 @@ impl Word {
     /// Claims the word if it is closed under this generation and nobody is in it. If the generation is a later one than that
     /// of whoever asks, which was claimed then, that is no harm: it may be claimed by anybody.
     #[cold]
+    #[inline(never)]
     fn claim(&self, of: u32) -> Then {
         let last = u64::from(of).wrapping_sub(CLOSED);
         // Acquire: all that readers did before they ended is seen.
@@ -196,6 +198,7 @@ impl Word {
 
     /// Why the word is not open under a generation.
     #[cold]
+    #[inline(never)]
     fn refusal(&self, of: u32) -> Refused {
         if self.generation() == of { Refused::Closed } else { Refused::Stale }
     }
