@@ -361,6 +361,8 @@ struct Local([Entry; LOCAL_ENTRIES]);
 
 const LOCAL_ENTRIES: usize = 8;
 
+/// Of a size that is a power of two, so that one is found by a shift and a mask.
+#[repr(align(32))]
 struct Entry {
     /// The name of the region, or 0, which none has.
     name: Cell<u64>,
