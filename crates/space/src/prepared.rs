@@ -14,7 +14,7 @@
 
 use crate::atom::Atom;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents, Stored, columns};
-use crate::relation::{Finder, Listed, Path, Relation, hash_of};
+use crate::relation::{Answerer, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
 use crate::rows::{NO_TERM, RowPart, RowQuery, VARIABLES_MAX, matches_leaf};
 use crate::term::{Term, Terms};
 
@@ -74,66 +74,150 @@ impl Contents {
 /// A query whose names were looked up; see [`SpaceRef::prepare_query`](crate::SpaceRef::prepare_query).
 pub struct PreparedQuery {
     dictionary: u32,
-    /// The column behind the head by whose key rows are found; zero if there is none.
-    column: u32,
-    /// The key there.
+    /// The key in the column by which rows are found; [`NO_TERM`] if there is none.
     key: Term,
-    variables: u32,
-    /// How many columns the rows have that answer it; zero if it is not flat.
-    length: u32,
     form: QueryForm,
 }
 
 enum QueryForm {
-    /// A pattern of so many keys and variables only: what each column is. Most are read with the query itself.
-    Short([RowPart; SHORT_MAX]),
-    Flat(Box<[RowPart]>),
+    Point(Point),
+    Flat(Box<Flat>),
     Deep(Box<RowQuery>),
+}
+
+/// The form of most queries, their key apart: a head, a key in one column, and a variable of its own in each other column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Point {
+    head: Term,
+    length: u16,
+    column: u16,
+}
+
+/// Another pattern of keys and variables only.
+struct Flat {
+    /// The column behind the head by whose key rows are found; zero if there is none.
+    column: u32,
+    variables: usize,
+    columns: Columns,
+}
+
+/// What each column is.
+enum Columns {
+    Short(usize, [RowPart; SHORT_MAX]),
+    Long(Box<[RowPart]>),
 }
 
 impl PreparedQuery {
     /// `None` if it asks for more than rows.
     pub(crate) fn new(query: &Atom, terms: &mut Terms) -> Option<Self> {
         let written = RowQuery::interning(query, terms)?;
-        let (dictionary, variables) = (terms.serial(), written.variables() as u32);
+        let dictionary = terms.serial();
         let flat = written.flat().filter(|columns| columns.len() <= COLUMNS_INDEXED_MAX);
         let Some(columns) = flat else {
-            let form = QueryForm::Deep(Box::new(written));
-            return Some(Self { dictionary, column: 0, key: NO_TERM, variables, length: 0, form });
+            return Some(Self { dictionary, key: NO_TERM, form: QueryForm::Deep(Box::new(written)) });
         };
+        let variables = written.variables();
         // What is known whole is found without an index.
         let is_open = variables > 0;
-        let point = known(columns).find(|&((column, _), _)| column > 0 && is_open);
-        let (column, key) = point.map_or((0, NO_TERM), |((column, _), key)| (column, key));
-        let length = columns.len() as u32;
-        Some(Self { dictionary, column, key, variables, length, form: QueryForm::of(columns) })
+        let found_by = known(columns).find(|&((column, _), _)| column > 0 && is_open);
+        let (column, key) = found_by.map_or((0, NO_TERM), |((column, _), key)| (column, key));
+        let form = Point::of(columns, column).map_or_else(
+            || QueryForm::Flat(Box::new(Flat { column, variables, columns: Columns::of(columns) })),
+            QueryForm::Point,
+        );
+        Some(Self { dictionary, key, form })
     }
 
     /// How many variables it has: as many terms as each answer has, in the order in which the variables first occur.
     pub fn variables(&self) -> usize {
-        self.variables as usize
+        match &self.form {
+            QueryForm::Point(point) => point.variables(),
+            QueryForm::Flat(flat) => flat.variables,
+            QueryForm::Deep(query) => query.variables(),
+        }
     }
 
-    /// What the columns are, if it is flat.
-    #[inline]
-    fn columns(&self) -> Option<&[RowPart]> {
+    /// How many columns its rows have, and by which of them they are found, if they are by one.
+    fn found_by(&self) -> Option<(usize, u32)> {
         match &self.form {
-            QueryForm::Short(columns) => columns.get(..self.length as usize),
-            QueryForm::Flat(columns) => Some(columns),
-            QueryForm::Deep(_) => None,
+            QueryForm::Point(point) => Some((point.length.into(), point.column.into())),
+            QueryForm::Flat(flat) if flat.column > 0 => Some((flat.columns().len(), flat.column)),
+            _ => None,
+        }
+    }
+
+    /// Whether it differs from another query of this form in its key at most.
+    #[inline(always)]
+    fn is_like(&self, other: Point, dictionary: u32) -> bool {
+        matches!(&self.form, QueryForm::Point(point) if *point == other) && self.dictionary == dictionary
+    }
+
+    #[inline(always)]
+    fn check(&self, terms: &Terms) {
+        assert!(
+            self.dictionary == terms.serial(),
+            "a query is asked in spaces of the dictionary it was prepared with"
+        );
+    }
+}
+
+impl Point {
+    /// The form of these columns, whose rows are found by one of them, if it is this one.
+    fn of(columns: &[RowPart], found_by: u32) -> Option<Self> {
+        let &[RowPart::Key(head), ..] = columns else { return None };
+        let length = u16::try_from(columns.len()).ok()?;
+        let point = Self { head, length, column: u16::try_from(found_by).ok().filter(|&column| column > 0)? };
+        let RowPart::Key(key) = columns[usize::from(point.column)] else { return None };
+        (*columns == point.parts(RowPart::Key(key))[1..=columns.len()]).then_some(point)
+    }
+
+    fn variables(self) -> usize {
+        usize::from(self.length) - 2
+    }
+
+    /// The parts of a query, the opening first, then its columns, then whatever.
+    fn parts(self, key: RowPart) -> [RowPart; 1 + COLUMNS_INDEXED_MAX] {
+        let mut parts = [RowPart::Open(self.length.into()); 1 + COLUMNS_INDEXED_MAX];
+        parts[1] = RowPart::Key(self.head);
+        let mut variables = (0..).map(RowPart::Variable);
+        for (part, column) in parts[2..].iter_mut().zip(1..self.length) {
+            *part = if column == self.column { key } else { variables.next().expect("numbers go on") };
+        }
+        parts
+    }
+
+    /// Hands on what a row of its key answers, of so many copies.
+    #[inline(always)]
+    fn answer_of(self, (row, copies): (&[Term], u32), terms: &Terms, each: &mut impl FnMut(&[Term])) {
+        if row[0] != self.head && terms.key(row[0]) != self.head {
+            return;
+        }
+        let mut answer = [NO_TERM; VARIABLES_MAX];
+        let open = row.iter().zip(0..).filter(|&(_, column)| column > 0 && column != self.column);
+        answer.iter_mut().zip(open).for_each(|(variable, (&term, _))| *variable = term);
+        (0..copies).for_each(|_| each(&answer[..self.variables()]));
+    }
+}
+
+impl Flat {
+    #[inline]
+    fn columns(&self) -> &[RowPart] {
+        match &self.columns {
+            Columns::Short(length, columns) => &columns[..*length],
+            Columns::Long(columns) => columns,
         }
     }
 }
 
-impl QueryForm {
+impl Columns {
     fn of(columns: &[RowPart]) -> Self {
         let mut short = [RowPart::Open(0); SHORT_MAX];
         match short.get_mut(..columns.len()) {
             Some(room) => {
                 room.copy_from_slice(columns);
-                Self::Short(short)
+                Self::Short(columns.len(), short)
             }
-            None => Self::Flat(columns.into()),
+            None => Self::Long(columns.into()),
         }
     }
 }
@@ -158,37 +242,94 @@ impl Contents {
         terms: &Terms,
         mut each: impl FnMut(usize, &[Term]),
     ) -> Result<(), usize> {
-        let mut chunks = queries.chunks(TOGETHER).zip((0..).step_by(TOGETHER));
-        chunks.try_for_each(|(chunk, start)| self.ask_together(chunk, start, terms, &mut each))
+        let mut start = 0;
+        while let Some(first) = queries.get(start) {
+            start = match self.answerer_of_all(first, terms) {
+                Some((point, answerer)) => self.ask_alike(queries, start, (point, answerer), terms, &mut each),
+                None => self.ask_together(queries, start, terms, &mut each)?,
+            };
+        }
+        Ok(())
     }
 
-    /// The same for queries that wait together: those that are like the first one.
+    /// What answers a query and all that differ from it in their key.
+    fn answerer_of_all<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<(Point, Answerer<'a>)> {
+        query.check(terms);
+        let QueryForm::Point(point) = query.form else { return None };
+        let is_ruled = !self.patterns().is_empty() && self.is_ruled_point(point, RowPart::Variable(0), terms);
+        if is_ruled { None } else { Some((point, self.answerer(point, terms)?)) }
+    }
+
+    #[inline(always)]
+    fn answerer<'a>(&'a self, point: Point, terms: &'a Terms) -> Option<Answerer<'a>> {
+        let length = point.length.into();
+        self.relation_of_length(length).finder(point.column.into(), terms)?.answerer(length, point.head)
+    }
+
+    /// Asks the queries from a place on that differ from each other in their keys only; gives the place of the next one.
+    fn ask_alike(
+        &self,
+        queries: &[PreparedQuery],
+        start: usize,
+        (point, answerer): (Point, Answerer<'_>),
+        terms: &Terms,
+        each: &mut impl FnMut(usize, &[Term]),
+    ) -> usize {
+        let dictionary = queries[start].dictionary;
+        for (query, place) in queries[start..].iter().zip(start..) {
+            if !query.is_like(point, dictionary) {
+                return place;
+            }
+            let mut each = |answer: &[Term]| each(place, answer);
+            if !hand_on(answerer.get(query.key), &mut each) {
+                self.answer_listed(point, query.key, terms, &mut each);
+            }
+        }
+        queries.len()
+    }
+
+    /// Hands on what the rows that an index lists for a key answer.
+    #[inline(never)]
+    fn answer_listed(&self, point: Point, key: Term, terms: &Terms, each: &mut impl FnMut(&[Term])) {
+        let finder = self.relation_of_length(point.length.into()).finder(point.column.into(), terms);
+        let found = finder.and_then(Finder::lister).map(|lister| (lister, lister.listed(key)));
+        self.answer_point(point, key, found, terms, each);
+    }
+
+    /// The same for queries that wait together for what an index lists: those that are found as the first one is.
     fn ask_together(
         &self,
         queries: &[PreparedQuery],
         start: usize,
         terms: &Terms,
         each: &mut impl FnMut(usize, &[Term]),
-    ) -> Result<(), usize> {
-        let (length, column) = (queries[0].length, queries[0].column);
-        let finder = self.finder(&queries[0], terms);
-        let is_like = |query: &PreparedQuery| query.column == column && query.length == length;
-        if let Some(finder) = &finder {
-            finder.look_ahead(queries.iter().filter(|query| is_like(query)).map(|query| query.key));
+    ) -> Result<usize, usize> {
+        let queries = &queries[start..queries.len().min(start + TOGETHER)];
+        let (lister, found_by) = (self.lister(&queries[0], terms), queries[0].found_by());
+        let is_like = |query: &PreparedQuery| query.found_by() == found_by;
+        if let Some(lister) = &lister {
+            lister.look_ahead(queries.iter().filter(|query| is_like(query)).map(|query| query.key));
         }
         for (query, place) in queries.iter().zip(start..) {
-            let finder = finder.as_ref().filter(|_| is_like(query));
-            let found = finder.map(|finder| (finder, finder.listed_ready(query.key)));
-            self.answer(query, found, terms, &mut |answer| each(place, answer)).ok_or(place)?;
+            let mut each = |answer: &[Term]| each(place, answer);
+            let Some(lister) = lister.filter(|_| is_like(query)) else {
+                self.ask(query, terms, each).ok_or(place)?;
+                continue;
+            };
+            query.check(terms);
+            if self.is_ruled(query, terms) {
+                return Err(place);
+            }
+            self.answer(query, Some((lister, lister.listed_ready(query.key))), terms, &mut each).ok_or(place)?;
         }
-        Ok(())
+        Ok(start + queries.len())
     }
 
-    /// What finds the rows for a query, if it goes by one column.
+    /// What lists the rows for a query, if it goes by one column.
     #[inline]
-    fn finder<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<Finder<'a>> {
-        let path = (query.column, None);
-        if query.column > 0 { self.relation_of_length(query.length as usize).finder(path, terms) } else { None }
+    fn lister<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<Lister<'a>> {
+        let (length, column) = query.found_by()?;
+        self.relation_of_length(length).finder(column, terms)?.lister()
     }
 
     /// Hands the answers of a prepared query to somebody; `None` if rows alone do not answer it.
@@ -197,50 +338,92 @@ impl Contents {
     /// If it was prepared with another dictionary.
     #[inline]
     pub(crate) fn ask(&self, query: &PreparedQuery, terms: &Terms, mut each: impl FnMut(&[Term])) -> Option<()> {
-        let finder = self.finder(query, terms);
-        let found = finder.as_ref().map(|finder| (finder, finder.listed(query.key)));
-        self.answer(query, found, terms, &mut each)
+        query.check(terms);
+        if self.is_ruled(query, terms) {
+            return None;
+        }
+        if let QueryForm::Point(point) = query.form
+            && let Some(answerer) = self.answerer(point, terms)
+            && hand_on(answerer.get(query.key), &mut each)
+        {
+            return Some(());
+        }
+        self.ask_index(query, terms, &mut each)
     }
 
-    /// Hands on what rows answer; `None` if rows alone do not answer the query. What was found stays in registers as long as it is
+    /// Whether an atom that is no row may answer a query; what is deep says so when it is asked.
+    #[inline(always)]
+    fn is_ruled(&self, query: &PreparedQuery, terms: &Terms) -> bool {
+        !self.patterns().is_empty()
+            && match &query.form {
+                QueryForm::Point(point) => self.is_ruled_point(*point, RowPart::Key(query.key), terms),
+                QueryForm::Flat(flat) => self.patterns().may_match_flat(flat.columns(), terms),
+                QueryForm::Deep(_) => false,
+            }
+    }
+
+    #[inline(never)]
+    fn is_ruled_point(&self, point: Point, key: RowPart, terms: &Terms) -> bool {
+        self.patterns().may_match(&point.parts(key)[..=point.length.into()], terms)
+    }
+
+    #[inline(never)]
+    fn ask_index(&self, query: &PreparedQuery, terms: &Terms, each: &mut impl FnMut(&[Term])) -> Option<()> {
+        let found = self.lister(query, terms).map(|lister| (lister, lister.listed(query.key)));
+        self.answer(query, found, terms, each)
+    }
+
+    /// Hands on what rows answer; `None` if a query that is deep is not answered by rows alone. What was found stays in registers as long as it is
     /// one row: a question that waits for what the last one stored cannot begin while that one waits for memory.
     #[inline(always)]
     fn answer(
         &self,
         query: &PreparedQuery,
-        found: Option<(&Finder<'_>, Listed<'_>)>,
+        found: Option<(Lister<'_>, Listed<'_>)>,
         terms: &Terms,
         each: &mut impl FnMut(&[Term]),
     ) -> Option<()> {
-        assert!(
-            query.dictionary == terms.serial(),
-            "a query is asked in spaces of the dictionary it was prepared with"
-        );
-        let Some(columns) = query.columns() else {
-            let QueryForm::Deep(query) = &query.form else { unreachable!("others have columns") };
-            return query.answers_of(self, terms, each).map(|_| ());
-        };
-        if !self.patterns().is_empty() && self.patterns().may_match_flat(columns, terms) {
-            return None;
-        }
-        match found.as_ref().and_then(|(finder, listed)| finder.only(listed)) {
-            Some(row) => answer_of(columns, (row, 1), query.variables(), terms, each),
-            None => self.answer_of_all(query, columns, found, terms, each),
+        match &query.form {
+            QueryForm::Deep(query) => return query.answers_of(self, terms, each).map(|_| ()),
+            QueryForm::Point(point) => self.answer_point(*point, query.key, found, terms, each),
+            QueryForm::Flat(flat) => match found.as_ref().and_then(|(lister, listed)| lister.only(listed)) {
+                Some(row) => answer_of(flat.columns(), row, flat.variables, terms, each),
+                None => self.answer_of_all((flat.columns(), flat.variables), found, terms, each),
+            },
         }
         Some(())
+    }
+
+    /// Hands on what the rows with a key answer.
+    #[inline(always)]
+    fn answer_point(
+        &self,
+        point: Point,
+        key: Term,
+        found: Option<(Lister<'_>, Listed<'_>)>,
+        terms: &Terms,
+        each: &mut impl FnMut(&[Term]),
+    ) {
+        match found.as_ref().and_then(|(lister, listed)| lister.only(listed)) {
+            Some(row) => point.answer_of(row, terms, each),
+            None => {
+                let parts = point.parts(RowPart::Key(key));
+                let columns = &parts[1..=point.length.into()];
+                self.answer_of_all((columns, point.variables()), found, terms, each);
+            }
+        }
     }
 
     #[inline(never)]
     fn answer_of_all(
         &self,
-        query: &PreparedQuery,
-        columns: &[RowPart],
-        found: Option<(&Finder<'_>, Listed<'_>)>,
+        (columns, variables): (&[RowPart], usize),
+        found: Option<(Lister<'_>, Listed<'_>)>,
         terms: &Terms,
         each: &mut impl FnMut(&[Term]),
     ) {
         let relation = self.relation_of_length(columns.len());
-        let few = found.and_then(|(finder, listed)| finder.few(&listed));
+        let few = found.and_then(|(lister, listed)| lister.few(&listed));
         let other;
         let rows = match &few {
             Some((rows, count)) => &rows[..*count],
@@ -249,8 +432,19 @@ impl Contents {
                 &other
             }
         };
-        rows.iter().for_each(|&row| answer_of(columns, relation.row(row), query.variables(), terms, each));
+        rows.iter().for_each(|&row| answer_of(columns, relation.row(row), variables, terms, each));
     }
+}
+
+/// Hands on what a key was answered; `false` if its rows are to be looked at.
+#[inline(always)]
+fn hand_on((covered, copies): (Covered, u32), each: &mut impl FnMut(&[Term])) -> bool {
+    match covered {
+        Covered::One(answer) => (0..copies).for_each(|_| each(&[answer])),
+        Covered::No => {}
+        Covered::Several => return false,
+    }
+    true
 }
 
 /// Hands on what a row of so many copies answers.

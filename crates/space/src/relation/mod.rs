@@ -24,6 +24,7 @@
 //! walks the shortest list among its paths.
 
 mod copies;
+mod cover;
 mod direct;
 mod index;
 mod indexes;
@@ -31,6 +32,8 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
+use cover::{COLUMNS, Cover};
+pub(crate) use cover::Covered;
 pub(crate) use index::Listed;
 use index::{Key, Place, key_at};
 pub(crate) use segment::hash_of;
@@ -70,40 +73,109 @@ struct Part<S> {
     start: u32,
 }
 
-/// What finds rows by the key at a path, in a relation that has one segment, which is sealed.
+/// What finds rows by the key in a column, in a relation that has one segment, which is sealed.
+#[derive(Clone, Copy)]
 pub(crate) struct Finder<'a> {
     relation: &'a Relation,
     segment: &'a Segment,
-    index: &'a index::Index,
-    keys: index::Keys<'a>,
-    /// Whether every row has one copy.
+    copies: &'a Copies,
+    column: u32,
+    terms: &'a Terms,
+}
+
+/// What answers a key where the head is known and one column is open.
+#[derive(Clone, Copy)]
+pub(crate) struct Answerer<'a> {
+    cover: &'a Cover,
     is_plain: bool,
+    finder: Finder<'a>,
+}
+
+/// The rows that an index lists by a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Lister<'a> {
+    finder: Finder<'a>,
+    index: &'a index::Index,
 }
 
 impl<'a> Finder<'a> {
+    /// What answers a key without its row, if the rows have so many columns, and mostly this head.
+    #[inline(always)]
+    pub(crate) fn answerer(self, length: usize, head: Term) -> Option<Answerer<'a>> {
+        if length != COLUMNS {
+            return None;
+        }
+        let cover = self.segment.cover(self.column, self.terms)?;
+        cover.is_of(head).then_some(Answerer { cover, is_plain: self.copies.are_plain(), finder: self })
+    }
+
+    /// The index, which is made if need be.
+    #[inline]
+    pub(crate) fn lister(self) -> Option<Lister<'a>> {
+        let index = self.segment.fixed_index(self.place(), self.terms)?;
+        Some(Lister { finder: self, index })
+    }
+
+    fn place(self) -> Place {
+        Place::Path((self.column, None))
+    }
+}
+
+impl Finder<'_> {
+    /// How many copies there are of the row that alone has a key in this column; `None` if it is not alone.
+    fn copies_of_only(self, key: Term) -> Option<u32> {
+        let lister = self.lister()?;
+        match lister.listed(key) {
+            Listed::Each([row]) => Some(self.copies.get(*row)),
+            _ => None,
+        }
+    }
+}
+
+impl Answerer<'_> {
+    /// What answers a key, and with how many copies; several rows are not looked at.
+    #[inline(always)]
+    pub(crate) fn get(&self, key: Term) -> (Covered, u32) {
+        match self.cover.get(key) {
+            // Row and term are both found by the key, so that they are waited for together.
+            Covered::One(answer) if !self.is_plain => match self.finder.copies_of_only(key) {
+                Some(copies) => (Covered::One(answer), copies),
+                None => (Covered::Several, 0),
+            },
+            covered => (covered, 1),
+        }
+    }
+}
+
+impl<'a> Lister<'a> {
+    #[inline(always)]
+    fn keys(&self) -> index::Keys<'a> {
+        self.finder.segment.keys(self.finder.place(), self.finder.terms)
+    }
+
     /// Reads what looking for these keys reads first.
     #[inline]
     pub(crate) fn look_ahead(&self, keys: impl Iterator<Item = Term> + Clone) {
-        self.index.look_ahead(keys, &self.keys);
+        self.index.look_ahead(keys, &self.keys());
     }
 
     /// The rows that have a key, holes among them.
     #[inline(always)]
     pub(crate) fn listed(&self, key: Term) -> Listed<'a> {
-        self.index.get(key.into(), &self.keys)
+        self.index.get(key.into(), &self.keys())
     }
 
     /// The same for what was looked ahead.
     #[inline(always)]
     pub(crate) fn listed_ready(&self, key: Term) -> Listed<'a> {
-        self.index.get_ready(key.into(), &self.keys)
+        self.index.get_ready(key.into(), &self.keys())
     }
 
-    /// The row, if only one is listed and there is one copy of it.
+    /// The row, if only one is listed, and how many copies of it there are.
     #[inline(always)]
-    pub(crate) fn only(&self, listed: &Listed<'_>) -> Option<&'a [Term]> {
+    pub(crate) fn only(&self, listed: &Listed<'_>) -> Option<(&'a [Term], u32)> {
         match listed {
-            Listed::Each([row]) if self.is_plain => Some(self.segment.terms(*row)),
+            Listed::Each([row]) => Some((self.finder.segment.terms(*row), self.finder.copies.get(*row))),
             _ => None,
         }
     }
@@ -116,7 +188,7 @@ impl<'a> Finder<'a> {
             Listed::Run(run) => rows.iter_mut().zip(run.clone()).for_each(|(row, listed)| *row = listed),
             Listed::Each(each) => rows.copy_from_slice(each),
         }
-        self.relation.order(rows);
+        self.finder.relation.order(rows);
         Some((few, count))
     }
 }
@@ -345,15 +417,14 @@ impl Relation {
         self.each(|part| part.segment.look_ahead(rows.clone().map(|row| hash_keys(row, dictionary))));
     }
 
-    /// What finds the rows that have a key at a path; `None` if that takes more than one index, a lock, or none at all.
+    /// What finds the rows that have a key in a column; `None` if that takes more than one index, a lock, or none at all.
     #[inline]
-    pub(crate) fn finder<'a>(&'a self, path: Path, dictionary: &'a Terms) -> Option<Finder<'a>> {
+    pub(crate) fn finder<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<Finder<'a>> {
         let [only] = self.sealed.as_slice() else { return None };
         if self.head.segment.len() > 0 || only.segment.len() <= SCAN_MAX {
             return None;
         }
-        let (index, keys) = only.segment.fixed_index(Place::Path(path), dictionary)?;
-        Some(Finder { relation: self, segment: &only.segment, index, keys, is_plain: only.copies.are_plain() })
+        Some(Finder { relation: self, segment: &only.segment, copies: &only.copies, column, terms })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
@@ -595,7 +666,7 @@ impl Part<Arc<Segment>> {
     fn joined(self, younger: &View<'_>, dictionary: &Terms) -> Self {
         let Self { segment, copies, start } = self;
         let mut joined = match Arc::try_unwrap(segment) {
-            Ok(segment) => Part { segment, copies, start },
+            Ok(segment) => Part { segment: segment.unsealed(), copies, start },
             Err(segment) => View { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary),
         };
         joined.take(younger, dictionary);

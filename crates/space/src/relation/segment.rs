@@ -5,6 +5,7 @@
 
 use super::Path;
 use super::copies::Copies;
+use super::cover::{Cover, Covers};
 use super::index::{Index, Key, Keys, Listed, Place};
 use super::indexes::Indexes;
 use crate::batch::{LARGE_TABLE, read_slots};
@@ -26,6 +27,7 @@ pub(super) struct Segment {
     /// How many more rows are expected.
     expected: usize,
     indexes: Indexes,
+    covers: Covers,
 }
 
 /// The terms of all rows, one row after the other.
@@ -171,9 +173,10 @@ impl Segment {
             // The last row is not in it yet.
             self.grow_set(row, 1, copies, dictionary);
         }
-        let Self { rows, set, indexes, .. } = self;
+        let Self { rows, set, indexes, covers, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
         indexes.each_mut(|place, index| index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary }));
+        covers.insert(terms, dictionary);
     }
 
     /// Makes the set of the first rows anew with room for more, going through them as they lie.
@@ -223,15 +226,30 @@ impl Segment {
         answer
     }
 
-    /// An index that is read without a lock, and what reads its keys; `None` of a head. It is made if need be.
+    /// An index that is read without a lock; `None` of a head. It is made if need be.
     #[inline]
-    pub(super) fn fixed_index<'a>(&'a self, place: Place, dictionary: &'a Terms) -> Option<(&'a Index, Keys<'a>)> {
-        let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
-        if let Some(index) = self.indexes.fixed(place) {
-            return Some((index, keys));
-        }
+    pub(super) fn fixed_index(&self, place: Place, dictionary: &Terms) -> Option<&Index> {
+        self.indexes.fixed(place).or_else(|| self.make_fixed(place, dictionary))
+    }
+
+    #[cold]
+    fn make_fixed(&self, place: Place, dictionary: &Terms) -> Option<&Index> {
         self.with_index(place, None, dictionary, |_, _| ());
-        self.indexes.fixed(place).map(|index| (index, keys))
+        self.indexes.fixed(place)
+    }
+
+    /// What reads the keys of an index.
+    #[inline(always)]
+    pub(super) fn keys<'a>(&'a self, place: Place, dictionary: &'a Terms) -> Keys<'a> {
+        Keys { rows: KeyOf(&self.rows), place, dictionary }
+    }
+
+    /// What its rows of one head have in the other column, by the key in this one; it is sealed. `None` if that is worth nothing.
+    #[inline(always)]
+    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Cover> {
+        let rows = self.len();
+        let make = || (rows, Cover::of((0..rows).map(|row| self.terms(row)), column, dictionary));
+        self.covers.get(column, make)
     }
 
     /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
@@ -274,6 +292,7 @@ impl Segment {
     /// From now on it does not change: its indexes are read without a lock.
     pub(super) fn sealed(mut self) -> Self {
         self.indexes = self.indexes.sealed();
+        self.covers.forget_vain(self.rows.length);
         self
     }
 
