@@ -15,9 +15,9 @@ use space::{Atom, NO_TERM, Prepared, PreparedQuery, RowPart, RowQuery, Snapshot,
 use space::{SpaceRef, Term, Terms, VariableSource};
 use std::hint::black_box;
 
-const EDGES: u64 = 1_000_000;
+pub(super) const EDGES: u64 = 1_000_000;
 /// How many questions of the fast kinds a round has.
-const QUESTIONS: u64 = 200_000;
+pub(super) const QUESTIONS: u64 = 200_000;
 
 /// The rows whose peer is a trie in this process.
 pub(super) fn rows_with_trie(plan: &Plan) -> Rows {
@@ -25,7 +25,7 @@ pub(super) fn rows_with_trie(plan: &Plan) -> Rows {
     in_process(plan, &space_of(edges), edges)
 }
 
-fn space_of(edges: u64) -> SpaceRef {
+pub(super) fn space_of(edges: u64) -> SpaceRef {
     let space = SpaceRef::new(1, "space", Terms::shared());
     (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
     space
@@ -53,14 +53,13 @@ pub(super) fn rows(plan: &Plan) -> Rows {
         }
     }
     let [mut hyperon, ..] = peers;
-    rows.extend(prepared(plan, &space, edges, &mut hyperon)?);
     rows.push(programs(plan, edges, &mut hyperon)?);
     Ok(rows)
 }
 
 /// The number of the edge that a question is about. Questions come in another order than the edges did, as users' do: what was added
 /// one after the other lies side by side. The mixing is that of SplitMix64.
-fn asked_about(question: u64, edges: u64) -> u64 {
+pub(super) fn asked_about(question: u64, edges: u64) -> u64 {
     let mixed = (question.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (mixed ^ (mixed >> 31)) % edges
@@ -131,12 +130,12 @@ fn in_process(plan: &Plan, space: &SpaceRef, edges: u64) -> Rows {
 const ONE_PREPARED: &str = "(edge aI $x), queries prepared and prefixes written as bytes before; one after the other";
 const MANY_PREPARED: &str = "the same, ours in one call, in which many wait for memory at once";
 
-fn prepared_queries(space: &SpaceRef, open: &[Atom]) -> Vec<PreparedQuery> {
+pub(super) fn prepared_queries(space: &SpaceRef, open: &[Atom]) -> Vec<PreparedQuery> {
     open.iter().map(|query| space.prepare_query(query).expect("facts are rows")).collect()
 }
 
 /// Ours: the lengths of all names that answer prepared queries.
-fn asked_prepared(snapshot: &Snapshot, queries: &[PreparedQuery], lengths: &Lengths) -> Timed {
+pub(super) fn asked_prepared(snapshot: &Snapshot, queries: &[PreparedQuery], lengths: &Lengths) -> Timed {
     let (mut clock, mut sum) = (Clock::default(), 0);
     clock.run(|| {
         for query in black_box(queries) {
@@ -147,48 +146,12 @@ fn asked_prepared(snapshot: &Snapshot, queries: &[PreparedQuery], lengths: &Leng
 }
 
 /// The same for all of them in one call.
-fn asked_together(snapshot: &Snapshot, queries: &[PreparedQuery], lengths: &Lengths) -> Timed {
+pub(super) fn asked_together(snapshot: &Snapshot, queries: &[PreparedQuery], lengths: &Lengths) -> Timed {
     let (mut clock, mut sum) = (Clock::default(), 0);
     let asked = clock.run(|| snapshot.ask_many(black_box(queries), |_, answer| sum += lengths.sum(answer)));
     assert_eq!(asked, Ok(()), "facts are rows");
     clock.done(sum)
 }
-
-/// Prepared queries beside hyperon, which is asked the first of them with atoms made before, and compared by the question.
-fn prepared(plan: &Plan, space: &SpaceRef, edges: u64, hyperon: &mut Peer) -> Rows {
-    const THEIRS: u64 = 1_000;
-    let questions = plan.scaled(QUESTIONS).max(THEIRS);
-    let open: Vec<Atom> = (0..questions).map(|question| pattern(asked_about(question, edges))).collect();
-    let its: Vec<Atom> = (0..THEIRS).map(|position| pattern(number_at(position, edges))).collect();
-    let snapshot = space.snapshot();
-    let (queries, lengths) = (prepared_queries(space, &open), Lengths::of(&snapshot));
-    let first = asked_prepared(&snapshot, &prepared_queries(space, &its), &lengths).checksum;
-    let all = asked_prepared(&snapshot, &queries, &lengths).checksum;
-    let mut theirs = || {
-        let answered = hyperon.query("point", edges, THEIRS)?;
-        if answered.checksum != first {
-            return Err(format!("hyperon answers {} and not {first}", answered.checksum).into());
-        }
-        let elapsed = answered.elapsed.mul_f64(questions as f64 / THEIRS as f64);
-        Ok(Timed { elapsed, checksum: all })
-    };
-    let contest = |name, note| Contest { name, n: questions, peer: HYPERON, must: Some(1000.0), rounds: 3, note };
-    let one = contest("first argument bound, 1M, prepared", BESIDE_HYPERON).run(
-        plan,
-        &mut || Ok(asked_prepared(&snapshot, &queries, &lengths)),
-        &mut theirs,
-    )?;
-    let together = contest("first argument bound, 1M, prepared, many together", TOGETHER_BESIDE_HYPERON).run(
-        plan,
-        &mut || Ok(asked_together(&snapshot, &queries, &lengths)),
-        &mut theirs,
-    )?;
-    Ok(vec![one, together])
-}
-
-const BESIDE_HYPERON: &str = "(edge aI $x), queries prepared as hyperon's atoms are made before; ours asks 200,000 in an order that is none, \
-     hyperon the first 1,000 facts";
-const TOGETHER_BESIDE_HYPERON: &str = "the same, ours in one call, in which many wait for memory at once";
 
 /// What a trie descends to for a question.
 fn prefix(question: &Atom) -> Vec<u8> {
@@ -342,10 +305,10 @@ const KINDS_AS_TERMS: &[Kind] = &[
 ];
 
 /// The lengths of names by the numbers of their terms, for the checksum.
-struct Lengths(Vec<u8>);
+pub(super) struct Lengths(Vec<u8>);
 
 impl Lengths {
-    fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
         let terms = snapshot.terms();
         let length = |number| terms.atom(Term::new(number)).as_symbol().map_or(0, str::len) as u8;
         Self((0..terms.len() as u32).map(length).collect())

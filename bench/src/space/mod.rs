@@ -1,13 +1,14 @@
 //! The space: what loading, finding and keeping facts costs, beside tries, databases and other implementations of MeTTa.
 //!
 //! 1. [`facts`] says what is stored, in the form that each side takes.
-//! 2. [`report`], [`loads`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
+//! 2. [`report`], [`loads`], [`lookups`], [`asked`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
 //! 3. A peer that is no crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
 //!
 //! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
 
+mod asked;
 mod facts;
 mod loads;
 mod lookups;
@@ -42,6 +43,7 @@ const PARTS: &[Part] = &[
     ("stages", stages::rows),
     ("load", loads::rows),
     ("lookups", lookups::rows),
+    ("asked", asked::rows),
     ("trie", lookups::rows_with_trie),
     ("readers", readers::rows),
     ("memory", memory::rows),

@@ -17,13 +17,20 @@ use crate::rows::RowPart;
 use crate::term::Terms;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Atoms with variables, states or spaces in them.
 #[derive(Default)]
 pub(crate) struct Patterns {
     sealed: Vec<Sealed>,
     head: PatternTree,
+    unmatched: Unmatched,
 }
+
+/// Forms of queries that no atom matches, whatever their key: what was first found so, by some bits of its number; zero is none.
+#[derive(Default)]
+struct Unmatched([AtomicU64; 8]);
 
 /// A tree that does not change, and how many copies there are now of entries whose number of copies did.
 #[derive(Clone, Default)]
@@ -86,10 +93,11 @@ impl Patterns {
         if !self.head.is_empty() {
             self.sealed.push(Sealed::of(std::mem::take(&mut self.head)));
         }
-        Self { sealed: self.sealed.clone(), head: PatternTree::default() }
+        Self { sealed: self.sealed.clone(), ..Self::default() }
     }
 
     /// Whether it holds none.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_empty() && self.sealed.iter().all(|part| part.live == 0)
     }
@@ -103,6 +111,7 @@ impl Patterns {
     /// Adds copies of an atom; `number` is used if it is new. Returns whether it was.
     pub(crate) fn add(&mut self, stored: Stored, copies: u32, number: u64) -> bool {
         self.begin_head();
+        self.unmatched = Unmatched::default();
         let hash = hash_form(&stored);
         for part in &mut self.sealed {
             let known = part.tree.find(hash, &stored).and_then(|found| part.now(found));
@@ -178,7 +187,21 @@ impl Patterns {
         self.sealed.iter().any(|part| part.tree.may_match(parts, terms)) || self.head.may_match(parts, terms)
     }
 
-    /// The same for a pattern of these columns.
+    /// The same for a form of queries, whose number, which is not zero, is remembered if nothing matches it: it is asked for each key.
+    #[inline]
+    pub(crate) fn may_match_form(&self, form: u64, matches: impl FnOnce() -> bool) -> bool {
+        let known = &self.unmatched.0[form as usize % self.unmatched.0.len()];
+        if known.load(Relaxed) == form {
+            return false;
+        }
+        let may_match = matches();
+        if !may_match && known.load(Relaxed) == 0 {
+            known.store(form, Relaxed);
+        }
+        may_match
+    }
+
+    /// Whether an atom may match a pattern of these columns.
     pub(crate) fn may_match_flat(&self, columns: &[RowPart], terms: &Terms) -> bool {
         let parts: Vec<RowPart> = [RowPart::Open(columns.len() as u32)].iter().chain(columns).copied().collect();
         self.may_match(&parts, terms)

@@ -14,7 +14,7 @@
 
 use crate::atom::Atom;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents, Stored, columns};
-use crate::relation::{Answerer, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
+use crate::relation::{Answerer, COLUMNS_COVERED, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
 use crate::rows::{NO_TERM, RowPart, RowQuery, VARIABLES_MAX, matches_leaf};
 use crate::term::{Term, Terms};
 
@@ -86,7 +86,7 @@ enum QueryForm {
 }
 
 /// The form of most queries, their key apart: a head, a key in one column, and a variable of its own in each other column.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Point {
     head: Term,
     length: u16,
@@ -149,15 +149,12 @@ impl PreparedQuery {
     /// Whether it differs from another query of this form in its key at most.
     #[inline(always)]
     fn is_like(&self, other: Point, dictionary: u32) -> bool {
-        matches!(&self.form, QueryForm::Point(point) if *point == other) && self.dictionary == dictionary
+        matches!(&self.form, QueryForm::Point(point) if point.word() == other.word()) && self.dictionary == dictionary
     }
 
     #[inline(always)]
     fn check(&self, terms: &Terms) {
-        assert!(
-            self.dictionary == terms.serial(),
-            "a query is asked in spaces of the dictionary it was prepared with"
-        );
+        assert!(self.dictionary == terms.serial(), "a query is asked in spaces of the dictionary it was prepared with");
     }
 }
 
@@ -169,6 +166,12 @@ impl Point {
         let point = Self { head, length, column: u16::try_from(found_by).ok().filter(|&column| column > 0)? };
         let RowPart::Key(key) = columns[usize::from(point.column)] else { return None };
         (*columns == point.parts(RowPart::Key(key))[1..=columns.len()]).then_some(point)
+    }
+
+    /// All of it in one word, as it lies in memory.
+    #[inline(always)]
+    fn word(self) -> u64 {
+        u64::from(self.head.number()) | u64::from(self.length) << 32 | u64::from(self.column) << 48
     }
 
     fn variables(self) -> usize {
@@ -256,14 +259,16 @@ impl Contents {
     fn answerer_of_all<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<(Point, Answerer<'a>)> {
         query.check(terms);
         let QueryForm::Point(point) = query.form else { return None };
-        let is_ruled = !self.patterns().is_empty() && self.is_ruled_point(point, RowPart::Variable(0), terms);
+        let is_ruled = !self.patterns().is_empty() && self.is_ruled_form(point, terms);
         if is_ruled { None } else { Some((point, self.answerer(point, terms)?)) }
     }
 
     #[inline(always)]
     fn answerer<'a>(&'a self, point: Point, terms: &'a Terms) -> Option<Answerer<'a>> {
-        let length = point.length.into();
-        self.relation_of_length(length).finder(point.column.into(), terms)?.answerer(length, point.head)
+        if usize::from(point.length) != COLUMNS_COVERED {
+            return None;
+        }
+        self.relation_of_length(COLUMNS_COVERED).answerer(point.head, point.column.into(), terms)
     }
 
     /// Asks the queries from a place on that differ from each other in their keys only; gives the place of the next one.
@@ -356,10 +361,18 @@ impl Contents {
     fn is_ruled(&self, query: &PreparedQuery, terms: &Terms) -> bool {
         !self.patterns().is_empty()
             && match &query.form {
-                QueryForm::Point(point) => self.is_ruled_point(*point, RowPart::Key(query.key), terms),
+                QueryForm::Point(point) => {
+                    self.is_ruled_form(*point, terms) && self.is_ruled_point(*point, RowPart::Key(query.key), terms)
+                }
                 QueryForm::Flat(flat) => self.patterns().may_match_flat(flat.columns(), terms),
                 QueryForm::Deep(_) => false,
             }
+    }
+
+    /// The same for a query of this form, whatever its key.
+    #[inline]
+    fn is_ruled_form(&self, point: Point, terms: &Terms) -> bool {
+        self.patterns().may_match_form(point.word(), || self.is_ruled_point(point, RowPart::Variable(0), terms))
     }
 
     #[inline(never)]
@@ -438,9 +451,10 @@ impl Contents {
 
 /// Hands on what a key was answered; `false` if its rows are to be looked at.
 #[inline(always)]
-fn hand_on((covered, copies): (Covered, u32), each: &mut impl FnMut(&[Term])) -> bool {
+fn hand_on(covered: Covered, each: &mut impl FnMut(&[Term])) -> bool {
     match covered {
-        Covered::One(answer) => (0..copies).for_each(|_| each(&[answer])),
+        Covered::One(answer) => each(&[answer]),
+        Covered::Copies(answer, copies) => (0..copies).for_each(|_| each(&[answer])),
         Covered::No => {}
         Covered::Several => return false,
     }

@@ -17,7 +17,7 @@ use crate::term::{Term, Terms};
 use std::sync::OnceLock;
 
 /// The columns of a row that a cover can be of.
-pub(super) const COLUMNS: usize = 3;
+pub(crate) const COLUMNS: usize = 3;
 
 /// The cell of a key that has several rows. The term of this number lies in no cell.
 const SEVERAL: Term = Term::new(u32::MAX - 1);
@@ -45,11 +45,14 @@ pub(super) struct Cover {
     single: usize,
 }
 
-/// What a cover says of a key.
+/// What answers a key.
 pub(crate) enum Covered {
     No,
-    /// It has one row, which answers this.
+    /// One row, of one copy.
     One(Term),
+    /// One row, of so many copies.
+    Copies(Term, u32),
+    /// Several rows, which are to be looked at.
     Several,
 }
 
@@ -65,12 +68,18 @@ impl Covers {
     /// The cover by a column of a segment that is sealed. It is made if need be.
     #[inline(always)]
     pub(super) fn get(&self, column: u32, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Cover> {
-        let tried = self.0.get_or_init(Box::default).get((column as usize).wrapping_sub(1))?;
+        let place = (column as usize).wrapping_sub(1);
+        let tried = self.0.get().and_then(|covers| covers.get(place)?.get());
+        tried.map_or_else(|| self.made(place, make), |tried| tried.cover.as_ref())
+    }
+
+    #[cold]
+    fn made(&self, place: usize, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Cover> {
         let make = || {
             let (rows, cover) = make();
             Tried { rows, cover }
         };
-        tried.get_or_init(make).cover.as_ref()
+        self.0.get_or_init(Box::default).get(place)?.get_or_init(make).cover.as_ref()
     }
 
     /// Adds a row, behind those that are there.

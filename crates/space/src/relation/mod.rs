@@ -32,8 +32,8 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use cover::{COLUMNS, Cover};
-pub(crate) use cover::Covered;
+use cover::Cover;
+pub(crate) use cover::{COLUMNS as COLUMNS_COVERED, Covered};
 pub(crate) use index::Listed;
 use index::{Key, Place, key_at};
 pub(crate) use segment::hash_of;
@@ -83,12 +83,12 @@ pub(crate) struct Finder<'a> {
     terms: &'a Terms,
 }
 
-/// What answers a key where the head is known and one column is open.
+/// What answers a key without its row, where the head is known and one column is open.
 #[derive(Clone, Copy)]
 pub(crate) struct Answerer<'a> {
     cover: &'a Cover,
-    is_plain: bool,
-    finder: Finder<'a>,
+    /// What lists the rows, if some have not just one copy.
+    lister: Option<Lister<'a>>,
 }
 
 /// The rows that an index lists by a key.
@@ -99,16 +99,6 @@ pub(crate) struct Lister<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// What answers a key without its row, if the rows have so many columns, and mostly this head.
-    #[inline(always)]
-    pub(crate) fn answerer(self, length: usize, head: Term) -> Option<Answerer<'a>> {
-        if length != COLUMNS {
-            return None;
-        }
-        let cover = self.segment.cover(self.column, self.terms)?;
-        cover.is_of(head).then_some(Answerer { cover, is_plain: self.copies.are_plain(), finder: self })
-    }
-
     /// The index, which is made if need be.
     #[inline]
     pub(crate) fn lister(self) -> Option<Lister<'a>> {
@@ -121,28 +111,14 @@ impl<'a> Finder<'a> {
     }
 }
 
-impl Finder<'_> {
-    /// How many copies there are of the row that alone has a key in this column; `None` if it is not alone.
-    fn copies_of_only(self, key: Term) -> Option<u32> {
-        let lister = self.lister()?;
-        match lister.listed(key) {
-            Listed::Each([row]) => Some(self.copies.get(*row)),
-            _ => None,
-        }
-    }
-}
-
 impl Answerer<'_> {
-    /// What answers a key, and with how many copies; several rows are not looked at.
+    /// What answers a key.
     #[inline(always)]
-    pub(crate) fn get(&self, key: Term) -> (Covered, u32) {
-        match self.cover.get(key) {
-            // Row and term are both found by the key, so that they are waited for together.
-            Covered::One(answer) if !self.is_plain => match self.finder.copies_of_only(key) {
-                Some(copies) => (Covered::One(answer), copies),
-                None => (Covered::Several, 0),
-            },
-            covered => (covered, 1),
+    pub(crate) fn get(&self, key: Term) -> Covered {
+        let covered = self.cover.get(key);
+        match (&covered, &self.lister) {
+            (Covered::One(answer), Some(lister)) => lister.counted(*answer, key),
+            _ => covered,
         }
     }
 }
@@ -177,6 +153,16 @@ impl<'a> Lister<'a> {
         match listed {
             Listed::Each([row]) => Some((self.finder.segment.terms(*row), self.finder.copies.get(*row))),
             _ => None,
+        }
+    }
+
+    /// The answer of a key with the copies of its row. Row and answer are both found by the key, so that they are waited for together.
+    #[inline]
+    fn counted(&self, answer: Term, key: Term) -> Covered {
+        match self.listed_ready(key) {
+            Listed::Each([row]) => Covered::Copies(answer, self.finder.copies.get(*row)),
+            // Rows of other heads may have the key as well.
+            _ => Covered::Several,
         }
     }
 
@@ -425,6 +411,18 @@ impl Relation {
             return None;
         }
         Some(Finder { relation: self, segment: &only.segment, copies: &only.copies, column, terms })
+    }
+
+    /// What answers keys in a column, if the rows, all in one segment that is sealed, have three and mostly this head.
+    #[inline(always)]
+    pub(crate) fn answerer<'a>(&'a self, head: Term, column: u32, terms: &'a Terms) -> Option<Answerer<'a>> {
+        let [only] = self.sealed.as_slice() else { return None };
+        if self.head.segment.len() > 0 {
+            return None;
+        }
+        let cover = only.segment.cover(column, terms).filter(|cover| cover.is_of(head))?;
+        let lister = if only.copies.are_plain() { None } else { Some(self.finder(column, terms)?.lister()?) };
+        Some(Answerer { cover, lister })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.

@@ -3,11 +3,11 @@
 //! The last segment of a relation, its head, takes new rows. Once it is shared it never changes again: how many copies
 //! of a row there are, and which rows are gone, is kept beside it.
 
-use super::Path;
 use super::copies::Copies;
 use super::cover::{Cover, Covers};
 use super::index::{Index, Key, Keys, Listed, Place};
 use super::indexes::Indexes;
+use super::{Path, SCAN_MAX};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
@@ -247,9 +247,11 @@ impl Segment {
     /// What its rows of one head have in the other column, by the key in this one; it is sealed. `None` if that is worth nothing.
     #[inline(always)]
     pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Cover> {
-        let rows = self.len();
-        let make = || (rows, Cover::of((0..rows).map(|row| self.terms(row)), column, dictionary));
-        self.covers.get(column, make)
+        self.covers.get(column, || {
+            let rows = self.len();
+            let of_all = || Cover::of((0..rows).map(|row| self.terms(row)), column, dictionary);
+            (rows, (rows > SCAN_MAX).then(of_all).flatten())
+        })
     }
 
     /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
