@@ -157,7 +157,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The answer of a key with the copies of its row. Row and answer are both found by the key, so that they are waited for together.
-    #[inline]
+    #[inline(never)]
     fn counted(&self, answer: Term, key: Term) -> Covered {
         match self.listed_ready(key) {
             Listed::Each([row]) => Covered::Copies(answer, self.finder.copies.get(*row)),
@@ -413,6 +413,11 @@ impl Relation {
         Some(Finder { relation: self, segment: &only.segment, copies: &only.copies, column, terms })
     }
 
+    #[inline(never)]
+    fn lister<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<Lister<'a>> {
+        self.finder(column, terms)?.lister()
+    }
+
     /// What answers keys in a column, if the rows, all in one segment that is sealed, have three and mostly this head.
     #[inline(always)]
     pub(crate) fn answerer<'a>(&'a self, head: Term, column: u32, terms: &'a Terms) -> Option<Answerer<'a>> {
@@ -421,8 +426,8 @@ impl Relation {
             return None;
         }
         let cover = only.segment.cover(column, terms).filter(|cover| cover.is_of(head))?;
-        let lister = if only.copies.are_plain() { None } else { Some(self.finder(column, terms)?.lister()?) };
-        Some(Answerer { cover, lister })
+        let is_plain = only.copies.are_plain();
+        Some(Answerer { cover, lister: if is_plain { None } else { Some(self.lister(column, terms)?) } })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.

@@ -202,3 +202,120 @@ fn a_prepared_query_takes_no_allocation() {
 fn fact_query() -> Atom {
     atom("(edge a12345 $x)")
 }
+
+/// Random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// A fact: mostly of one head with a name of its own and one of few targets, numbers that are equal and compounds among them.
+fn any_fact(random: &mut Random, names: usize) -> Atom {
+    let head = random.one(&["edge", "edge", "edge", "edge", "edge", "color"]);
+    let name = match random.below(20) {
+        0 => random.one(&["3", "3.0", "4.5"]).to_owned(),
+        1 => format!("(pair a{} k)", random.below(4)),
+        _ => format!("a{}", random.below(names)),
+    };
+    let target = match random.below(30) {
+        0 => random.one(&["3", "3.0", "(pair a1 k)"]).to_owned(),
+        _ => format!("b{}", random.below(7)),
+    };
+    atom(&format!("({head} {name} {target})"))
+}
+
+/// Queries of all forms about facts like these, known names and unknown ones, in runs of one form and mixed.
+fn any_queries(random: &mut Random, names: usize) -> Vec<Atom> {
+    let mut queries = Vec::new();
+    while queries.len() < 150 {
+        let head = random.one(&["edge", "edge", "edge", "color", "nothing", "$h"]);
+        let form = random.below(5);
+        for _ in 0..1 + random.below(12) {
+            let name = match random.below(12) {
+                0 => random.one(&["3", "3.0", "4.5", "unknown", "(pair a1 k)", "b1"]).to_owned(),
+                _ => format!("a{}", random.below(names + 10)),
+            };
+            let target = random.one(&["b1", "b5", "3", "3.0", "unknown", "(pair a1 k)", "a1"]);
+            queries.push(atom(&match form {
+                0..3 => format!("({head} {name} $x)"),
+                3 => format!("({head} $x {target})"),
+                _ => format!("({head} {name} {target})"),
+            }));
+        }
+    }
+    queries
+}
+
+/// Whatever happens to a space, its snapshots and those of its forks answer prepared queries as they answer queries: names come in order, so
+/// that covers are made, and in none; facts go, come back and come twice; snapshots are kept, so that there are several segments, or
+/// dropped, so that sealed rows change again; most rows go, so that the others are packed; there are rules.
+#[test]
+fn prepared_queries_of_generated_spaces_are_answered_as_queries_are() {
+    for seed in 0..40 {
+        let (random, names) = (&mut Random(seed), 40 + 30 * (seed as usize % 4));
+        let space = SpaceRef::new(1, "s", Terms::shared());
+        if seed % 2 == 0 {
+            (0..names).for_each(|name| space.add(&fact(name, 7)));
+        }
+        let (mut kept, mut others) = (Vec::new(), Vec::new());
+        for step in 0..12 {
+            match random.below(8) {
+                0 if seed % 3 == 0 => space.add(&atom("(= (color $x) (edge $x b1))")),
+                1 if seed % 5 == 0 && step > 8 => space.add(&atom("(color $any b77)")),
+                2 => drop(space.remove_many(&(0..names).map(|_| any_fact(random, names)).collect::<Vec<_>>())),
+                3 if step > 6 => {
+                    let all = space.snapshot().atoms(&mut VariableSource::default());
+                    space.remove_many(&all[..all.len() * 2 / 3]);
+                }
+                4 => (0..3).for_each(|_| space.add(&any_fact(random, names))),
+                5 => others.push(space.fork(2, "fork")),
+                _ => {
+                    space.add_many(&(0..names / 2).map(|_| any_fact(random, names)).collect::<Vec<_>>());
+                }
+            }
+            let queries = any_queries(random, names);
+            let prepared: Vec<PreparedQuery> =
+                queries.iter().map(|query| space.prepare_query(query).expect("facts are rows")).collect();
+            let snapshot = space.snapshot();
+            check_with_rules(&snapshot, &queries, &prepared);
+            others.iter().for_each(|fork: &SpaceRef| check_with_rules(&fork.snapshot(), &queries, &prepared));
+            kept.iter().for_each(|before: &Snapshot| check_with_rules(before, &queries, &prepared));
+            match random.below(3) {
+                0 => kept.push(snapshot),
+                1 => kept.clear(),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The same as [`check`] where a rule may answer some: of those nothing is answered.
+fn check_with_rules(snapshot: &Snapshot, atoms: &[Atom], prepared: &[PreparedQuery]) {
+    let mut start = 0;
+    while start < prepared.len() {
+        let mut together = vec![Vec::new(); prepared.len() - start];
+        let asked =
+            snapshot.ask_many(&prepared[start..], |place, answer| together[place].push(shown(snapshot, answer)));
+        let end = start + asked.err().unwrap_or(together.len());
+        for place in start..end {
+            let mut alone = Vec::new();
+            assert!(snapshot.ask(&prepared[place], |answer| alone.push(shown(snapshot, answer))), "{}", atoms[place]);
+            assert_eq!(alone, expected(snapshot, &atoms[place]), "{}", atoms[place]);
+            assert_eq!(together[place - start], alone, "{}", atoms[place]);
+        }
+        if end < prepared.len() {
+            assert!(!snapshot.ask(&prepared[end], |_| panic!("nothing is answered")), "{}", atoms[end]);
+        }
+        start = end + 1;
+    }
+}
