@@ -14,9 +14,10 @@
 
 use crate::atom::Atom;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents, Stored, columns};
-use crate::relation::{Answerer, COLUMNS_COVERED, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
+use crate::relation::{Answerer, COLUMNS_COVERED, Cover, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
 use crate::rows::{NO_TERM, RowPart, RowQuery, VARIABLES_MAX, matches_leaf};
 use crate::term::{Term, Terms};
+use std::sync::{Arc, OnceLock};
 
 /// So many queries wait for memory together.
 const TOGETHER: usize = 64;
@@ -91,6 +92,18 @@ struct Point {
     head: Term,
     length: u16,
     column: u16,
+}
+
+/// What answers the queries of a few forms in a snapshot, where no rules are to be looked at: by some bits of the head, what was asked
+/// first.
+#[derive(Default)]
+pub(crate) struct Routes([OnceLock<Route>; 4]);
+
+struct Route {
+    form: u64,
+    cover: Arc<Cover>,
+    /// Whether every row has one copy.
+    is_plain: bool,
 }
 
 /// Another pattern of keys and variables only.
@@ -199,6 +212,18 @@ impl Point {
         let open = row.iter().zip(0..).filter(|&(_, column)| column > 0 && column != self.column);
         answer.iter_mut().zip(open).for_each(|(variable, (&term, _))| *variable = term);
         (0..copies).for_each(|_| each(&answer[..self.variables()]));
+    }
+}
+
+impl Routes {
+    #[inline(always)]
+    fn at(&self, point: Point) -> &OnceLock<Route> {
+        &self.0[point.head.number() as usize % self.0.len()]
+    }
+
+    #[inline(always)]
+    fn get(&self, point: Point) -> Option<&Route> {
+        self.at(point).get().filter(|route| route.form == point.word())
     }
 }
 
@@ -339,10 +364,59 @@ impl Contents {
 
     /// Hands the answers of a prepared query to somebody; `None` if rows alone do not answer it.
     ///
+    /// The contents are a snapshot's, and so are the routes.
+    ///
     /// # Panics
     /// If it was prepared with another dictionary.
     #[inline]
-    pub(crate) fn ask(&self, query: &PreparedQuery, terms: &Terms, mut each: impl FnMut(&[Term])) -> Option<()> {
+    pub(crate) fn ask_routed(
+        &self,
+        routes: &Routes,
+        query: &PreparedQuery,
+        terms: &Terms,
+        mut each: impl FnMut(&[Term]),
+    ) -> Option<()> {
+        query.check(terms);
+        if let QueryForm::Point(point) = query.form {
+            match routes.get(point) {
+                Some(route) => {
+                    let covered = match route.cover.get(query.key) {
+                        Covered::One(answer) if !route.is_plain => self.counted(point, answer, query.key, terms),
+                        covered => covered,
+                    };
+                    if !hand_on(covered, &mut each) {
+                        self.answer_listed(point, query.key, terms, &mut each);
+                    }
+                    return Some(());
+                }
+                None => self.make_route(routes, point, terms),
+            }
+        }
+        self.ask(query, terms, each)
+    }
+
+    /// The answer of a key with the copies of its row.
+    #[inline(never)]
+    fn counted(&self, point: Point, answer: Term, key: Term, terms: &Terms) -> Covered {
+        let finder = self.relation_of_length(COLUMNS_COVERED).finder(point.column.into(), terms);
+        finder.and_then(Finder::lister).map_or(Covered::Several, |lister| lister.counted(answer, key))
+    }
+
+    /// Makes the route of a form, if there is room for it.
+    #[inline(never)]
+    fn make_route(&self, routes: &Routes, point: Point, terms: &Terms) {
+        let route = routes.at(point);
+        if route.get().is_some() || (!self.patterns().is_empty() && self.is_ruled_form(point, terms)) {
+            return;
+        }
+        if let Some(answerer) = self.answerer(point, terms) {
+            let (cover, is_plain) = (Arc::clone(answerer.cover()), answerer.is_plain());
+            route.get_or_init(|| Route { form: point.word(), cover, is_plain });
+        }
+    }
+
+    #[inline(never)]
+    fn ask(&self, query: &PreparedQuery, terms: &Terms, mut each: impl FnMut(&[Term])) -> Option<()> {
         query.check(terms);
         if self.is_ruled(query, terms) {
             return None;

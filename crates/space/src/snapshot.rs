@@ -8,7 +8,7 @@ use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
 use crate::handle::answer;
-use crate::prepared::{Prepared, PreparedQuery};
+use crate::prepared::{Prepared, PreparedQuery, Routes};
 use crate::rows::{self, RowQuery, answer_rows};
 use crate::solve::solve;
 use crate::term::{Term, Terms};
@@ -18,12 +18,18 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Snapshot {
     terms: Arc<Terms>,
-    contents: Arc<Contents>,
+    shared: Arc<Shared>,
+}
+
+/// Contents that do not change, and the shortest ways through them. These are given up first.
+struct Shared {
+    routes: Routes,
+    contents: Contents,
 }
 
 impl Snapshot {
     pub(crate) fn new(terms: Arc<Terms>, contents: Contents) -> Self {
-        Self { terms, contents: Arc::new(contents) }
+        Self { terms, shared: Arc::new(Shared { routes: Routes::default(), contents }) }
     }
 
     /// The terms there were.
@@ -33,7 +39,7 @@ impl Snapshot {
 
     /// How many atoms it holds, copies counted.
     pub fn len(&self) -> usize {
-        self.contents.len()
+        self.shared.contents.len()
     }
 
     /// Whether it holds none.
@@ -43,28 +49,28 @@ impl Snapshot {
 
     /// See [`Space::hash`](crate::Space::hash).
     pub fn hash(&self) -> Option<u128> {
-        self.contents.hash()
+        self.shared.contents.hash()
     }
 
     /// See [`Space::count`](crate::Space::count).
     pub fn count(&self, atom: &Atom) -> usize {
-        self.contents.count(atom, &self.terms)
+        self.shared.contents.count(atom, &self.terms)
     }
 
     /// See [`Space::count_prepared`](crate::Space::count_prepared).
     #[inline]
     pub fn count_prepared(&self, atom: &Prepared) -> usize {
-        self.contents.count_prepared(atom, &self.terms)
+        self.shared.contents.count_prepared(atom, &self.terms)
     }
 
     /// See [`Space::children_behind`](crate::Space::children_behind).
     pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
-        self.contents.children_behind(prefix, &self.terms, source)
+        self.shared.contents.children_behind(prefix, &self.terms, source)
     }
 
     /// See [`Space::contains_exactly`](crate::Space::contains_exactly).
     pub fn contains_exactly(&self, atom: &Atom) -> bool {
-        self.contents.copies(atom, &self.terms) > 0
+        self.shared.contents.copies(atom, &self.terms) > 0
     }
 
     /// Whether it holds an atom, in the sense of [`Snapshot::count`].
@@ -74,18 +80,18 @@ impl Snapshot {
 
     /// All atoms in insertion order, copies included, their variables fresh.
     pub fn atoms(&self, source: &mut VariableSource) -> Vec<Atom> {
-        self.contents.atoms(&self.terms, source)
+        self.shared.contents.atoms(&self.terms, source)
     }
 
     /// The atoms that match a query, in insertion order.
     pub fn matches(&self, query: &Atom, source: &mut VariableSource) -> Vec<Match> {
-        self.contents.matches(query, &self.terms, source)
+        self.shared.contents.matches(query, &self.terms, source)
     }
 
     /// The solutions of a query, in the order of [`SpaceRef::query`](crate::SpaceRef::query). Imports are not asked; spaces
     /// and states inside its atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        let contents = std::slice::from_ref(&*self.contents);
+        let contents = std::slice::from_ref(&self.shared.contents);
         if let Some(solutions) = rows::solutions(query, contents, |contents| contents, &self.terms) {
             return solutions;
         }
@@ -102,7 +108,7 @@ impl Snapshot {
 
     /// Answers a query as rows of terms; see [`SpaceRef::rows`](crate::SpaceRef::rows).
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
-        answer_rows(query, std::slice::from_ref(&*self.contents), |contents| contents, &self.terms)
+        answer_rows(query, std::slice::from_ref(&self.shared.contents), |contents| contents, &self.terms)
     }
 
     /// Hands the answers of a prepared query to `each`, in the order of [`Snapshot::query`]: a term for each of its variables.
@@ -112,7 +118,7 @@ impl Snapshot {
     /// If it was prepared with another dictionary.
     #[inline]
     pub fn ask(&self, query: &PreparedQuery, each: impl FnMut(&[Term])) -> bool {
-        self.contents.ask(query, &self.terms, each).is_some()
+        self.shared.contents.ask_routed(&self.shared.routes, query, &self.terms, each).is_some()
     }
 
     /// The same for many queries, each answer with the place of its query; what they read first is read together, so that in
@@ -124,12 +130,12 @@ impl Snapshot {
     /// # Panics
     /// If one was prepared with another dictionary.
     pub fn ask_many(&self, queries: &[PreparedQuery], each: impl FnMut(usize, &[Term])) -> Result<(), usize> {
-        self.contents.ask_many(queries, &self.terms, each)
+        self.shared.contents.ask_many(queries, &self.terms, each)
     }
 
     /// The rows of this length as they lie, each with the number of its copies.
     pub fn rows_of_length(&self, length: usize) -> impl Iterator<Item = (&[Term], u32)> {
-        let rows = self.contents.relation_of_length(length).all();
+        let rows = self.shared.contents.relation_of_length(length).all();
         rows.filter(move |row| row.terms.len() == length).map(|row| (row.terms, row.copies))
     }
 }

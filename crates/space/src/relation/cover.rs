@@ -14,7 +14,7 @@ use super::HEAD;
 use super::index::key_at;
 use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The columns of a row that a cover can be of.
 pub(crate) const COLUMNS: usize = 3;
@@ -33,11 +33,11 @@ pub(super) struct Covers(OnceLock<Box<[OnceLock<Tried>; 2]>>);
 struct Tried {
     /// How many rows there were.
     rows: u32,
-    cover: Option<Cover>,
+    cover: Option<Arc<Cover>>,
 }
 
 /// What the rows of one head have in a column, by the key in another.
-pub(super) struct Cover {
+pub(crate) struct Cover {
     head: Term,
     first: u32,
     cells: Vec<Term>,
@@ -67,17 +67,17 @@ struct Seen {
 impl Covers {
     /// The cover by a column of a segment that is sealed. It is made if need be.
     #[inline(always)]
-    pub(super) fn get(&self, column: u32, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Cover> {
+    pub(super) fn get(&self, column: u32, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Arc<Cover>> {
         let place = (column as usize).wrapping_sub(1);
         let tried = self.0.get().and_then(|covers| covers.get(place)?.get());
         tried.map_or_else(|| self.made(place, make), |tried| tried.cover.as_ref())
     }
 
     #[cold]
-    fn made(&self, place: usize, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Cover> {
+    fn made(&self, place: usize, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Arc<Cover>> {
         let make = || {
             let (rows, cover) = make();
-            Tried { rows, cover }
+            Tried { rows, cover: cover.map(Arc::new) }
         };
         self.0.get_or_init(Box::default).get(place)?.get_or_init(make).cover.as_ref()
     }
@@ -88,7 +88,8 @@ impl Covers {
         if let Some(covers) = self.0.get_mut() {
             let known = covers.iter_mut().zip(1..).filter_map(|(cover, column)| Some((cover.get_mut()?, column)));
             known.for_each(|(tried, column)| {
-                tried.cover = tried.cover.take().and_then(|cover| cover.with(terms, column, dictionary));
+                let own = tried.cover.take().and_then(Arc::into_inner);
+                tried.cover = own.and_then(|cover| cover.with(terms, column, dictionary)).map(Arc::new);
             });
         }
     }
@@ -172,7 +173,7 @@ impl Cover {
 
     /// What it says of a key.
     #[inline(always)]
-    pub(super) fn get(&self, key: Term) -> Covered {
+    pub(crate) fn get(&self, key: Term) -> Covered {
         match self.cells.get(key.number().wrapping_sub(self.first) as usize) {
             Some(&answer) if answer < SEVERAL => Covered::One(answer),
             Some(&SEVERAL) => Covered::Several,

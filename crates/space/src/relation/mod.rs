@@ -32,8 +32,7 @@ mod segment;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-use cover::Cover;
-pub(crate) use cover::{COLUMNS as COLUMNS_COVERED, Covered};
+pub(crate) use cover::{COLUMNS as COLUMNS_COVERED, Cover, Covered};
 pub(crate) use index::Listed;
 use index::{Key, Place, key_at};
 pub(crate) use segment::hash_of;
@@ -86,7 +85,7 @@ pub(crate) struct Finder<'a> {
 /// What answers a key without its row, where the head is known and one column is open.
 #[derive(Clone, Copy)]
 pub(crate) struct Answerer<'a> {
-    cover: &'a Cover,
+    cover: &'a Arc<Cover>,
     /// What lists the rows, if some have not just one copy.
     lister: Option<Lister<'a>>,
 }
@@ -112,6 +111,16 @@ impl<'a> Finder<'a> {
 }
 
 impl Answerer<'_> {
+    /// What answers all keys that have one row.
+    pub(crate) fn cover(&self) -> &Arc<Cover> {
+        self.cover
+    }
+
+    /// Whether every row has one copy.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.lister.is_none()
+    }
+
     /// What answers a key.
     #[inline(always)]
     pub(crate) fn get(&self, key: Term) -> Covered {
@@ -157,8 +166,8 @@ impl<'a> Lister<'a> {
     }
 
     /// The answer of a key with the copies of its row. Row and answer are both found by the key, so that they are waited for together.
-    #[inline(never)]
-    fn counted(&self, answer: Term, key: Term) -> Covered {
+    #[inline]
+    pub(crate) fn counted(&self, answer: Term, key: Term) -> Covered {
         match self.listed_ready(key) {
             Listed::Each([row]) => Covered::Copies(answer, self.finder.copies.get(*row)),
             // Rows of other heads may have the key as well.

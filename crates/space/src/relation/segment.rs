@@ -14,6 +14,7 @@ use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 /// How many rows a relation may have: beyond it, adding one panics.
 pub(super) const ROWS_MAX: u32 = 1 << 31;
@@ -246,7 +247,7 @@ impl Segment {
 
     /// What its rows of one head have in the other column, by the key in this one; it is sealed. `None` if that is worth nothing.
     #[inline(always)]
-    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Cover> {
+    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Arc<Cover>> {
         self.covers.get(column, || {
             let rows = self.len();
             let of_all = || Cover::of((0..rows).map(|row| self.terms(row)), column, dictionary);
