@@ -52,6 +52,21 @@ fn a_fact_with_one_index_takes_60_bytes() {
     assert!(most <= 70.0, "460,000 facts: {most:.1} bytes each");
 }
 
+/// A cover that answers prepared queries comes to the index, where both are asked for.
+#[test]
+fn a_fact_with_one_index_and_a_cover_of_it_takes_60_bytes() {
+    let (info, space) = allocations(|| {
+        let space = edges(450_000);
+        let prepared = space.prepare_query(&crate::atoms::atom("(edge a7 $x)")).expect("facts are rows");
+        let mut answers = 0;
+        assert!(space.snapshot().ask(&prepared, |_| answers += 1));
+        assert_eq!(answers, 1);
+        space
+    });
+    let bytes = info.bytes_current as f64 / space.len() as f64;
+    assert!(bytes <= 60.0, "{bytes:.1} bytes each");
+}
+
 /// Ten million facts with ten million different symbols.
 #[test]
 #[ignore = "takes a minute and half a gigabyte"]
