@@ -262,7 +262,9 @@ fn change(space: &SpaceRef, random: &mut Random, (names, is_plain, has_rules): (
     let facts: Vec<Atom> = (0..names / 2).map(|_| any_fact(random, names)).collect();
     match random.below(9) {
         0 if has_rules => space.add(&atom("(= (color $x) (edge $x b1))")),
-        1 if has_rules && random.below(3) == 0 => space.add(&atom("(color $any b77)")),
+        1 if has_rules && random.below(2) == 0 => {
+            space.add(&atom(random.one(&["(color $any b77)", "(edge $any b77)", "(edge a3 $any)"])));
+        }
         2 if !is_plain => {
             space.remove_many(&facts);
         }
