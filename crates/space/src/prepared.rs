@@ -9,6 +9,7 @@
 //! 4. A [`PreparedQuery`] is to a query what that is to an atom: what must be where, as match keys. It is answered in terms.
 //! 5. Of many prepared queries the first things that each reads are read together, so that one waits for memory while the others do,
 //!    as in a [`Batch`](crate::Batch).
+//! 6. Where a cover has what a query of one open column asks for, it is answered by one read; a snapshot remembers the way there.
 //!
 //! They serve every space and snapshot that has the dictionary they were prepared with.
 
