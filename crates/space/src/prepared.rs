@@ -308,6 +308,9 @@ impl Contents {
     ) -> usize {
         let dictionary = queries[start].dictionary;
         for (query, place) in queries[start..].iter().zip(start..) {
+            if (place - start).is_multiple_of(TOGETHER) {
+                answerer.cover().look_ahead(queries[place..].iter().take(TOGETHER).map(|query| query.key));
+            }
             if !query.is_like(point, dictionary) {
                 return place;
             }

@@ -12,8 +12,10 @@
 
 use super::HEAD;
 use super::index::key_at;
+use crate::batch::LARGE_TABLE;
 use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
+use std::hint::black_box;
 use std::sync::{Arc, OnceLock};
 
 /// The columns of a row that a cover can be of.
@@ -169,6 +171,15 @@ impl Cover {
     #[inline(always)]
     pub(super) fn is_of(&self, head: Term) -> bool {
         self.head == head
+    }
+
+    /// Reads the cells of these keys, as far as there are too many to be in the cache in any case.
+    #[inline]
+    pub(crate) fn look_ahead(&self, keys: impl Iterator<Item = Term>) {
+        if self.cells.len() >= LARGE_TABLE {
+            let cell = |key: Term| self.cells.get(key.number().wrapping_sub(self.first) as usize);
+            black_box(keys.fold(0, |sum, key| sum ^ cell(key).map_or(0, |answer| answer.number())));
+        }
     }
 
     /// What it says of a key.
