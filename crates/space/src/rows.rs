@@ -13,8 +13,9 @@ use crate::atom::{Atom, Variable};
 use crate::bindings::Solution;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
 use crate::handle::{SpaceRef, conjunction};
-use crate::relation::{Path, Relation};
+use crate::relation::{Path, Piece, Relation, Stretch};
 use crate::space::Space;
+use crate::take::{Taken, Taking};
 use crate::term::{Term, Terms};
 use std::cell::Cell;
 use std::sync::{Arc, RwLockReadGuard};
@@ -46,6 +47,8 @@ pub struct RowQuery {
     plans: Vec<Plan>,
     /// What is known of the patterns, one after the other.
     known: Vec<(Path, Known)>,
+    /// What is taken of their rows.
+    taken: Vec<Taken>,
     bound: Vec<bool>,
     answers: Answers,
 }
@@ -91,14 +94,16 @@ impl RowQuery {
 
     /// Looks at what is known in each pattern; says whether all can be rows.
     fn plan(&mut self) -> bool {
-        let Self { parts, ends, variables, plans, known, bound, .. } = self;
+        let Self { parts, ends, variables, plans, known, taken, bound, .. } = self;
         plans.clear();
         known.clear();
+        taken.clear();
         bound.clear();
         bound.resize(*variables, false);
         let mut start = 0;
         for &end in ends.iter() {
-            let Some(plan) = Plan::new(start, end, parts, bound, known) else { return false };
+            let Some(mut plan) = Plan::new(start, end, parts, bound, known) else { return false };
+            plan.take(&parts[start + 1..end], bound, taken);
             plans.push(plan);
             start = end;
         }
@@ -118,13 +123,16 @@ enum Known {
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     length: usize,
-    /// Where it is in the parts, without what opens it, and what is known of it.
+    /// Where it is in the parts, without what opens it, what is known of it, and what is taken of its rows.
     parts: [usize; 2],
     known: [usize; 2],
+    taken: [usize; 2],
     /// Whether its columns are keys and variables only.
     is_flat: bool,
     /// Whether all of its columns are known, so that it has one row, if any.
     is_known: bool,
+    /// Whether each column is known or taken, so that rows with what is known match.
+    is_taken: bool,
 }
 
 impl Plan {
@@ -139,32 +147,49 @@ impl Plan {
         let [RowPart::Open(length), columns @ ..] = &parts[start..end] else { return None };
         let length = *length as usize;
         let from = known.len();
-        let is_known = !columns.is_empty() && columns.iter().all(|&part| known_part(part, bound).is_some());
+        let is_flat = columns.len() == length;
+        // Of a long row some columns are known that no index goes by.
+        let is_long_known =
+            length > COLUMNS_INDEXED_MAX && columns.iter().all(|&part| known_part(part, bound).is_some());
         let mut at = 0;
         for column in 0..length {
-            match columns[at] {
-                _ if column >= COLUMNS_INDEXED_MAX && !is_known => {}
-                RowPart::Open(inner) => known_inside(column as u32, &columns[at + 1..], inner, bound, known),
-                part => known.extend(known_part(part, bound).map(|key| ((column as u32, None), key))),
+            let (part, is_indexed) = (columns[at], column < COLUMNS_INDEXED_MAX || is_long_known);
+            match part {
+                RowPart::Open(inner) if is_indexed => {
+                    known_inside(column as u32, &columns[at + 1..], inner, bound, known);
+                }
+                part if is_indexed && let Some(key) = known_part(part, bound) => {
+                    known.push(((column as u32, None), key))
+                }
+                _ => {}
             }
-            at += extent(&columns[at..]);
+            at += if let RowPart::Open(_) = part { extent(&columns[at..]) } else { 1 };
         }
         // The head of an expression is its least selective column: it is asked last.
         let own = &mut known[from..];
+        let is_known = is_flat && length > 0 && own.len() == length;
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
-        for part in columns {
-            if let RowPart::Variable(variable) = part {
-                bound[*variable as usize] = true;
+        let (known, is_taken) = ([from, known.len()], false);
+        Some(Self { length, parts: [start + 1, end], known, taken: [0; 2], is_flat, is_known, is_taken })
+    }
+
+    /// Binds its variables, and says which columns they take.
+    fn take(&mut self, columns: &[RowPart], bound: &mut [bool], taken: &mut Vec<Taken>) {
+        let from = taken.len();
+        for (&part, column) in columns.iter().zip(0..) {
+            if let RowPart::Variable(variable) = part
+                && !std::mem::replace(&mut bound[variable as usize], true)
+            {
+                taken.push(Taken { variable, column });
             }
         }
-        let is_flat = columns.len() == length;
-        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known })
+        self.taken = [from, taken.len()];
+        let (count, known) = (taken.len() - from, self.known[1] - self.known[0]);
+        self.is_taken = self.is_flat && count > 0 && known + count == self.length && self.length <= COLUMNS_INDEXED_MAX;
     }
-}
 
-impl Plan {
     /// Whether a relation may have a row for it, going by the keys that the pattern itself has.
     fn may_answer(&self, known: &[(Path, Known)], relation: &Relation, terms: &Terms) -> bool {
         let has = |&(path, known): &(Path, Known)| match known {
@@ -453,12 +478,12 @@ pub(crate) fn answer_rows<S>(
 }
 
 fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> usize {
-    let RowQuery { parts, plans, known: all_known, answers, variables: width, .. } = query;
+    let RowQuery { parts, plans, known: all_known, taken, answers, variables: width, .. } = query;
     answers.begin(*width);
     let mut count = 1;
     for plan in plans.iter() {
         let (parts, known) = (&parts[plan.parts[0]..plan.parts[1]], &all_known[plan.known[0]..plan.known[1]]);
-        let mut made = 0;
+        let (taken, mut made) = (&taken[plan.taken[0]..plan.taken[1]], 0);
         answers.next.clear();
         // A space without such rows is passed over, whatever was found so far.
         let relations = spaces.iter().map(|space| contents(space).relation_of_length(plan.length)).enumerate();
@@ -471,7 +496,8 @@ fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Conte
             answers.take_up(place, *width);
             let asked = spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1);
             for (_, space) in asked {
-                made += answers.extend(plan, parts, known, contents(space).relation_of_length(plan.length), terms);
+                let relation = contents(space).relation_of_length(plan.length);
+                made += answers.extend(plan, parts, known, taken, relation, terms);
             }
         }
         std::mem::swap(&mut answers.found, &mut answers.next);
@@ -502,47 +528,69 @@ impl Answers {
         plan: &Plan,
         parts: &[RowPart],
         known: &[(Path, Known)],
+        taken: &[Taken],
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
-        let current = &self.current;
+        let Self { next, current, rows, keys, row, .. } = self;
         let key_of = |known: Known| match known {
             Known::Key(key) => key,
             Known::Variable(variable) => terms.key(current[variable as usize]),
         };
-        self.rows.clear();
+        rows.clear();
         if plan.is_known {
-            self.row.clear();
-            self.row.extend(known.iter().map(|&(_, known)| key_of(known)));
-            if !self.row.contains(&NO_TERM) {
-                relation.find_rows(&self.row, terms, &mut self.rows);
+            row.clear();
+            row.extend(known.iter().map(|&(_, known)| key_of(known)));
+            if !row.contains(&NO_TERM) {
+                relation.find_rows(row, terms, rows);
             }
-        } else {
-            self.keys.clear();
-            self.keys.extend(known.iter().map(|&(path, known)| (path, key_of(known))));
-            if self.keys.iter().all(|&(_, key)| key != NO_TERM) {
-                relation.narrow(&self.keys, terms, &mut self.rows);
-            }
+            let copies: usize = rows.iter().map(|&row| relation.row(row).1 as usize).sum();
+            (0..copies).for_each(|_| next.extend_from_slice(current));
+            return copies;
         }
-        let from = self.next.len();
+        keys.clear();
+        keys.extend(known.iter().map(|&(path, known)| (path, key_of(known))));
+        if keys.iter().any(|&(_, key)| key == NO_TERM) {
+            return 0;
+        }
         let mut made = 0;
-        for at in 0..self.rows.len() {
-            let (row, copies) = relation.row(self.rows[at]);
-            let start = self.next.len();
-            self.next.extend_from_slice(&self.current);
-            // A row that is known whole was found by all of its keys.
-            if !plan.is_known && !matches(plan, parts, row, &mut self.next[start..], terms) {
-                self.next.truncate(start);
-                continue;
-            }
-            made += copies as usize;
-            for _ in 1..copies {
-                self.next.extend_from_within(start..start + self.current.len());
-            }
-        }
-        debug_assert_eq!(self.next.len() - from, made * self.current.len());
+        let taking = Taking { taken, keys, current, terms };
+        relation.walk(keys, terms, rows, &mut |piece| {
+            made += if plan.is_taken {
+                taking.take(&piece, next)
+            } else {
+                match_all(plan, parts, &piece, current, next, terms)
+            };
+        });
         made
     }
+}
+
+/// Adds what rows make of an answer, each looked at as a whole; gives how many answers that are.
+fn match_all(
+    plan: &Plan,
+    parts: &[RowPart],
+    piece: &Piece<'_>,
+    current: &[Term],
+    next: &mut Vec<Term>,
+    terms: &Terms,
+) -> usize {
+    let mut made = 0;
+    let mut matched = |row: &[Term], copies: u32| {
+        let start = next.len();
+        next.extend_from_slice(current);
+        if !matches(plan, parts, row, &mut next[start..], terms) {
+            return next.truncate(start);
+        }
+        made += copies as usize;
+        (1..copies).for_each(|_| next.extend_from_within(start..start + current.len()));
+    };
+    piece.each(|stretch| match stretch {
+        Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| matched(row, 1)),
+        Stretch::Each(rows) => rows.terms().for_each(|row| matched(row, 1)),
+        Stretch::Row(row, copies) => matched(row, copies),
+    });
+    made
 }
 
 /// Whether a row matches a pattern; what its variables are is put into the answer.
