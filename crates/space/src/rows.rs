@@ -13,9 +13,9 @@ use crate::atom::{Atom, Variable};
 use crate::bindings::Solution;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
 use crate::handle::{SpaceRef, conjunction};
-use crate::relation::{Path, Piece, Relation, Stretch};
+use crate::relation::{Path, Piece, Relation};
 use crate::space::Space;
-use crate::take::{Taken, Taking};
+use crate::take::Taking;
 use crate::term::{Term, Terms};
 use std::cell::Cell;
 use std::sync::{Arc, RwLockReadGuard};
@@ -47,8 +47,6 @@ pub struct RowQuery {
     plans: Vec<Plan>,
     /// What is known of the patterns, one after the other.
     known: Vec<(Path, Known)>,
-    /// What is taken of their rows.
-    taken: Vec<Taken>,
     bound: Vec<bool>,
     answers: Answers,
 }
@@ -94,16 +92,15 @@ impl RowQuery {
 
     /// Looks at what is known in each pattern; says whether all can be rows.
     fn plan(&mut self) -> bool {
-        let Self { parts, ends, variables, plans, known, taken, bound, .. } = self;
+        let Self { parts, ends, variables, plans, known, bound, .. } = self;
         plans.clear();
         known.clear();
-        taken.clear();
         bound.clear();
         bound.resize(*variables, false);
         let mut start = 0;
         for &end in ends.iter() {
             let Some(mut plan) = Plan::new(start, end, parts, bound, known) else { return false };
-            plan.take(&parts[start + 1..end], bound, taken);
+            plan.bind(&parts[start + 1..end], bound);
             plans.push(plan);
             start = end;
         }
@@ -123,16 +120,15 @@ enum Known {
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     length: usize,
-    /// Where it is in the parts, without what opens it, what is known of it, and what is taken of its rows.
+    /// Where it is in the parts, without what opens it, and what is known of it.
     parts: [usize; 2],
     known: [usize; 2],
-    taken: [usize; 2],
     /// Whether its columns are keys and variables only.
     is_flat: bool,
     /// Whether all of its columns are known, so that it has one row, if any.
     is_known: bool,
-    /// Whether each column is known or taken, so that rows with what is known match.
-    is_taken: bool,
+    /// How many variables it binds, if each column is known or the place of one of them, so that rows with what is known match.
+    taken: usize,
 }
 
 impl Plan {
@@ -171,23 +167,21 @@ impl Plan {
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
-        let (known, is_taken) = ([from, known.len()], false);
-        Some(Self { length, parts: [start + 1, end], known, taken: [0; 2], is_flat, is_known, is_taken })
+        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known, taken: 0 })
     }
 
-    /// Binds its variables, and says which columns they take.
-    fn take(&mut self, columns: &[RowPart], bound: &mut [bool], taken: &mut Vec<Taken>) {
-        let from = taken.len();
-        for (&part, column) in columns.iter().zip(0..) {
-            if let RowPart::Variable(variable) = part
-                && !std::mem::replace(&mut bound[variable as usize], true)
-            {
-                taken.push(Taken { variable, column });
+    /// Binds its variables.
+    fn bind(&mut self, columns: &[RowPart], bound: &mut [bool]) {
+        let mut new = 0;
+        for part in columns {
+            if let RowPart::Variable(variable) = part {
+                let is_bound = &mut bound[*variable as usize];
+                new += usize::from(!*is_bound);
+                *is_bound = true;
             }
         }
-        self.taken = [from, taken.len()];
-        let (count, known) = (taken.len() - from, self.known[1] - self.known[0]);
-        self.is_taken = self.is_flat && count > 0 && known + count == self.length && self.length <= COLUMNS_INDEXED_MAX;
+        let is_each = self.is_flat && self.known[1] - self.known[0] + new == self.length;
+        self.taken = if is_each && self.length <= COLUMNS_INDEXED_MAX { new } else { 0 };
     }
 
     /// Whether a relation may have a row for it, going by the keys that the pattern itself has.
@@ -381,10 +375,16 @@ pub(crate) fn solutions<S>(
     let count = if is_put { answer_rows(&mut room, spaces, contents, terms) } else { None };
     let solutions = count.map(|count| {
         let width = room.variables;
-        let answer = |place: usize| &room.answers.found[place * width..][..width];
-        let value =
-            |(variable, &term): (&Option<&Variable>, &Term)| Some(((*variable)?.clone(), terms.atom(term).clone()));
-        (0..count).map(|place| variables.iter().zip(answer(place)).filter_map(value).collect()).collect()
+        let names = &variables[..width];
+        let solution = |place: usize| {
+            let answer = &room.answers.found[place * width..][..width];
+            let mut solution = Vec::with_capacity(width);
+            for (name, &term) in names.iter().zip(answer) {
+                solution.extend(name.map(|name| (name.clone(), terms.atom(term).clone())));
+            }
+            solution
+        };
+        (0..count).map(solution).collect()
     });
     room.shrink();
     ROOM.set(Some(room));
@@ -478,12 +478,12 @@ pub(crate) fn answer_rows<S>(
 }
 
 fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> usize {
-    let RowQuery { parts, plans, known: all_known, taken, answers, variables: width, .. } = query;
+    let RowQuery { parts, plans, known: all_known, answers, variables: width, .. } = query;
     answers.begin(*width);
     let mut count = 1;
     for plan in plans.iter() {
         let (parts, known) = (&parts[plan.parts[0]..plan.parts[1]], &all_known[plan.known[0]..plan.known[1]]);
-        let (taken, mut made) = (&taken[plan.taken[0]..plan.taken[1]], 0);
+        let mut made = 0;
         answers.next.clear();
         // A space without such rows is passed over, whatever was found so far.
         let relations = spaces.iter().map(|space| contents(space).relation_of_length(plan.length)).enumerate();
@@ -496,8 +496,7 @@ fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Conte
             answers.take_up(place, *width);
             let asked = spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1);
             for (_, space) in asked {
-                let relation = contents(space).relation_of_length(plan.length);
-                made += answers.extend(plan, parts, known, taken, relation, terms);
+                made += answers.extend(plan, parts, known, contents(space).relation_of_length(plan.length), terms);
             }
         }
         std::mem::swap(&mut answers.found, &mut answers.next);
@@ -528,7 +527,6 @@ impl Answers {
         plan: &Plan,
         parts: &[RowPart],
         known: &[(Path, Known)],
-        taken: &[Taken],
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
@@ -554,9 +552,9 @@ impl Answers {
             return 0;
         }
         let mut made = 0;
-        let taking = Taking { taken, keys, current, terms };
+        let taking = Taking { parts, count: plan.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |piece| {
-            made += if plan.is_taken {
+            made += if plan.taken > 0 {
                 taking.take(&piece, next)
             } else {
                 match_all(plan, parts, &piece, current, next, terms)
@@ -576,7 +574,7 @@ fn match_all(
     terms: &Terms,
 ) -> usize {
     let mut made = 0;
-    let mut matched = |row: &[Term], copies: u32| {
+    piece.each_row(|row, copies| {
         let start = next.len();
         next.extend_from_slice(current);
         if !matches(plan, parts, row, &mut next[start..], terms) {
@@ -584,11 +582,6 @@ fn match_all(
         }
         made += copies as usize;
         (1..copies).for_each(|_| next.extend_from_within(start..start + current.len()));
-    };
-    piece.each(|stretch| match stretch {
-        Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| matched(row, 1)),
-        Stretch::Each(rows) => rows.terms().for_each(|row| matched(row, 1)),
-        Stretch::Row(row, copies) => matched(row, copies),
     });
     made
 }

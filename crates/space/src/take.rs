@@ -4,22 +4,18 @@
 //! as they lie, many rows at once.
 
 use crate::relation::{Path, Piece, Stretch};
+use crate::rows::{NO_TERM, RowPart, VARIABLES_MAX};
 use crate::term::{Term, Terms};
-
-/// A column and the variable that it is taken for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(crate) variable: u32,
-    pub(crate) column: u32,
-}
 
 /// What is taken of rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Taking<'a> {
-    pub(crate) taken: &'a [Taken],
+    /// The columns of the pattern; how many of them are taken.
+    pub(crate) parts: &'a [RowPart],
+    pub(crate) count: usize,
     /// What is known: columns and their match keys.
     pub(crate) keys: &'a [(Path, Term)],
-    /// What is known of the variables so far.
+    /// What the variables are so far; those to be taken are not known.
     pub(crate) current: &'a [Term],
     pub(crate) terms: &'a Terms,
 }
@@ -34,7 +30,7 @@ impl Taking<'_> {
         }
         // An answer of nothing but columns takes nothing from the one at hand.
         match width {
-            _ if self.taken.len() < width => self.complete(piece, answers),
+            _ if self.count < width => self.complete(piece, answers),
             1 => self.columns::<1>(piece, answers),
             2 => self.columns::<2>(piece, answers),
             3 => self.columns::<3>(piece, answers),
@@ -46,8 +42,7 @@ impl Taking<'_> {
 
     /// Adds the columns of all variables.
     fn columns<const N: usize>(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
-        let mut columns = [0; N];
-        self.taken.iter().for_each(|taken| columns[taken.variable as usize] = taken.column as usize);
+        let columns = self.columns_of::<N>();
         let of = |row: &[Term]| columns.map(|column| row[column]);
         let is_it = |row: &[Term]| piece.is_sure || self.has_keys(row);
         piece.each(|stretch| match stretch {
@@ -67,7 +62,7 @@ impl Taking<'_> {
 
     /// Adds the answer at hand, completed by columns.
     fn complete(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
-        let mut complete = |row: &[Term], copies: u32| {
+        piece.each_row(|row, copies| {
             if !piece.is_sure && !self.has_keys(row) {
                 return;
             }
@@ -75,14 +70,56 @@ impl Taking<'_> {
                 let start = answers.len();
                 answers.extend_from_slice(self.current);
                 let answer = &mut answers[start..];
-                self.taken.iter().for_each(|taken| answer[taken.variable as usize] = row[taken.column as usize]);
+                self.taken().for_each(|(variable, column)| answer[variable] = row[column]);
             }
-        };
-        piece.each(|stretch| match stretch {
-            Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| complete(row, 1)),
-            Stretch::Each(rows) => rows.terms().for_each(|row| complete(row, 1)),
-            Stretch::Row(row, copies) => complete(row, copies),
         });
+    }
+
+    /// Hands on the answers, each of nothing but columns.
+    #[inline]
+    pub(crate) fn hand_on(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        match self.count {
+            1 => self.hand_on_columns::<1>(piece, each),
+            2 => self.hand_on_columns::<2>(piece, each),
+            _ => self.hand_on_many(piece, each),
+        }
+    }
+
+    fn hand_on_columns<const N: usize>(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        let columns = self.columns_of::<N>();
+        piece.each_row(|row, copies| {
+            if piece.is_sure || self.has_keys(row) {
+                (0..copies).for_each(|_| each(&columns.map(|column| row[column])));
+            }
+        });
+    }
+
+    fn hand_on_many(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        let columns = self.columns_of::<VARIABLES_MAX>();
+        piece.each_row(|row, copies| {
+            if piece.is_sure || self.has_keys(row) {
+                let answer = columns.map(|column| row[column]);
+                (0..copies).for_each(|_| each(&answer[..self.count]));
+            }
+        });
+    }
+
+    /// The columns of the variables, and the first where there are fewer variables.
+    fn columns_of<const N: usize>(&self) -> [usize; N] {
+        let mut columns = [0; N];
+        self.taken().for_each(|(variable, column)| columns[variable] = column);
+        columns
+    }
+
+    /// The variables that are taken, and the column of each.
+    #[inline]
+    fn taken(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.parts.iter().zip(0..).filter_map(|(part, column)| match part {
+            RowPart::Variable(variable) if self.current[*variable as usize] == NO_TERM => {
+                Some((*variable as usize, column))
+            }
+            _ => None,
+        })
     }
 
     /// Whether a row has what is known.

@@ -77,6 +77,16 @@ impl Piece<'_> {
         }
     }
 
+    /// The same one by one: its terms, and how many copies there are.
+    #[inline]
+    pub(crate) fn each_row(&self, mut visit: impl FnMut(&[Term], u32)) {
+        self.each(|stretch| match stretch {
+            Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| visit(row, 1)),
+            Stretch::Each(rows) => rows.terms().for_each(|row| visit(row, 1)),
+            Stretch::Row(row, copies) => visit(row, copies),
+        });
+    }
+
     /// Adds the numbers of its rows, holes left out.
     fn add_to(self, found: &mut Vec<u32>) {
         self.rows.add_to(found, self.part.start, self.part.copies);
