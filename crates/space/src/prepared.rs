@@ -270,7 +270,8 @@ fn answer_of(
     (0..copies).for_each(|_| each(&answer[..variables]));
 }
 
-/// Hands on what the rows of a relation answer that an index finds by what is known of a pattern, or that are known whole.
+/// Hands on what the rows of a relation answer that an index finds by what is known of a pattern, or that are known
+/// whole.
 fn answer_of_many(
     columns: &[RowPart],
     variables: usize,

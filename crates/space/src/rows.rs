@@ -127,7 +127,8 @@ struct Plan {
     is_flat: bool,
     /// Whether all of its columns are known, so that it has one row, if any.
     is_known: bool,
-    /// How many variables it binds, if each column is known or the place of one of them, so that rows with what is known match.
+    /// How many variables it binds, if each column is known or the place of one of them, so that rows with what is
+    /// known match.
     taken: usize,
 }
 

@@ -1,7 +1,8 @@
-//! What rows answer to a pattern each of whose columns is either known or taken for a variable of its own: most patterns are so.
+//! What rows answer to a pattern each of whose columns is either known or taken for a variable of its own: most
+//! patterns are so.
 //!
-//! Such a pattern asks nothing of a row but what is known, and an index has looked at that, or at a part of it. So columns are copied
-//! as they lie, many rows at once.
+//! Such a pattern asks nothing of a row but what is known, and an index has looked at that, or at a part of it. So
+//! columns are copied as they lie, many rows at once.
 
 use crate::relation::{Path, Piece, Stretch};
 use crate::rows::{NO_TERM, RowPart, VARIABLES_MAX};

@@ -34,7 +34,8 @@ impl Copies {
         self.blocks.is_none()
     }
 
-    /// The rows from `row` up to `end` of which it is known at once that each has one copy, or the next row and its copies.
+    /// The rows from `row` up to `end` of which it is known at once that each has one copy, or the next row and its
+    /// copies.
     #[inline]
     pub(super) fn stretch(&self, row: u32, end: u32) -> (u32, u32) {
         let Some(blocks) = &self.blocks else { return (end, 1) };

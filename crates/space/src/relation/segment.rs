@@ -137,7 +137,8 @@ impl Segment {
         (!self.numbers.descends).then(|| [self.numbers.first, self.numbers.last()])
     }
 
-    /// The terms of rows that lie one behind the other, and how many each has, if all rows are equally long and have some.
+    /// The terms of rows that lie one behind the other, and how many each has, if all rows are equally long and have
+    /// some.
     #[inline]
     pub(super) fn cells(&self, rows: Range<u32>) -> Option<(&[Term], usize)> {
         let (width, start, end) = (self.rows.width, rows.start as usize, rows.end as usize);

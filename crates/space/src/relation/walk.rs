@@ -1,10 +1,11 @@
 //! Going through the rows that a query finds, as they lie.
 //!
-//! A query knows the keys at some paths. What it finds in a segment is a *piece*: what the shortest index lists, holes among it. Of a
-//! piece the rows that follow each other and have one copy each are a *stretch*: who takes columns of them looks at nothing else.
+//! A query knows the keys at some paths. What it finds in a segment is a *piece*: what the shortest index lists, holes
+//! among it. Of a piece the rows that follow each other and have one copy each are a *stretch*: who takes columns of
+//! them looks at nothing else.
 //!
-//! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found are put in
-//! order first.
+//! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found
+//! are put in order first.
 
 use super::index::{Key, Listed, Place};
 use super::segment::Segment;
@@ -155,9 +156,9 @@ impl View<'_> {
 }
 
 impl Relation {
-    /// Hands on the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of the answer.
-    /// The paths are tried in the order given, until one is short enough. `found` is room for numbers. No index may be asked for by
-    /// who is handed a piece: one may be locked.
+    /// Hands on the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of
+    /// the answer. The paths are tried in the order given, until one is short enough. `found` is room for numbers. No
+    /// index may be asked for by who is handed a piece: one may be locked.
     #[inline]
     pub(crate) fn walk(
         &self,

@@ -1,5 +1,5 @@
-//! Queries of many rows, whose columns are copied many at once, find what a walk over all atoms finds, in its order: with rows that went,
-//! came back or came twice, in one segment and in several, in heads, forks and snapshots.
+//! Queries of many rows, whose columns are copied many at once, find what a walk over all atoms finds, in its order:
+//! with rows that went, came back or came twice, in one segment and in several, in heads, forks and snapshots.
 
 use crate::atoms::atom;
 use crate::generated::config;
@@ -23,9 +23,9 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let removed = || (0..5_000_usize, 1..300_usize, 1..40_usize);
+    let removed = || (0..3_000_usize, 1..40_usize, 1..12_usize);
     prop_oneof![
-        6 => (0..4_000_usize, 1..2_500_usize).prop_map(|(from, count)| Step::Add(from, count)),
+        6 => (0..2_000_usize, 1..1_500_usize).prop_map(|(from, count)| Step::Add(from, count)),
         3 => removed().prop_map(|(from, count, apart)| Step::Remove(from, count, apart)),
         3 => removed().prop_map(|(from, count, apart)| Step::Undo(from, count, apart)),
         3 => Just(Step::Snapshot),
@@ -35,7 +35,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Facts of two heads, of which the first has long runs. Some say the same of both columns, some differ in the kind of a number only.
+/// Facts of two heads, of which the first has long runs. Some say the same of both columns, some differ in the kind of
+/// a number only.
 fn fact(number: usize) -> Atom {
     let head = if number / 900 % 3 == 2 && number.is_multiple_of(3) { "other" } else { "edge" };
     match number % 50 {
@@ -65,26 +66,26 @@ const QUERIES: &[&str] = &[
     "(edge a57 a57)",
     "($x $x $y)",
     "(nothing $x $y)",
-    "(, (edge $x b3) (other $y b3))",
-    "(, (other $x $y) (edge $z $x))",
-    "(, (edge $x $x) (other $y $z) (edge $x $w))",
+    "(, (edge $x b3) (edge $x $y))",
+    "(, (other $x $y) ($h $x $y))",
+    "(, (edge $x $x) (edge $y b3) ($h $x $w))",
 ];
 
 /// What a pattern of keys and variables makes of atoms, one after the other, going on from what is bound.
 fn walked(atoms: &[Atom], pattern: &Atom, bound: &[(Atom, Atom)]) -> Vec<Vec<(Atom, Atom)>> {
     let columns = pattern.children().expect("a pattern is an expression");
+    let keys: Vec<(usize, &Atom)> = columns.iter().enumerate().filter(|(_, key)| key.is_ground()).collect();
     let matched = |atom: &Atom| {
         let values = atom.children().filter(|values| values.len() == columns.len())?;
+        if keys.iter().any(|&(column, key)| values[column] != *key) {
+            return None;
+        }
         let mut bound = bound.to_vec();
-        for (column, value) in columns.iter().zip(values) {
-            let known = match column {
-                Atom::Variable(_) => bound.iter().find(|(name, _)| name == column).map(|(_, known)| known.clone()),
-                key => Some(key.clone()),
-            };
-            match known {
-                Some(known) if known != *value => return None,
+        for (name, value) in columns.iter().zip(values).filter(|(name, _)| !name.is_ground()) {
+            match bound.iter().find(|(known, _)| known == name) {
+                Some((_, known)) if known != value => return None,
                 Some(_) => {}
-                None => bound.push((column.clone(), value.clone())),
+                None => bound.push((name.clone(), value.clone())),
             }
         }
         Some(bound)
@@ -157,10 +158,10 @@ fn check(space: &SpaceRef, snapshots: &[(Snapshot, Vec<Atom>)], has_rule: bool) 
 }
 
 proptest! {
-    #![proptest_config(config(12))]
+    #![proptest_config(config(8))]
 
     #[test]
-    fn many_rows_are_what_a_walk_over_all_atoms_finds(steps in proptest::collection::vec(step(), 3..14)) {
+    fn many_rows_are_what_a_walk_over_all_atoms_finds(steps in proptest::collection::vec(step(), 3..12)) {
         let log = ChangeLog::default();
         log.keep(Keeps::Changes);
         let mut space = SpaceRef::watched(1, "s", Terms::shared(), log.clone());
@@ -176,7 +177,10 @@ proptest! {
                     log.undo_to(mark);
                 }
                 Step::Snapshot if has_rule => {}
-                Step::Snapshot => snapshots.push((space.snapshot(), space.atoms(&mut VariableSource::default()))),
+                Step::Snapshot => {
+                    check(&space, &[], false)?;
+                    snapshots.push((space.snapshot(), space.atoms(&mut VariableSource::default())));
+                }
                 Step::Forget => drop(snapshots.pop()),
                 Step::Fork => space = space.fork(2, "fork"),
                 Step::Rule if has_rule => has_rule = !space.remove(&rule),
@@ -185,10 +189,47 @@ proptest! {
                     has_rule = true;
                 }
             }
-            // The last two: older ones were compared when they were made.
-            let newest = snapshots.len().saturating_sub(2);
-            check(&space, &snapshots[newest..], has_rule)?;
         }
+        check(&space, &snapshots, has_rule)?;
+    }
+}
+
+/// Copies are counted in blocks of rows, which are there where a row has not just one: before, between and behind such
+/// blocks rows are taken together.
+#[test]
+fn rows_before_and_behind_blocks_of_counts_are_found() {
+    for changed in [&[1_500][..], &[3, 4_999], &[1_023, 1_024, 3_071], &[2_047]] {
+        let space = SpaceRef::new(1, "s", Terms::shared());
+        space.add_many(&facts((0, 5_000, 1)));
+        for (place, &number) in changed.iter().enumerate() {
+            match place % 2 {
+                0 => assert!(space.remove(&fact(number))),
+                _ => space.add(&fact(number)),
+            }
+        }
+        let snapshot = (space.snapshot(), space.atoms(&mut VariableSource::default()));
+        assert_eq!(snapshot.0.len(), 5_000 - changed.len().div_ceil(2) + changed.len() / 2);
+        check(&space, &[snapshot], false).expect("a walk over all atoms finds the same");
+    }
+}
+
+/// One row comes back to its place while a snapshot holds the segment in which it was, so that it lies in another one,
+/// in order there.
+#[test]
+fn one_row_that_came_back_is_found_in_its_place() {
+    for count in [5, 3_000] {
+        let log = ChangeLog::default();
+        log.keep(Keeps::Changes);
+        let space = SpaceRef::watched(1, "s", Terms::shared(), log.clone());
+        space.add_many(&facts((0, count, 1)));
+        let before = (space.snapshot(), space.atoms(&mut VariableSource::default()));
+        let mark = log.mark();
+        assert!(space.remove(&fact(3)));
+        log.undo_to(mark);
+        check(&space, &[], false).expect("a walk over all atoms finds the same");
+        let after = (space.snapshot(), space.atoms(&mut VariableSource::default()));
+        assert_eq!(before.1, after.1);
+        check(&space, &[before, after], false).expect("a walk over all atoms finds the same");
     }
 }
 
