@@ -34,6 +34,7 @@ mod rows;
 mod snapshot;
 mod solve;
 mod space;
+mod take;
 mod term;
 mod unify;
 

@@ -17,6 +17,7 @@ use crate::atom::Atom;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents, Stored, columns};
 use crate::relation::{Answerer, COLUMNS_COVERED, Cover, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
 use crate::rows::{NO_TERM, RowPart, RowQuery, VARIABLES_MAX, matches_leaf};
+use crate::take::Taking;
 use crate::term::{Term, Terms};
 use std::sync::{Arc, OnceLock};
 
@@ -515,15 +516,13 @@ impl Contents {
     ) {
         let relation = self.relation_of_length(columns.len());
         let few = found.and_then(|(lister, listed)| lister.few(&listed));
-        let other;
-        let rows = match &few {
-            Some((rows, count)) => &rows[..*count],
-            None => {
-                other = rows_for(columns, relation, terms);
-                &other
+        match &few {
+            Some((rows, count)) => {
+                let rows = rows[..*count].iter().map(|&row| relation.row(row));
+                rows.for_each(|row| answer_of(columns, row, variables, terms, each));
             }
-        };
-        rows.iter().for_each(|&row| answer_of(columns, relation.row(row), variables, terms, each));
+            None => answer_of_many(columns, variables, relation, terms, each),
+        }
     }
 }
 
@@ -557,19 +556,29 @@ fn answer_of(
     (0..copies).for_each(|_| each(&answer[..variables]));
 }
 
-/// The rows to look at for a pattern: by an index for what is known of it, or by all of it.
-#[inline(never)]
-fn rows_for(columns: &[RowPart], relation: &Relation, terms: &Terms) -> Vec<u32> {
+/// Hands on what the rows of a relation answer that an index finds by what is known of a pattern, or that are known
+/// whole.
+fn answer_of_many(
+    columns: &[RowPart],
+    variables: usize,
+    relation: &Relation,
+    terms: &Terms,
+    each: &mut impl FnMut(&[Term]),
+) {
     let (mut known, mut rows): (Vec<(Path, Term)>, _) = (known(columns).collect(), Vec::new());
     if known.len() == columns.len() {
         let keys: Vec<Term> = known.iter().map(|&(_, key)| key).collect();
         relation.find_rows(&keys, terms, &mut rows);
-        return rows;
+        return rows.iter().for_each(|&row| answer_of(columns, relation.row(row), variables, terms, each));
     }
     // The head of an expression is its least selective column: it is asked last.
     if known.first().is_some_and(|&(path, _)| path == (0, None)) {
         known.rotate_left(1);
     }
-    relation.narrow(&known, terms, &mut rows);
-    rows
+    let (count, none) = (columns.len() - known.len(), [NO_TERM; VARIABLES_MAX]);
+    let taking = Taking { parts: columns, count, keys: &known, current: &none[..variables], terms };
+    relation.walk(&known, terms, &mut rows, &mut |piece| match count == variables {
+        true => taking.hand_on(&piece, each),
+        false => piece.each_row(|row, copies| answer_of(columns, (row, copies), variables, terms, each)),
+    });
 }

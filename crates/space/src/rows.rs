@@ -13,8 +13,9 @@ use crate::atom::{Atom, Variable};
 use crate::bindings::Solution;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
 use crate::handle::{SpaceRef, conjunction};
-use crate::relation::{Path, Relation};
+use crate::relation::{Path, Piece, Relation};
 use crate::space::Space;
+use crate::take::Taking;
 use crate::term::{Term, Terms};
 use std::cell::Cell;
 use std::sync::{Arc, RwLockReadGuard};
@@ -98,7 +99,8 @@ impl RowQuery {
         bound.resize(*variables, false);
         let mut start = 0;
         for &end in ends.iter() {
-            let Some(plan) = Plan::new(start, end, parts, bound, known) else { return false };
+            let Some(mut plan) = Plan::new(start, end, parts, bound, known) else { return false };
+            plan.bind(&parts[start + 1..end], bound);
             plans.push(plan);
             start = end;
         }
@@ -125,6 +127,9 @@ struct Plan {
     is_flat: bool,
     /// Whether all of its columns are known, so that it has one row, if any.
     is_known: bool,
+    /// How many variables it binds, if each column is known or the place of one of them, so that rows with what is
+    /// known match.
+    taken: usize,
 }
 
 impl Plan {
@@ -139,32 +144,47 @@ impl Plan {
         let [RowPart::Open(length), columns @ ..] = &parts[start..end] else { return None };
         let length = *length as usize;
         let from = known.len();
-        let is_known = !columns.is_empty() && columns.iter().all(|&part| known_part(part, bound).is_some());
+        let is_flat = columns.len() == length;
+        // Of a long row some columns are known that no index goes by.
+        let is_long_known =
+            length > COLUMNS_INDEXED_MAX && columns.iter().all(|&part| known_part(part, bound).is_some());
         let mut at = 0;
         for column in 0..length {
-            match columns[at] {
-                _ if column >= COLUMNS_INDEXED_MAX && !is_known => {}
-                RowPart::Open(inner) => known_inside(column as u32, &columns[at + 1..], inner, bound, known),
-                part => known.extend(known_part(part, bound).map(|key| ((column as u32, None), key))),
+            let (part, is_indexed) = (columns[at], column < COLUMNS_INDEXED_MAX || is_long_known);
+            match part {
+                RowPart::Open(inner) if is_indexed => {
+                    known_inside(column as u32, &columns[at + 1..], inner, bound, known);
+                }
+                part if is_indexed && let Some(key) = known_part(part, bound) => {
+                    known.push(((column as u32, None), key))
+                }
+                _ => {}
             }
-            at += extent(&columns[at..]);
+            at += if let RowPart::Open(_) = part { extent(&columns[at..]) } else { 1 };
         }
         // The head of an expression is its least selective column: it is asked last.
         let own = &mut known[from..];
+        let is_known = is_flat && length > 0 && own.len() == length;
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
+        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known, taken: 0 })
+    }
+
+    /// Binds its variables.
+    fn bind(&mut self, columns: &[RowPart], bound: &mut [bool]) {
+        let mut new = 0;
         for part in columns {
             if let RowPart::Variable(variable) = part {
-                bound[*variable as usize] = true;
+                let is_bound = &mut bound[*variable as usize];
+                new += usize::from(!*is_bound);
+                *is_bound = true;
             }
         }
-        let is_flat = columns.len() == length;
-        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known })
+        let is_each = self.is_flat && self.known[1] - self.known[0] + new == self.length;
+        self.taken = if is_each && self.length <= COLUMNS_INDEXED_MAX { new } else { 0 };
     }
-}
 
-impl Plan {
     /// Whether a relation may have a row for it, going by the keys that the pattern itself has.
     fn may_answer(&self, known: &[(Path, Known)], relation: &Relation, terms: &Terms) -> bool {
         let has = |&(path, known): &(Path, Known)| match known {
@@ -356,10 +376,16 @@ pub(crate) fn solutions<S>(
     let count = if is_put { answer_rows(&mut room, spaces, contents, terms) } else { None };
     let solutions = count.map(|count| {
         let width = room.variables;
-        let answer = |place: usize| &room.answers.found[place * width..][..width];
-        let value =
-            |(variable, &term): (&Option<&Variable>, &Term)| Some(((*variable)?.clone(), terms.atom(term).clone()));
-        (0..count).map(|place| variables.iter().zip(answer(place)).filter_map(value).collect()).collect()
+        let names = &variables[..width];
+        let solution = |place: usize| {
+            let answer = &room.answers.found[place * width..][..width];
+            let mut solution = Vec::with_capacity(width);
+            for (name, &term) in names.iter().zip(answer) {
+                solution.extend(name.map(|name| (name.clone(), terms.atom(term).clone())));
+            }
+            solution
+        };
+        (0..count).map(solution).collect()
     });
     room.shrink();
     ROOM.set(Some(room));
@@ -505,44 +531,60 @@ impl Answers {
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
-        let current = &self.current;
+        let Self { next, current, rows, keys, row, .. } = self;
         let key_of = |known: Known| match known {
             Known::Key(key) => key,
             Known::Variable(variable) => terms.key(current[variable as usize]),
         };
-        self.rows.clear();
+        rows.clear();
         if plan.is_known {
-            self.row.clear();
-            self.row.extend(known.iter().map(|&(_, known)| key_of(known)));
-            if !self.row.contains(&NO_TERM) {
-                relation.find_rows(&self.row, terms, &mut self.rows);
+            row.clear();
+            row.extend(known.iter().map(|&(_, known)| key_of(known)));
+            if !row.contains(&NO_TERM) {
+                relation.find_rows(row, terms, rows);
             }
-        } else {
-            self.keys.clear();
-            self.keys.extend(known.iter().map(|&(path, known)| (path, key_of(known))));
-            if self.keys.iter().all(|&(_, key)| key != NO_TERM) {
-                relation.narrow(&self.keys, terms, &mut self.rows);
-            }
+            let copies: usize = rows.iter().map(|&row| relation.row(row).1 as usize).sum();
+            (0..copies).for_each(|_| next.extend_from_slice(current));
+            return copies;
         }
-        let from = self.next.len();
+        keys.clear();
+        keys.extend(known.iter().map(|&(path, known)| (path, key_of(known))));
+        if keys.iter().any(|&(_, key)| key == NO_TERM) {
+            return 0;
+        }
         let mut made = 0;
-        for at in 0..self.rows.len() {
-            let (row, copies) = relation.row(self.rows[at]);
-            let start = self.next.len();
-            self.next.extend_from_slice(&self.current);
-            // A row that is known whole was found by all of its keys.
-            if !plan.is_known && !matches(plan, parts, row, &mut self.next[start..], terms) {
-                self.next.truncate(start);
-                continue;
-            }
-            made += copies as usize;
-            for _ in 1..copies {
-                self.next.extend_from_within(start..start + self.current.len());
-            }
-        }
-        debug_assert_eq!(self.next.len() - from, made * self.current.len());
+        let taking = Taking { parts, count: plan.taken, keys, current, terms };
+        relation.walk(keys, terms, rows, &mut |piece| {
+            made += if plan.taken > 0 {
+                taking.take(&piece, next)
+            } else {
+                match_all(plan, parts, &piece, current, next, terms)
+            };
+        });
         made
     }
+}
+
+/// Adds what rows make of an answer, each looked at as a whole; gives how many answers that are.
+fn match_all(
+    plan: &Plan,
+    parts: &[RowPart],
+    piece: &Piece<'_>,
+    current: &[Term],
+    next: &mut Vec<Term>,
+    terms: &Terms,
+) -> usize {
+    let mut made = 0;
+    piece.each_row(|row, copies| {
+        let start = next.len();
+        next.extend_from_slice(current);
+        if !matches(plan, parts, row, &mut next[start..], terms) {
+            return next.truncate(start);
+        }
+        made += copies as usize;
+        (1..copies).for_each(|_| next.extend_from_within(start..start + current.len()));
+    });
+    made
 }
 
 /// Whether a row matches a pattern; what its variables are is put into the answer.

@@ -34,6 +34,18 @@ impl Copies {
         self.blocks.is_none()
     }
 
+    /// The rows from `row` up to `end` of which it is known at once that each has one copy, or the next row and its
+    /// copies.
+    #[inline]
+    pub(super) fn stretch(&self, row: u32, end: u32) -> (u32, u32) {
+        let Some(blocks) = &self.blocks else { return (end, 1) };
+        match blocks.get(row as usize / BLOCK) {
+            Some(Some(block)) => (row + 1, block[row as usize % BLOCK]),
+            Some(None) => (end.min((row / BLOCK as u32 + 1) * BLOCK as u32), 1),
+            None => (end, 1),
+        }
+    }
+
     /// How many rows have no copy.
     pub(super) fn holes(&self) -> u32 {
         self.holes

@@ -29,6 +29,7 @@ mod direct;
 mod index;
 mod indexes;
 mod segment;
+mod walk;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
@@ -39,6 +40,7 @@ pub(crate) use segment::hash_of;
 use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
 use std::ops::Deref;
 use std::sync::Arc;
+pub(crate) use walk::{Piece, Stretch};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
 pub(crate) type Path = (u32, Option<u32>);
@@ -248,46 +250,6 @@ impl<'a> View<'a> {
     fn are_mixed(self, rows: &Listed<'_>, (path, key): (Path, Term), dictionary: &Terms) -> bool {
         let has_other = |row: &u32| key_at(path, self.segment.terms(*row), dictionary) == Some(key);
         rows.len() > LONG && rows.sample(SAMPLE).filter(has_other).count() * 2 < SAMPLE
-    }
-
-    /// Adds the rows that an index lists for a key; the head forgets its holes if most are.
-    fn list(self, place: Place, key: Key, dictionary: &Terms, found: &mut Vec<u32>) {
-        let from = found.len();
-        let listed = self.with_index(place, dictionary, |index, keys| {
-            let rows = index.get(key, keys);
-            let listed = rows.len();
-            rows.add_to(found, self.start, self.copies);
-            listed
-        });
-        self.forget_holes((found.len() - from, listed), place, key, dictionary);
-    }
-
-    fn forget_holes(self, (found, listed): (usize, usize), place: Place, key: Key, dictionary: &Terms) {
-        if self.is_head && found * 2 < listed {
-            self.segment.forget_holes(place, key, self.copies, dictionary);
-        }
-    }
-
-    /// Adds the live rows of the shortest list among the paths, or of what two of them list together.
-    fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
-        let from = found.len();
-        let mut mixed = None;
-        let (listed, path, key) = loop {
-            let read = |rows: Listed<'_>, best: (Path, Term)| {
-                mixed = pair_of(best, known).filter(|pair| self.are_mixed(&rows, pair.other, dictionary));
-                if mixed.is_none() {
-                    rows.add_to(found, self.start, self.copies);
-                }
-            };
-            match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
-                Ok(best) => break best,
-                Err(missing) => self.with_index(Place::Path(missing), dictionary, |_, _| ()),
-            }
-        };
-        match mixed {
-            Some(pair) => self.list(pair.place, pair.key, dictionary, found),
-            None => self.forget_holes((found.len() - from, listed), Place::Path(path), key.into(), dictionary),
-        }
     }
 
     /// The row of exactly these terms.
@@ -571,40 +533,6 @@ impl Relation {
     /// All rows, as they lie: in insertion order but for those that came back.
     pub fn all(&self) -> impl Iterator<Item = Found<'_>> {
         self.parts().flat_map(|part| part.live().map(move |row| part.found(row)))
-    }
-
-    /// The numbers of the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of
-    /// the answer. The paths are tried in the order given, until one is short enough.
-    pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
-        if self.len() <= SCAN_MAX || known.is_empty() {
-            self.each(|part| found.extend(part.live().map(|row| part.start + row)));
-        } else if let Some(only) = self.only_part() {
-            only.narrow(known, dictionary, found);
-        } else {
-            let best = self.shortest(known, dictionary);
-            let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));
-            let (place, key) = match pair_of(best, known).filter(is_mixed) {
-                Some(pair) => (pair.place, pair.key),
-                None => (Place::Path(best.0), best.1.into()),
-            };
-            self.each(|part| part.list(place, key, dictionary, found));
-        }
-        self.order(found);
-    }
-
-    /// The path whose lists are the shortest, or short enough.
-    fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (Path, Term) {
-        let mut best = (usize::MAX, known[0]);
-        for &(path, key) in known {
-            let length = self.parts().map(|part| part.listed(path, key, dictionary)).sum();
-            if length < best.0 {
-                best = (length, (path, key));
-            }
-            if length <= SHORT_ENOUGH {
-                break;
-            }
-        }
-        best.1
     }
 
     /// Puts rows into insertion order: only a row that came back can stand out of it.

@@ -14,6 +14,7 @@ use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How many rows a relation may have: beyond it, adding one panics.
@@ -83,6 +84,8 @@ struct Numbers {
     first: u64,
     consecutive: u32,
     others: Vec<u64>,
+    /// Whether one is smaller than the one before it.
+    descends: bool,
 }
 
 impl Numbers {
@@ -101,9 +104,15 @@ impl Numbers {
         if self.others.is_empty() && number == self.first + u64::from(self.consecutive) {
             self.consecutive += 1;
         } else {
+            self.descends |= self.last() > number;
             reserve(&mut self.others, 1);
             self.others.push(number);
         }
+    }
+
+    /// That of the last row; there is one.
+    fn last(&self) -> u64 {
+        self.others.last().copied().unwrap_or(self.first + u64::from(self.consecutive) - 1)
     }
 }
 
@@ -124,6 +133,19 @@ impl Segment {
     #[inline]
     pub(super) fn number(&self, row: u32) -> u64 {
         self.numbers.get(row)
+    }
+
+    /// The insertion numbers of the first row and the last, if no row stands out of order; there is a row.
+    pub(super) fn span(&self) -> Option<[u64; 2]> {
+        (!self.numbers.descends).then(|| [self.numbers.first, self.numbers.last()])
+    }
+
+    /// The terms of rows that lie one behind the other, and how many each has, if all rows are equally long and have
+    /// some.
+    #[inline]
+    pub(super) fn cells(&self, rows: Range<u32>) -> Option<(&[Term], usize)> {
+        let (width, start, end) = (self.rows.width, rows.start as usize, rows.end as usize);
+        (self.rows.ends.is_none() && width > 0).then(|| (&self.rows.cells[start * width..end * width], width))
     }
 
     /// Makes room for so many more rows of this length.

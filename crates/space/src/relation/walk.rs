@@ -1,0 +1,240 @@
+//! Going through the rows that a query finds, as they lie.
+//!
+//! A query knows the keys at some paths. What it finds in a segment is a *piece*: what the shortest index lists, holes
+//! among it. Of a piece the rows that follow each other and have one copy each are a *stretch*: who takes columns of
+//! them looks at nothing else.
+//!
+//! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found
+//! are put in order first.
+
+use super::index::{Key, Listed, Place};
+use super::segment::Segment;
+use super::{Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, View, pair_of};
+use crate::term::{Term, Terms};
+
+/// Rows of one segment.
+pub(crate) struct Piece<'a> {
+    part: View<'a>,
+    rows: Listed<'a>,
+    /// Whether all rows have all keys that are known; else that is to be looked at.
+    pub(crate) is_sure: bool,
+}
+
+/// Rows of a piece, holes left out.
+pub(crate) enum Stretch<'a> {
+    /// One behind the other, all of this length, one copy of each.
+    Rows(&'a [Term], usize),
+    /// Here and there, one copy of each.
+    Each(EachRow<'a>),
+    /// One, and how many copies there are.
+    Row(&'a [Term], u32),
+}
+
+/// Rows by their numbers in a segment.
+pub(crate) struct EachRow<'a> {
+    segment: &'a Segment,
+    rows: &'a [u32],
+}
+
+impl<'a> EachRow<'a> {
+    /// Their terms.
+    #[inline]
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &'a [Term]> {
+        let segment = self.segment;
+        self.rows.iter().map(move |&row| segment.terms(row))
+    }
+}
+
+impl Piece<'_> {
+    /// How many rows it has, holes counted.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Goes through its rows in their order.
+    #[inline]
+    pub(crate) fn each(&self, mut visit: impl FnMut(Stretch<'_>)) {
+        let View { segment, copies, .. } = self.part;
+        match &self.rows {
+            Listed::Run(rows) => {
+                let mut row = rows.start;
+                while row < rows.end {
+                    let (next, count) = copies.stretch(row, rows.end);
+                    match segment.cells(row..next) {
+                        Some((cells, width)) if count == 1 => visit(Stretch::Rows(cells, width)),
+                        _ if count == 1 => (row..next).for_each(|row| visit(Stretch::Row(segment.terms(row), 1))),
+                        _ if count > 0 => visit(Stretch::Row(segment.terms(row), count)),
+                        _ => {}
+                    }
+                    row = next;
+                }
+            }
+            Listed::Each(rows) if copies.are_plain() => visit(Stretch::Each(EachRow { segment, rows })),
+            Listed::Each(rows) => {
+                let counted = rows.iter().map(|&row| (row, copies.get(row))).filter(|&(_, count)| count > 0);
+                counted.for_each(|(row, count)| visit(Stretch::Row(segment.terms(row), count)));
+            }
+        }
+    }
+
+    /// The same one by one: its terms, and how many copies there are.
+    #[inline]
+    pub(crate) fn each_row(&self, mut visit: impl FnMut(&[Term], u32)) {
+        self.each(|stretch| match stretch {
+            Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| visit(row, 1)),
+            Stretch::Each(rows) => rows.terms().for_each(|row| visit(row, 1)),
+            Stretch::Row(row, copies) => visit(row, copies),
+        });
+    }
+
+    /// Adds the numbers of its rows, holes left out.
+    fn add_to(self, found: &mut Vec<u32>) {
+        self.rows.add_to(found, self.part.start, self.part.copies);
+    }
+}
+
+impl View<'_> {
+    /// Hands on all of its rows.
+    fn all(self, is_sure: bool, visit: &mut impl FnMut(Piece<'_>)) {
+        let rows = Listed::Run(0..self.segment.len());
+        visit(Piece { part: self, rows, is_sure });
+    }
+
+    /// Hands on the rows that an index lists for a key; the head forgets its holes if most are.
+    fn list(self, place: Place, key: Key, is_sure: bool, dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+        let holes = self.with_index(place, dictionary, |index, keys| {
+            let rows = index.get(key, keys);
+            let holes = self.holes_among(&rows);
+            visit(Piece { part: self, rows, is_sure });
+            holes
+        });
+        self.forget_holes(holes, place, key, dictionary);
+    }
+
+    /// How many of the listed rows are holes, and how many are listed, where it matters.
+    #[inline]
+    fn holes_among(self, rows: &Listed<'_>) -> [usize; 2] {
+        if !self.is_head || self.copies.holes() == 0 {
+            return [0; 2];
+        }
+        let is_hole = |row: u32| self.copies.get(row) == 0;
+        let holes = match rows {
+            Listed::Run(rows) => rows.clone().filter(|&row| is_hole(row)).count(),
+            Listed::Each(rows) => rows.iter().filter(|&&row| is_hole(row)).count(),
+        };
+        [holes, rows.len()]
+    }
+
+    fn forget_holes(self, [holes, listed]: [usize; 2], place: Place, key: Key, dictionary: &Terms) {
+        if holes * 2 > listed {
+            self.segment.forget_holes(place, key, self.copies, dictionary);
+        }
+    }
+
+    /// Hands on the shortest list among the paths, or what two of them list together.
+    fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+        let (mut mixed, mut holes) = (None, [0; 2]);
+        let (path, key) = loop {
+            let read = |rows: Listed<'_>, best: (Path, Term)| {
+                mixed = pair_of(best, known).filter(|pair| self.are_mixed(&rows, pair.other, dictionary));
+                if mixed.is_none() {
+                    holes = self.holes_among(&rows);
+                    visit(Piece { part: self, rows, is_sure: known.len() == 1 });
+                }
+            };
+            match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
+                Ok((_, path, key)) => break (path, key),
+                Err(missing) => self.with_index(Place::Path(missing), dictionary, |_, _| ()),
+            }
+        };
+        match mixed {
+            Some(pair) => self.list(pair.place, pair.key, known.len() == 2, dictionary, visit),
+            None => self.forget_holes(holes, Place::Path(path), key.into(), dictionary),
+        }
+    }
+}
+
+impl Relation {
+    /// Hands on the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of
+    /// the answer. The paths are tried in the order given, until one is short enough. `found` is room for numbers. No
+    /// index may be asked for by who is handed a piece: one may be locked.
+    #[inline]
+    pub(crate) fn walk(
+        &self,
+        known: &[(Path, Term)],
+        dictionary: &Terms,
+        found: &mut Vec<u32>,
+        visit: &mut impl FnMut(Piece<'_>),
+    ) {
+        if self.is_ordered() {
+            return self.pieces(known, dictionary, visit);
+        }
+        found.clear();
+        self.narrow(known, dictionary, found);
+        let start = |row: u32| self.part_of(row).start;
+        for rows in found.chunk_by_mut(|&row, &next| start(row) == start(next)) {
+            let part = self.part_of(rows[0]);
+            rows.iter_mut().for_each(|row| *row -= part.start);
+            visit(Piece { part, rows: Listed::Each(rows), is_sure: false });
+        }
+    }
+
+    /// The numbers of these rows, holes left out.
+    pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
+        self.pieces(known, dictionary, &mut |piece| piece.add_to(found));
+        self.order(found);
+    }
+
+    /// Hands them on as they lie.
+    #[inline]
+    fn pieces(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+        if self.len() <= SCAN_MAX || known.is_empty() {
+            self.each(|part| part.all(known.is_empty(), visit));
+        } else if let Some(only) = self.only_part() {
+            only.narrow(known, dictionary, visit);
+        } else {
+            self.pieces_of_many(known, dictionary, visit);
+        }
+    }
+
+    /// The same for several segments, which are asked for the same key.
+    fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+        let best = self.shortest(known, dictionary);
+        let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));
+        let (place, key, is_sure) = match pair_of(best, known).filter(is_mixed) {
+            Some(pair) => (pair.place, pair.key, known.len() == 2),
+            None => (Place::Path(best.0), best.1.into(), known.len() == 1),
+        };
+        self.each(|part| part.list(place, key, is_sure, dictionary, visit));
+    }
+
+    /// The path whose lists are the shortest, or short enough.
+    fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (Path, Term) {
+        let mut best = (usize::MAX, known[0]);
+        for &(path, key) in known {
+            let length = self.parts().map(|part| part.listed(path, key, dictionary)).sum();
+            if length < best.0 {
+                best = (length, (path, key));
+            }
+            if length <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        best.1
+    }
+
+    /// Whether all rows lie in insertion order.
+    #[inline]
+    fn is_ordered(&self) -> bool {
+        let (mut last, mut is_ordered) = (0, true);
+        self.each(|part| {
+            if part.segment.len() > 0 {
+                let span = part.segment.span();
+                is_ordered &= span.is_some_and(|[first, _]| last <= first);
+                last = span.map_or(last, |[_, end]| end);
+            }
+        });
+        is_ordered
+    }
+}

@@ -1,0 +1,134 @@
+//! What rows answer to a pattern each of whose columns is either known or taken for a variable of its own: most
+//! patterns are so.
+//!
+//! Such a pattern asks nothing of a row but what is known, and an index has looked at that, or at a part of it. So
+//! columns are copied as they lie, many rows at once.
+
+use crate::relation::{Path, Piece, Stretch};
+use crate::rows::{NO_TERM, RowPart, VARIABLES_MAX};
+use crate::term::{Term, Terms};
+
+/// What is taken of rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Taking<'a> {
+    /// The columns of the pattern; how many of them are taken.
+    pub(crate) parts: &'a [RowPart],
+    pub(crate) count: usize,
+    /// What is known: columns and their match keys.
+    pub(crate) keys: &'a [(Path, Term)],
+    /// What the variables are so far; those to be taken are not known.
+    pub(crate) current: &'a [Term],
+    pub(crate) terms: &'a Terms,
+}
+
+impl Taking<'_> {
+    /// Adds an answer for each copy of each row that has the keys; gives how many there are.
+    #[inline]
+    pub(crate) fn take(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) -> usize {
+        let (from, width) = (answers.len(), self.current.len());
+        if piece.is_sure {
+            answers.reserve(piece.len() * width);
+        }
+        // An answer of nothing but columns takes nothing from the one at hand.
+        match width {
+            _ if self.count < width => self.complete(piece, answers),
+            1 => self.columns::<1>(piece, answers),
+            2 => self.columns::<2>(piece, answers),
+            3 => self.columns::<3>(piece, answers),
+            4 => self.columns::<4>(piece, answers),
+            _ => self.complete(piece, answers),
+        }
+        (answers.len() - from) / width
+    }
+
+    /// Adds the columns of all variables.
+    fn columns<const N: usize>(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
+        let columns = self.columns_of::<N>();
+        let of = |row: &[Term]| columns.map(|column| row[column]);
+        let is_it = |row: &[Term]| piece.is_sure || self.has_keys(row);
+        piece.each(|stretch| match stretch {
+            Stretch::Rows(cells, width) if piece.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
+            Stretch::Rows(cells, width) => {
+                let rows = cells.chunks_exact(width).filter(|row| is_it(row));
+                rows.for_each(|row| answers.extend_from_slice(&of(row)));
+            }
+            Stretch::Each(rows) if piece.is_sure => answers.extend(rows.terms().flat_map(of)),
+            Stretch::Each(rows) => {
+                rows.terms().filter(|row| is_it(row)).for_each(|row| answers.extend_from_slice(&of(row)));
+            }
+            Stretch::Row(row, copies) if is_it(row) => (0..copies).for_each(|_| answers.extend_from_slice(&of(row))),
+            Stretch::Row(..) => {}
+        });
+    }
+
+    /// Adds the answer at hand, completed by columns.
+    fn complete(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
+        piece.each_row(|row, copies| {
+            if !piece.is_sure && !self.has_keys(row) {
+                return;
+            }
+            for _ in 0..copies {
+                let start = answers.len();
+                answers.extend_from_slice(self.current);
+                let answer = &mut answers[start..];
+                self.taken().for_each(|(variable, column)| answer[variable] = row[column]);
+            }
+        });
+    }
+
+    /// Hands on the answers, each of nothing but columns.
+    #[inline]
+    pub(crate) fn hand_on(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        match self.count {
+            1 => self.hand_on_columns::<1>(piece, each),
+            2 => self.hand_on_columns::<2>(piece, each),
+            _ => self.hand_on_many(piece, each),
+        }
+    }
+
+    fn hand_on_columns<const N: usize>(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        let columns = self.columns_of::<N>();
+        piece.each_row(|row, copies| {
+            if piece.is_sure || self.has_keys(row) {
+                (0..copies).for_each(|_| each(&columns.map(|column| row[column])));
+            }
+        });
+    }
+
+    fn hand_on_many(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+        let columns = self.columns_of::<VARIABLES_MAX>();
+        piece.each_row(|row, copies| {
+            if piece.is_sure || self.has_keys(row) {
+                let answer = columns.map(|column| row[column]);
+                (0..copies).for_each(|_| each(&answer[..self.count]));
+            }
+        });
+    }
+
+    /// The columns of the variables, and the first where there are fewer variables.
+    fn columns_of<const N: usize>(&self) -> [usize; N] {
+        let mut columns = [0; N];
+        self.taken().for_each(|(variable, column)| columns[variable] = column);
+        columns
+    }
+
+    /// The variables that are taken, and the column of each.
+    #[inline]
+    fn taken(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.parts.iter().zip(0..).filter_map(|(part, column)| match part {
+            RowPart::Variable(variable) if self.current[*variable as usize] == NO_TERM => {
+                Some((*variable as usize, column))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a row has what is known.
+    #[inline]
+    fn has_keys(&self, row: &[Term]) -> bool {
+        self.keys.iter().all(|&((column, _), key)| {
+            let term = row[column as usize];
+            term == key || self.terms.key(term) == key
+        })
+    }
+}
