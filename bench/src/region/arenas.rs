@@ -103,7 +103,7 @@ pub(super) fn live_at_once(plan: &Plan, state: State) -> Result<crate::row::Row,
     const REGIONS: u64 = 1_000;
     let repeats = plan.scaled(200);
     let contest = Contest {
-        name: &format!("arena: 1000 live regions of 1 object, {}", state.1),
+        name: &format!("arena: 1000 live regions of 1 object, {}", state.words),
         n: REGIONS * repeats,
         peer: "bumpalo, new",
         must: Some((8.0, "1,000 live regions")),

@@ -8,7 +8,10 @@
 //! The malloc of glibc begins with giving back to the system whatever is free at its end and more than 128 KiB, and with mapping
 //! every piece of that size by itself. As soon as such a piece is freed it keeps more, up to 64 MiB. So an arena that is made
 //! anew costs page faults or none, by a factor of ten, and which of both depends on what the process did before. Rows that
-//! are about fresh memory or many arenas run in processes where it is settled, see [`STATES`].
+//! are about fresh memory or many arenas run in processes where it is settled, see [`PROCESSES`].
+//!
+//! Many arenas at once have a process for themselves: a hole that other rows left below something that lasts is not at the end,
+//! is never given back, and is what malloc hands out next. A program that does nothing but this meets no such hole.
 
 use super::Failure;
 use crate::row::{Ratio, Row};
@@ -23,50 +26,57 @@ pub(crate) const NAME: &str = "mimalloc";
 /// The part of rows in processes of this program.
 pub(super) const SYSTEM: &str = "system";
 
-/// A state of malloc, as the name of a suite and as words of a case.
-pub(super) type State = (&'static str, &'static str);
+/// What malloc does with what arenas give back, in words of a case, and the settings of glibc for it.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    pub(super) words: &'static str,
+    settings: &'static str,
+}
 
-const GIVES_BACK: State = ("region-gives-back", "malloc gives memory back");
-const KEEPS: State = ("region-keeps", "malloc keeps memory");
+/// As in a process that has just begun.
+const GIVES_BACK: State = State {
+    words: "malloc gives memory back",
+    settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
+};
 
-/// The states of malloc, and the settings of glibc for it.
-const STATES: [(State, &str); 2] = [
-    (GIVES_BACK, "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072"),
-    (KEEPS, "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"),
+/// As in a process that has freed large pieces.
+const KEEPS: State = State {
+    words: "malloc keeps memory",
+    settings: "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824",
+};
+
+/// The processes of this program: the state of malloc in each, and its suite.
+const PROCESSES: [(State, Suite); 3] = [
+    (GIVES_BACK, Suite { name: "region-fresh", has_programs: false, run: fresh }),
+    (GIVES_BACK, Suite { name: "region-gives-back", has_programs: false, run: |plan| at_once(plan, GIVES_BACK) }),
+    (KEEPS, Suite { name: "region-keeps", has_programs: false, run: |plan| at_once(plan, KEEPS) }),
 ];
 
 /// What those processes do.
-pub(crate) const SUITES: &[Suite] = &[
-    Suite { name: GIVES_BACK.0, has_programs: false, run: gives_back },
-    Suite { name: KEEPS.0, has_programs: false, run: keeps },
-];
+pub(crate) const SUITES: &[Suite] = &[PROCESSES[0].1, PROCESSES[1].1, PROCESSES[2].1];
 
-/// Memory that is fresh in every round, and many arenas at once, as in a process that has just begun.
-fn gives_back(plan: &Plan) -> Rows {
+/// Memory that is fresh in every round.
+fn fresh(plan: &Plan) -> Rows {
     let mut rows = super::allocate::many(plan)?;
     rows.extend(super::arenas::fresh_rows(plan)?);
-    rows.extend(at_once(plan, GIVES_BACK)?);
     Ok(rows)
 }
 
-/// Many arenas at once, as in a process that has freed large pieces.
-fn keeps(plan: &Plan) -> Rows {
-    at_once(plan, KEEPS)
-}
-
+/// Many arenas at once. Those out of pools come last, since what a pool keeps may leave a hole.
 fn at_once(plan: &Plan, state: State) -> Rows {
-    let mut rows = super::life::many_at_once(plan, state)?;
+    let mut rows = super::life::anew_at_once(plan, state)?;
     rows.push(super::arenas::live_at_once(plan, state)?);
+    rows.extend(super::life::pooled_at_once(plan, state)?);
     Ok(rows)
 }
 
-/// The rows of all states.
+/// The rows of those processes.
 pub(super) fn system_rows(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
-    for ((name, _), settings) in STATES {
+    for (state, suite) in PROCESSES {
         let mut command = Command::new(std::env::current_exe()?);
-        command.env("GLIBC_TUNABLES", settings);
-        rows.extend(rows_of(command, name, plan)?);
+        command.env("GLIBC_TUNABLES", state.settings);
+        rows.extend(rows_of(command, suite.name, plan)?);
     }
     Ok(rows)
 }

@@ -59,20 +59,40 @@ fn short_lived(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// In a process in which it is known what malloc does with what arenas give back.
-pub(super) fn many_at_once(plan: &Plan, state: State) -> Rows {
-    let mut rows = Vec::new();
-    for (regions, objects, repeats) in [(1_000, 1, 200), (1_000, 10, 100), (100_000, 1, 2)] {
+/// Regions open at once and objects in each, in a process in which it is known what malloc does with what arenas give back.
+struct AtOnce {
+    shape: Shape,
+    name: String,
+}
+
+fn all_at_once(plan: &Plan, state: State) -> [AtOnce; 3] {
+    [(1_000, 1, 200), (1_000, 10, 100), (100_000, 1, 2)].map(|(regions, objects, repeats)| {
         let shape = Shape { regions, objects, repeats: plan.scaled(repeats) };
         let shape = if repeats == 2 { Shape { regions: plan.scaled(regions), repeats, ..shape } } else { shape };
-        let (plural, is_must) = (if objects == 1 { "" } else { "s" }, (regions, objects) == (1_000, 1));
-        let name = &format!("{regions} live regions of {objects} object{plural}, {}", state.1);
-        let row = |peer, must, theirs: Maker<'_>| {
-            shape.row(plan, Contest { name, n: 0, peer, must, note: EACH }, &mut at_once(), theirs)
-        };
-        rows.push(row("bumpalo, new", is_must.then_some((8.0, "1,000 live regions")), &mut bump_at_once(Some(0)))?);
-        rows.push(row("bumpalo, pool of 32", None, &mut bump_at_once(Some(POOLED)))?);
-        rows.push(row("bumpalo, pool of any size", None, &mut bump_at_once(None))?);
+        let plural = if objects == 1 { "" } else { "s" };
+        AtOnce { shape, name: format!("{regions} live regions of {objects} object{plural}, {}", state.words) }
+    })
+}
+
+impl AtOnce {
+    /// Beside arenas out of a pool that keeps at most so many.
+    fn row(&self, plan: &Plan, peer: &'static str, most: usize) -> Result<Row, Failure> {
+        let is_must = most == 0 && (self.shape.regions, self.shape.objects) == (1_000, 1);
+        let must = is_must.then_some((8.0, "1,000 live regions"));
+        let contest = Contest { name: &self.name, n: 0, peer, must, note: EACH };
+        self.shape.row(plan, contest, &mut at_once(), &mut bump_at_once(most))
+    }
+}
+
+pub(super) fn anew_at_once(plan: &Plan, state: State) -> Rows {
+    all_at_once(plan, state).iter().map(|case| case.row(plan, "bumpalo, new", 0)).collect()
+}
+
+pub(super) fn pooled_at_once(plan: &Plan, state: State) -> Rows {
+    let mut rows = Vec::new();
+    for case in all_at_once(plan, state) {
+        rows.push(case.row(plan, "bumpalo, pool of 32", POOLED)?);
+        rows.push(case.row(plan, "bumpalo, pool of any size", usize::MAX)?);
     }
     Ok(rows)
 }
@@ -233,8 +253,7 @@ fn at_once() -> impl FnMut(Shape) -> Result<Timed, Failure> {
 }
 
 /// A peer: an arena for each region, out of a pool with at most so many, and what was made in it.
-fn bump_at_once(most: Option<usize>) -> impl FnMut(Shape) -> Result<Timed, Failure> {
-    let most = most.unwrap_or(usize::MAX);
+fn bump_at_once(most: usize) -> impl FnMut(Shape) -> Result<Timed, Failure> {
     let (mut open, mut pool): (Vec<Bump>, Vec<Bump>) = (Vec::new(), Vec::new());
     move |shape| {
         let (mut clock, mut sum) = (Clock::default(), 0);

@@ -104,16 +104,7 @@ fn nested(plan: &Plan, handle: FrozenHandle) -> Rows {
             Ok(black_box(&*holds).last().map_or(0, |hold| read(hold, hold.roots())))
         })
     };
-    let mut counted = || {
-        deep(times, &mut Vec::with_capacity(DEEP), |tethers| {
-            let handle = black_box(&handle);
-            for _ in 0..DEEP {
-                tethers.push(handle.tether_local()?);
-            }
-            Ok(black_box(&*tethers).last().map_or(0, |tether| read(tether, tether.roots())))
-        })
-    };
-    let mut theirs = || {
+    let mut listed = || {
         let arc = shared()?;
         deep(times, &mut Vec::with_capacity(DEEP), |arcs| {
             let arc = black_box(&arc);
@@ -121,14 +112,25 @@ fn nested(plan: &Plan, handle: FrozenHandle) -> Rows {
             Ok(black_box(&*arcs).last().map_or(0, |arc| read(&arc.heap, &arc.roots)))
         })
     };
+    let mut counted = || {
+        let outer = handle.tether_local()?;
+        let start = |handle: &FrozenHandle| handle.tether_local().map_err(Failure::from);
+        let timed = deep_in_place(times, &handle, start, |tether| read(tether, tether.roots()));
+        drop(outer);
+        timed
+    };
+    let mut cloned = || {
+        let arc = shared()?;
+        deep_in_place(times, &arc, |arc| Ok(Arc::clone(arc)), |arc| read(&arc.heap, &arc.roots))
+    };
     const BORROWED: &str =
         "100 deep, started one after the other and then ended; each borrows the outermost and is kept in a list";
-    const COUNTED: &str = "100 deep, started one after the other and then ended; each is counted by its thread";
-    let must = Some((10.0, "tether, nested"));
-    let of = |name, peer, must, note| Contest { name, n, peer, must, note };
+    const COUNTED: &str =
+        "100 deep within another, started one after the other and then ended; each is counted by its thread";
+    let of = |name, note| Contest { name, n, peer: ARC, must: Some((10.0, "tether, nested")), note };
     let mut rows = vec![
-        of("tether, nested 100 deep", ARC, must, BORROWED).run(plan, &mut borrowed, &mut theirs)?,
-        of("tether of the thread, nested 100 deep", ARC, must, COUNTED).run(plan, &mut counted, &mut theirs)?,
+        of("tether, nested 100 deep", BORROWED).run(plan, &mut borrowed, &mut listed)?,
+        of("tether of the thread, nested 100 deep", COUNTED).run(plan, &mut counted, &mut cloned)?,
     ];
     rows.extend(within(plan, handle)?);
     Ok(rows)
@@ -151,26 +153,79 @@ fn deep<T>(
     Ok(clock.done(sum))
 }
 
-/// Pairs on a thread that has a tether already.
+/// The same where each has its place, and what it is started from comes out of a black box once for all of them.
+fn deep_in_place<S, T>(
+    times: u64,
+    source: &S,
+    start: impl Fn(&S) -> Result<T, Failure>,
+    read: impl Fn(&T) -> u64,
+) -> Result<Timed, Failure> {
+    let mut holds: [Option<T>; DEEP] = [const { None }; DEEP];
+    let mut clock = Clock::default();
+    let sum = clock.run(|| {
+        (0..times).try_fold(0, |sum, _| {
+            let source = black_box(source);
+            for hold in &mut holds {
+                *hold = Some(start(source)?);
+            }
+            let read = black_box(&holds).last().and_then(Option::as_ref).map_or(0, &read);
+            holds.iter_mut().for_each(|hold| *hold = None);
+            Ok::<u64, Failure>(sum + read * DEEP as u64)
+        })
+    })?;
+    Ok(clock.done(sum))
+}
+
+/// Pairs on a thread that has a tether already, with nothing in between and with a look at what it holds.
 fn within(plan: &Plan, handle: FrozenHandle) -> Rows {
     let n = plan.scaled(2_000_000);
     let mut counted = || {
         let outer = handle.tether_local()?;
-        pairs(n, || Ok(read(&outer, black_box(&handle).tether_local()?.roots())))
-    };
-    let mut pinned = || {
-        let outer = epoch::pin();
-        let timed = pairs(n, || Ok(pinned_value(black_box(epoch::pin()))));
+        let timed = bare_pairs(n, || Ok(black_box(&handle).tether_local()?));
         drop(outer);
         timed
     };
-    let must = Some((10.0, "tether, nested"));
+    let mut cloned = || {
+        let arc = shared()?;
+        bare_pairs(n, || Ok(Arc::clone(black_box(&arc))))
+    };
+    let mut pinned = || {
+        let outer = epoch::pin();
+        let timed = bare_pairs(n, || Ok(epoch::pin()));
+        drop(outer);
+        timed
+    };
+    let mut read_in = || {
+        let outer = handle.tether_local()?;
+        pairs(n, || Ok(read(&outer, black_box(&handle).tether_local()?.roots())))
+    };
     let note = "a tether of the thread is there; each is counted by its thread";
-    let of = |peer, must| Contest { name: "tether of the thread, within another", n, peer, must, note };
+    let of = |name, peer, must| Contest { name, n, peer, must, note };
+    let must = Some((10.0, "tether, nested"));
     Ok(vec![
-        of(ARC, must).run(plan, &mut counted, &mut || arc_pairs(n))?,
-        of("crossbeam-epoch, pin within a pin", None).run(plan, &mut counted, &mut pinned)?,
+        of("tether of the thread, within another", ARC, must).run(plan, &mut counted, &mut cloned)?,
+        of("tether of the thread, within another", "crossbeam-epoch, pin within a pin", None).run(
+            plan,
+            &mut counted,
+            &mut pinned,
+        )?,
+        of("tether of the thread, within another, and read", ARC, None)
+            .run(plan, &mut read_in, &mut || arc_pairs(n))?,
     ])
+}
+
+/// Does a pair so many times in which nothing is read.
+#[inline]
+fn bare_pairs<T>(n: u64, mut start: impl FnMut() -> Result<T, Failure>) -> Result<Timed, Failure> {
+    let mut clock = Clock::default();
+    clock.run(|| {
+        (0..n).try_for_each(|_| {
+            let hold = start()?;
+            black_box(&hold);
+            Ok::<(), Failure>(())
+        })
+    })?;
+    Ok(clock.done(n))
 }
 
 fn outermost(plan: &Plan, handle: FrozenHandle) -> Rows {

@@ -220,16 +220,12 @@ impl FrozenHandle {
     /// meanwhile: the first one keeps it. Otherwise it costs what [`FrozenHandle::tether`] costs.
     #[inline]
     pub fn tether_local(self) -> Result<LocalTether, Refused> {
-        LOCAL.with(|local| {
-            let entry = local.entry(self.place);
-            if entry.name.get() == self.name {
-                entry.count.set(entry.count.get() + 1);
-            } else {
-                start(self)?;
-                entry.begin(self);
-            }
-            Ok(LocalTether { place: self.place, stays: PhantomData })
-        })
+        // Little is done with the table at a time, so that it is compiled into whatever calls this.
+        if !LOCAL.with(|local| local.entry(self.place).another(self)) {
+            start(self)?;
+            LOCAL.with(|local| local.entry(self.place).begin(self));
+        }
+        Ok(LocalTether { place: self.place, stays: PhantomData })
     }
 
     /// Lets no more tethers start. The region is given back when the last one ends, which is now if there is none.
@@ -361,8 +357,8 @@ struct Local([Entry; LOCAL_ENTRIES]);
 
 const LOCAL_ENTRIES: usize = 8;
 
-/// Of a size that is a power of two, so that one is found by a shift and a mask.
-#[repr(align(32))]
+/// As large as a place, so that the one of a place is found by a mask.
+#[repr(align(64))]
 struct Entry {
     /// The name of the region, or 0, which none has.
     name: Cell<u64>,
@@ -391,6 +387,16 @@ impl Entry {
     #[inline]
     fn is_of(&self, place: &'static Place) -> bool {
         self.place.get().is_some_and(|here| ptr::eq(here, place))
+    }
+
+    /// Counts one more tether of a region, if this one counts any of it.
+    #[inline]
+    fn another(&self, handle: FrozenHandle) -> bool {
+        let is_counted = self.name.get() == handle.name;
+        if is_counted {
+            self.count.set(self.count.get() + 1);
+        }
+        is_counted
     }
 
     /// Counts the first tether of a region, if nothing else is counted here.
