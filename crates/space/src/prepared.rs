@@ -451,7 +451,9 @@ impl Contents {
     /// The same for a query of this form, whatever its key.
     #[inline]
     fn is_ruled_form(&self, point: Point, terms: &Terms) -> bool {
-        self.patterns().may_match_form(point.word(), || self.is_ruled_point(point, RowPart::Variable(0), terms))
+        // A variable of its own, as the key may be anything.
+        let any = RowPart::Variable(point.variables() as u32);
+        self.patterns().may_match_form(point.word(), || self.is_ruled_point(point, any, terms))
     }
 
     #[inline(never)]
