@@ -6,6 +6,7 @@
 use super::objects::{NIL, all_but_one, mix, value};
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
+use crate::row::Row;
 use crate::{Plan, Rows};
 use bumpalo::Bump;
 use region::{Full, Heap, Ref, Region};
@@ -20,7 +21,8 @@ const ONE_BY_ONE: &str = "ours, one by one";
 pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = lists(plan)?;
     rows.extend(trees(plan)?);
-    rows.extend(arrays(plan)?);
+    rows.push(array(plan)?);
+    rows.extend(strings(plan)?);
     rows.extend(maps(plan)?);
     Ok(rows)
 }
@@ -165,7 +167,7 @@ fn bump_tree<'b>(bump: &'b Bump, depth: u32, leaf: &mut u32) -> Branch<'b> {
     Branch::Pair(bump.alloc(pair))
 }
 
-fn arrays(plan: &Plan) -> Rows {
+fn array(plan: &Plan) -> Result<Row, Failure> {
     let (elements, repeats) = ((0..1_000).map(value).collect::<Vec<Ref>>(), plan.scaled(20_000));
     let sum = |elements: &[Ref]| elements.iter().fold(0, |sum, value| mix(sum, value.payload().into()));
     let mut ours = made(
@@ -187,29 +189,38 @@ fn arrays(plan: &Plan) -> Rows {
         must: None,
         note: "4 bytes an element on both sides; a time is of the whole",
     };
-    let array = contest.run(plan, &mut ours, &mut theirs)?;
-    const TEXT: &str = "a string of the length that names have";
-    let repeats = plan.scaled(400_000);
-    let read = |text: &[u8]| text.iter().fold(0, |sum, byte| mix(sum, u64::from(*byte)));
-    let mut ours = made(
-        repeats,
-        |heap, region| heap.string(region, black_box(TEXT)),
-        |heap, string| heap.bytes(string).iter().fold(0, |sum, byte| mix(sum, u64::from(byte))),
-    );
-    let mut theirs = || {
-        let mut clock = Clock::default();
-        all_but_one(&mut clock, &mut bump, repeats, |bump| _ = black_box(bump.alloc_str(black_box(TEXT))));
-        let last = clock.run(|| bump.alloc_str(black_box(TEXT)));
-        Ok(clock.done(read(last.as_bytes())))
-    };
-    let contest = Contest {
-        name: "string of 38 bytes",
-        n: repeats,
-        peer: "bumpalo, alloc_str",
-        must: None,
-        note: "one a region",
-    };
-    Ok(vec![array, contest.run(plan, &mut ours, &mut theirs)?])
+    contest.run(plan, &mut ours, &mut theirs)
+}
+
+const TEXT: &str = "a string of the length that names have";
+
+/// Strings, alone in a region and many in one.
+fn strings(plan: &Plan) -> Rows {
+    let mut rows = Vec::new();
+    for (count, name) in [(1, "string of 38 bytes"), (1_000, "1,000 strings of 38 bytes")] {
+        let repeats = plan.scaled(400_000 / count);
+        let make = |heap: &mut Heap, region: &mut Region| {
+            (0..count).try_fold(NIL, |_, _| heap.string(region, black_box(TEXT)).map(black_box))
+        };
+        let read = |text: &mut dyn Iterator<Item = u8>| text.fold(0, |sum, byte| mix(sum, u64::from(byte)));
+        let mut ours = made(repeats, make, |heap, string| read(&mut heap.bytes(string).iter()));
+        let mut bump = Bump::new();
+        let make = |bump: &Bump| (1..count).for_each(|_| _ = black_box(bump.alloc_str(black_box(TEXT))));
+        let mut theirs = || {
+            let mut clock = Clock::default();
+            all_but_one(&mut clock, &mut bump, repeats, |bump| {
+                make(bump);
+                _ = black_box(bump.alloc_str(black_box(TEXT)));
+            });
+            clock.run(|| make(&bump));
+            let last = clock.run(|| bump.alloc_str(black_box(TEXT)));
+            Ok(clock.done(read(&mut last.bytes())))
+        };
+        let note = "a time is of a string; the region is new, the peer's reset";
+        let contest = Contest { name, n: repeats * count, peer: "bumpalo, alloc_str", must: None, note };
+        rows.push(contest.run(plan, &mut ours, &mut theirs)?);
+    }
+    Ok(rows)
 }
 
 const ENTRIES: u32 = 1_000;

@@ -4,6 +4,7 @@
 //! bytes are moved and compared four at a time. What cannot be had in safe Rust is the run as a slice of bytes, since it is
 //! stored as words: [`Bytes`] stands in its place, and the decision on bytes in words has the reasons.
 
+use std::array;
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter;
@@ -22,11 +23,12 @@ pub(crate) const RUN: usize = 2;
 const BUFFER: u32 = 0;
 const STRING: u32 = 1;
 const WORD_BYTES: usize = size_of::<u32>();
+const CELL_BYTES: usize = 2 * WORD_BYTES;
 
 /// The cells of so many bytes. None at all would have no place.
 #[inline]
 pub(crate) fn run_cells(length: usize) -> usize {
-    length.div_ceil(2 * WORD_BYTES).max(1)
+    length.div_ceil(CELL_BYTES).max(1)
 }
 
 /// Reading bytes, of a heap that is frozen as well.
@@ -70,12 +72,12 @@ impl Heap {
     fn make_bytes(&mut self, region: &mut Region, content: &[u8], kind: u32) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, content.len(), kind)?;
         let end = run + run_cells(content.len()) * 2;
-        self.words[end - 2..end].fill(ZERO);
-        write_words(&mut self.words[run..end], content);
+        write_cells(self.words[run..end].as_chunks_mut().0, content);
         Ok(made)
     }
 
     /// An object of so many bytes, and the first word of its run, which is not yet written.
+    #[inline]
     fn allot_bytes(&mut self, region: &mut Region, length: usize, kind: u32) -> Result<(Ref, usize), Full> {
         if length > BYTES_MAX {
             return Err(self.chunks.refuse(Limit::ByteLength, (BYTES_MAX / CHUNK_BYTES) as u32));
@@ -100,6 +102,27 @@ impl Heap {
         let words = &mut self.words[first..first + (position % WORD_BYTES + content.len()).div_ceil(WORD_BYTES)];
         write_at(words, position % WORD_BYTES, content);
     }
+}
+
+/// Writes bytes to the cells of a run. What the last one has too many becomes zero.
+fn write_cells(cells: &mut [[Ref; 2]], content: &[u8]) {
+    let (whole, rest) = content.as_chunks();
+    for (cell, bytes) in iter::zip(&mut *cells, whole) {
+        *cell = halves(*bytes);
+    }
+    if let Some(last) = cells.get_mut(whole.len()) {
+        *last = halves(match content.last_chunk() {
+            // The bytes before them are in that load as well, and go.
+            Some(ending) => (u64::from_le_bytes(*ending) >> (8 * (CELL_BYTES - rest.len()))).to_le_bytes(),
+            None => array::from_fn(|at| rest.get(at).copied().unwrap_or(0)),
+        });
+    }
+}
+
+/// The words of eight bytes.
+#[inline]
+fn halves([a, b, c, d, e, f, g, h]: [u8; CELL_BYTES]) -> [Ref; 2] {
+    [[a, b, c, d], [e, f, g, h]].map(|bytes| Ref::from_bits(u32::from_ne_bytes(bytes)))
 }
 
 /// Writes bytes from the first byte of the first word on. Those of the last word that are not written become zero.
@@ -215,17 +238,14 @@ impl<'h> Bytes<'h> {
 
 /// The same number for bytes that lie elsewhere.
 pub(crate) fn hash_slice(content: &[u8], mix: impl Fn(u64, u64) -> u64) -> u64 {
-    let eight = |[a, b, c, d, e, f, g, h]: [u8; 2 * WORD_BYTES]| {
-        pair([[a, b, c, d], [e, f, g, h]].map(|bytes| Ref::from_bits(u32::from_ne_bytes(bytes))))
-    };
     let (whole, rest) = content.as_chunks();
-    let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, eight(*bytes)));
+    let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, pair(halves(*bytes))));
     if rest.is_empty() {
         return hash;
     }
-    let mut bytes = [0; 2 * WORD_BYTES];
+    let mut bytes = [0; CELL_BYTES];
     bytes[..rest.len()].copy_from_slice(rest);
-    mix(hash, eight(bytes))
+    mix(hash, pair(halves(bytes)))
 }
 
 #[inline]

@@ -91,10 +91,20 @@ impl Heap {
     pub(crate) fn take(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         match region.expressions.bump(cells) {
             Some(at) => Ok(at),
-            None if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize => {
-                Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX))
-            }
-            None => self.chunks.allot(&mut self.words, region, Kind::Expressions, cells),
+            None => self.take_late(region, cells),
+        }
+    }
+
+    /// The same where the last chunk has too few.
+    #[cold]
+    #[inline(never)]
+    fn take_late(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
+        const CHUNK: usize = CHUNK_CELLS as usize;
+        const MOST: usize = CHUNKS_MAX as usize * CHUNK;
+        match cells {
+            ..=CHUNK => self.chunks.extend_by_one(&mut self.words, region, Kind::Expressions, cells),
+            ..=MOST => self.chunks.allot(&mut self.words, region, Kind::Expressions, cells),
+            _ => Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX)),
         }
     }
 
@@ -108,6 +118,7 @@ impl Heap {
     }
 
     /// Takes a run of the number lane, and then cells of the lane of expressions; both, or neither.
+    #[inline]
     pub(crate) fn take_both(&mut self, region: &mut Region, run: usize, cells: usize) -> Result<(u32, u32), Full> {
         let before = region.numbers.place.within_chunk();
         let run_at = self.take_run(region, run)?;
