@@ -208,8 +208,8 @@ impl<'s> Moves<'s> {
         Some(cells)
     }
 
-    /// Copies the chunks of a lane by a function that takes both, what is near in the first, and how many words of it the lane
-    /// has.
+    /// Copies the chunks of a lane one by one. The function is given a chunk of each heap, what refers to the first one, and
+    /// how many words of it are the lane's.
     #[inline(always)]
     fn chunk_by_chunk(
         &mut self,
@@ -232,8 +232,8 @@ impl<'s> Moves<'s> {
         Some(cells)
     }
 
-    /// All words are references, headers of expressions, or zero; a header is an immediate and stays as it is. What lies behind
-    /// the words of the lane comes along and means nothing, as before: nobody reads it before it is written.
+    /// All words are references, headers of expressions, or zero; a header is an immediate and stays as it is. The chunk is
+    /// copied as a whole: what lies behind the words of the lane means as little there as here.
     #[inline(always)]
     fn expressions(&mut self, from: &Words, to: &mut Words, near: Near, words: usize) -> Option<()> {
         let mut others = self.width.copy(near, from, to);
@@ -245,7 +245,7 @@ impl<'s> Moves<'s> {
         self.others((others >> u64::BITS) as u64, &from[1], &mut to[1])
     }
 
-    /// Moves those words of half a chunk, one a bit, that are foreign or refer to what is not near.
+    /// Moves the words of half a chunk that have a bit here: those that are foreign or refer to what is not near.
     #[inline(always)]
     fn others(&mut self, others: u64, from: &Half, to: &mut Half) -> Option<()> {
         if are_many(others) { self.many(others, from, to) } else { self.one_by_one(others, from, to) }
@@ -265,8 +265,9 @@ impl<'s> Moves<'s> {
         Some(())
     }
 
-    /// By itself, so that the loop that needs it now and then keeps its registers. Where words lead to many chunks, most are
-    /// looked up: the first time that few lead where the first one does ends the attempt.
+    /// The same for many of them: those that lead where the first one does are moved at once, as long as these are many.
+    ///
+    /// By itself, so that the loop that needs it now and then keeps its registers.
     #[inline(never)]
     fn many(&mut self, mut others: u64, from: &Half, to: &mut Half) -> Option<()> {
         while are_many(others) {

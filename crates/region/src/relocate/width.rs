@@ -44,15 +44,19 @@ impl Width {
     }
 
     /// All that the processor has.
-    #[cfg(test)]
+    #[cfg(all(test, target_arch = "x86_64"))]
     pub(super) fn all() -> Vec<Width> {
-        let mut all = vec![Width(Instructions::Plain)];
-        #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(is_x86_feature_detected!("avx2").then_some(Width(Instructions::Avx2)));
-            all.extend(has_avx512().then_some(Width(Instructions::Avx512)));
-        }
-        all
+        let has_avx2 = is_x86_feature_detected!("avx2");
+        [(Instructions::Plain, true), (Instructions::Avx2, has_avx2), (Instructions::Avx512, has_avx512())]
+            .into_iter()
+            .filter_map(|(instructions, is_there)| is_there.then_some(Width(instructions)))
+            .collect()
+    }
+
+    /// All that the processor has.
+    #[cfg(all(test, not(target_arch = "x86_64")))]
+    pub(super) fn all() -> Vec<Width> {
+        vec![Width(Instructions::Plain)]
     }
 
     /// [`Near::copy`].
