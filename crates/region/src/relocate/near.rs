@@ -39,15 +39,11 @@ impl Near {
         Near { bits: reference.bits() & CHUNK, delta: moved.bits().wrapping_sub(reference.bits()) }
     }
 
-    /// Copies a chunk and moves those words that are near. Gives a bit for each other one that is no plain immediate, the
+    /// Copies half a chunk and moves those words that are near. Gives a bit for each other one that is no plain immediate, the
     /// lowest for the first.
     #[inline(always)]
-    pub(super) fn copy(self, from: &Words, to: &mut Words) -> u128 {
-        let mut others = 0;
-        for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0).rev() {
-            others = others << BLOCK | u128::from(self.copy_block(from, to));
-        }
-        others
+    pub(super) fn copy(self, from: &Half, to: &mut Half) -> u64 {
+        by_blocks(from, to, |from, to| self.copy_block(from, to))
     }
 
     #[inline(always)]
@@ -67,11 +63,7 @@ impl Near {
     /// that is moved.
     #[inline(always)]
     pub(super) fn go_on(self, from: &Half, to: &mut Half) -> u64 {
-        let mut moved = 0;
-        for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0).rev() {
-            moved = moved << BLOCK | u64::from(self.go_on_in_block(from, to));
-        }
-        moved
+        by_blocks(from, to, |from, to| self.go_on_in_block(from, to))
     }
 
     #[inline(always)]
@@ -90,4 +82,20 @@ impl Near {
     fn mask(self, word: Ref) -> u32 {
         if word.bits() & CHUNK == self.bits { u32::MAX } else { 0 }
     }
+}
+
+/// What a function gives for each half of a chunk, the first half's in the low bits.
+#[inline(always)]
+pub(super) fn by_halves(from: &Words, to: &mut Words, half: impl Fn(&Half, &mut Half) -> u64) -> u128 {
+    let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
+    let (low, high) = (half(&from[0], &mut to[0]), half(&from[1], &mut to[1]));
+    u128::from(low) | u128::from(high) << u64::BITS
+}
+
+/// What a function gives for each block of half a chunk, the first block's in the low bits.
+#[inline(always)]
+fn by_blocks(from: &Half, to: &mut Half, block: impl Fn(&Block, &mut Block) -> u32) -> u64 {
+    let (from, to) = (from.as_chunks().0, to.as_chunks_mut().0);
+    let (low, high) = (block(&from[0], &mut to[0]), block(&from[1], &mut to[1]));
+    u64::from(low) | u64::from(high) << BLOCK
 }

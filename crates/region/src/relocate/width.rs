@@ -4,7 +4,7 @@
 //! for AVX-512. Which of them is used is asked once for each region that is moved; the standard library remembers the answer.
 #![allow(unsafe_code)]
 
-use super::near::{Half, Near, Words};
+use super::near::{Half, Near, Words, by_halves};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Instructions {
@@ -59,7 +59,7 @@ impl Width {
         vec![Width(Instructions::Plain)]
     }
 
-    /// [`Near::copy`].
+    /// [`Near::copy`] of both halves of a chunk.
     #[inline(always)]
     pub(super) fn copy(self, near: Near, from: &Words, to: &mut Words) -> u128 {
         match self.0 {
@@ -96,20 +96,42 @@ fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi2")
 }
 
+/// Both loops as every build has them. A half is copied by a function of its own: of a whole chunk, a compiler that has 16
+/// registers keeps the masks in memory.
+mod plain {
+    use super::{Half, Near, Words, by_halves};
+
+    #[inline(always)]
+    pub(super) fn copy(near: Near, from: &Words, to: &mut Words) -> u128 {
+        by_halves(from, to, |from, to| copy_half(near, from, to))
+    }
+
+    #[inline(never)]
+    fn copy_half(near: Near, from: &Half, to: &mut Half) -> u64 {
+        near.copy(from, to)
+    }
+
+    #[inline(never)]
+    pub(super) fn go_on(near: Near, from: &Half, to: &mut Half) -> u64 {
+        near.go_on(from, to)
+    }
+}
+
 /// Both loops, compiled for certain instructions.
+#[cfg(target_arch = "x86_64")]
 macro_rules! compiled {
-    ($name:ident $(, $features:literal)?) => {
+    ($name:ident, $features:literal) => {
         mod $name {
-            use super::{Half, Near, Words};
+            use super::{Half, Near, Words, by_halves};
 
             #[inline(never)]
-            $(#[target_feature(enable = $features)])?
+            #[target_feature(enable = $features)]
             pub(super) fn copy(near: Near, from: &Words, to: &mut Words) -> u128 {
-                near.copy(from, to)
+                by_halves(from, to, |from, to| near.copy(from, to))
             }
 
             #[inline(never)]
-            $(#[target_feature(enable = $features)])?
+            #[target_feature(enable = $features)]
             pub(super) fn go_on(near: Near, from: &Half, to: &mut Half) -> u64 {
                 near.go_on(from, to)
             }
@@ -117,7 +139,6 @@ macro_rules! compiled {
     };
 }
 
-compiled!(plain);
 #[cfg(target_arch = "x86_64")]
 compiled!(avx2, "avx2");
 #[cfg(target_arch = "x86_64")]
