@@ -49,7 +49,7 @@ impl Chunks {
     }
 
     /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
         let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
         if home.lane != first {
