@@ -18,7 +18,7 @@ use std::ptr::NonNull;
 /// What a chunk begins with. What is made first lies right behind it, most often in the same cache line.
 #[repr(C, align(16))]
 struct Header {
-    /// How many bytes are in use, the header included.
+    /// How many bytes are in use, the header included, in a chunk that an arena has left for the next one.
     used: Cell<usize>,
     /// Bytes of the chunk, the header included.
     size: usize,
@@ -26,24 +26,9 @@ struct Header {
     next: Cell<Option<Chunk>>,
     /// The first chunk of the list.
     first: Cell<Option<Chunk>>,
-    /// In the first chunk: bytes of all chunks of the list.
+    /// In the first chunk: bytes of all chunks of the list. In others 0.
     held: Cell<usize>,
 }
-
-/// A chunk without room, for arenas that have none.
-struct Nothing(Header);
-
-// SAFETY: nothing in it is ever written, since it has no room and is in no list: see `Chunk::NOTHING`.
-unsafe impl Sync for Nothing {}
-
-static NOTHING: Nothing = Nothing(Header {
-    used: Cell::new(HEADER_BYTES),
-    size: HEADER_BYTES,
-    previous: Cell::new(None),
-    next: Cell::new(None),
-    first: Cell::new(None),
-    held: Cell::new(0),
-});
 
 pub(super) const HEADER_BYTES: usize = size_of::<Header>();
 /// What the size of a chunk is a multiple of.
@@ -61,9 +46,6 @@ const POOL_BYTES: usize = 4 << 20;
 pub(super) struct Chunk(NonNull<Header>);
 
 impl Chunk {
-    /// Stands for no chunk: it has no room. Nothing but [`Chunk::used`], [`Chunk::size`] and a comparison may be asked of it.
-    pub(super) const NOTHING: Chunk = Chunk(NonNull::from_ref(&NOTHING.0));
-
     /// A chunk of the least size, alone in a list, if the stack of this thread has one.
     #[inline]
     pub(super) fn take_least() -> Option<Chunk> {
@@ -110,9 +92,9 @@ impl Chunk {
     /// Nothing refers to any of them or to what lies in them from now on.
     #[inline]
     pub(super) unsafe fn give_list(self) {
-        let header = self.header();
-        let is_alone = header.next.get().is_none() && header.previous.get().is_none();
-        if is_alone && header.size == SIZE_MIN && STACK.with(|stack| stack.push(self)) {
+        // That is all there is: a chunk that is not the first of its list says that the list has nothing.
+        let is_alone = self.header().held.get() == self.size();
+        if is_alone && self.size() == SIZE_MIN && STACK.with(|stack| stack.push(self)) {
             return;
         }
         // SAFETY: as this function's, and the stack did not take it.
@@ -163,16 +145,16 @@ impl Chunk {
         self.header().size
     }
 
-    /// How many bytes are in use, the header included.
+    /// How many bytes were in use when it was left, the header included.
     #[inline]
     pub(super) fn used(self) -> usize {
         self.header().used.get()
     }
 
-    /// Sets how many bytes are in use: no less than the header has, no more than there are.
-    #[inline]
-    pub(super) fn set_used(self, used: usize) {
-        debug_assert!(self != Chunk::NOTHING && (HEADER_BYTES..=self.size()).contains(&used));
+    /// Notes that it is in use up to a cursor, which lies in it behind the header, or at its end.
+    pub(super) fn set_used_to(self, cursor: *mut u8) {
+        let used = cursor.addr() - self.at(0).addr();
+        debug_assert!((HEADER_BYTES..=self.size()).contains(&used));
         self.header().used.set(used);
     }
 
@@ -208,6 +190,7 @@ impl Chunk {
         new.previous.set(Some(self));
         new.next.set(next);
         new.first.set(Some(self.first()));
+        new.held.set(0);
         self.header().next.set(Some(chunk));
         if let Some(next) = next {
             next.header().previous.set(Some(chunk));
@@ -271,19 +254,19 @@ impl Stack {
     fn pop(&self) -> Option<Chunk> {
         let last = self.length.get().checked_sub(1)?;
         self.length.set(last);
-        self.chunks.get(last)?.get()
+        self.chunks[last % STACK_CHUNKS].get()
     }
 
     /// Keeps a chunk of the least size that is alone, if there is room for it.
     #[inline]
     fn push(&self, chunk: Chunk) -> bool {
         let length = self.length.get();
-        let keeps = length < self.limit.get();
-        if keeps && let Some(place) = self.chunks.get(length) {
-            place.set(Some(chunk));
-            self.length.set(length + 1);
+        if length >= self.limit.get() {
+            return false;
         }
-        keeps
+        self.chunks[length % STACK_CHUNKS].set(Some(chunk));
+        self.length.set(length + 1);
+        true
     }
 }
 

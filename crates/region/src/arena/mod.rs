@@ -1,7 +1,8 @@
 //! An arena for values of any type: each is made at the end, and all are given back at once.
 //!
 //! 1. An arena is a list of chunks. Values are made one behind the other in the current chunk.
-//! 2. To make one is to compare and to advance what is used of the chunk, which is kept at a multiple of eight.
+//! 2. To make one is to compare and to advance the arena's cursor, which is kept at a multiple of eight. What is used of a
+//!    chunk is noted in it when the arena leaves it.
 //! 3. If the chunk is full, a chunk that was kept from before a reset goes on, the first that is large enough. Otherwise a
 //!    new one is taken: twice as large as the last, at most 64 KiB or an eighth of what there is, but as large as what is to
 //!    be made in it, and no larger than the limit allows.
@@ -22,6 +23,7 @@
 #![allow(unsafe_code)]
 
 mod chunk;
+mod growth;
 mod limit;
 mod scope;
 
@@ -31,7 +33,8 @@ use std::fmt;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
 
-use chunk::{Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
+use chunk::{Chunk, HEADER_BYTES};
+use growth::{Growth, Room};
 pub use limit::ArenaFull;
 pub use scope::ArenaScope;
 
@@ -65,8 +68,15 @@ const UNIT: usize = 8;
 /// *one += 1;
 /// ```
 pub struct Arena {
+    /// Where the next value is made: at a multiple of eight in the current chunk. Null while there is none.
+    ///
+    /// It lies here and not in the chunk, whose address would have to be loaded for each value. And it is stored by
+    /// [`Arena::bump`] alone while values are made, not by a function that is called: see there.
+    cursor: Cell<*mut u8>,
+    /// The end of the current chunk. Null while there is none.
+    end: Cell<*mut u8>,
     /// The chunk in which values are made. Those in front of it in its list were left, those behind it are kept for later.
-    current: Cell<Chunk>,
+    current: Cell<Option<Chunk>>,
     limit: usize,
 }
 
@@ -128,7 +138,8 @@ impl Arena {
     /// An arena whose chunks take at most so many bytes, headers of 48 bytes each included.
     #[inline]
     pub const fn with_limit(bytes: usize) -> Arena {
-        Arena { current: Cell::new(Chunk::NOTHING), limit: bytes }
+        let nowhere = ptr::null_mut();
+        Arena { cursor: Cell::new(nowhere), end: Cell::new(nowhere), current: Cell::new(None), limit: bytes }
     }
 
     /// Sets how many bytes the chunks may take. What is there stays, even above the limit.
@@ -144,7 +155,7 @@ impl Arena {
 
     /// Gives the chunks that are kept for later to the pool of this thread.
     pub fn trim(&mut self) {
-        let Some(current) = self.current() else { return };
+        let Some(current) = self.settled() else { return };
         if current == current.first() && current.used() == HEADER_BYTES {
             *self = Arena::with_limit(self.limit);
             return;
@@ -157,9 +168,11 @@ impl Arena {
 
     /// Where the arena stands.
     pub fn mark(&self) -> ArenaMark {
-        let used = self.current.get().used();
-        let chunk = self.current().filter(|chunk| used > HEADER_BYTES || *chunk != chunk.first());
-        ArenaMark { chunk: chunk.map_or(0, |chunk| chunk.at(0).addr()), used }
+        let chunk = self.settled().filter(|chunk| chunk.used() > HEADER_BYTES || *chunk != chunk.first());
+        chunk.map_or(ArenaMark { chunk: 0, used: 0 }, |chunk| ArenaMark {
+            chunk: chunk.at(0).addr(),
+            used: chunk.used(),
+        })
     }
 
     /// Gives back what was made since a mark. Costs a step for each chunk that was begun since.
@@ -170,19 +183,19 @@ impl Arena {
             self.reset();
             return Ok(());
         }
-        let mut chunk = self.current();
+        let mut chunk = self.settled();
         while let Some(candidate) = chunk.filter(|chunk| chunk.at(0).addr() != mark.chunk) {
             chunk = candidate.previous();
         }
         let chunk = chunk.filter(|chunk| mark.used <= chunk.used()).ok_or(NotHere)?;
-        self.go_to(chunk, mark.used);
+        self.go_to(chunk, mark.used, chunk.size());
         Ok(())
     }
 
     /// What the arena holds. Costs a step for each chunk.
     pub fn statistics(&self) -> ArenaStatistics {
         let mut statistics = ArenaStatistics::default();
-        let Some(current) = self.current() else { return statistics };
+        let Some(current) = self.settled() else { return statistics };
         statistics.bytes_held = current.held();
         let (mut chunk, mut is_used) = (Some(current.first()), true);
         while let Some(at) = chunk {
@@ -243,7 +256,7 @@ impl Arena {
     #[allow(clippy::mut_from_ref)]
     pub fn try_alloc_with<T>(&self, make: impl FnOnce() -> T) -> Result<&mut T, ArenaFull> {
         const { assert!(!needs_drop::<T>(), "nothing in an arena is dropped: wrap the value in ManuallyDrop") };
-        let place = self.try_alloc_layout(Layout::new::<T>())?.cast::<T>();
+        let place = self.place::<T>()?;
         let value = make();
         // SAFETY: the place is as large and as aligned as the type needs, and lies in a chunk that stays as long as the arena is
         // borrowed. It was given out once, so that nothing else refers to it; the value is written before it is referred to.
@@ -335,146 +348,90 @@ impl Arena {
         if layout.size() == 0 {
             return Ok(NonNull::without_provenance(nonzero_align(layout)));
         }
-        match self.bump(layout) {
-            // SAFETY: it lies in a chunk, which is not at address 0.
-            Some(place) => Ok(unsafe { NonNull::new_unchecked(place) }),
-            None => NonNull::new(self.grow(layout)).ok_or_else(|| self.why(layout)),
-        }
+        self.bump(layout, |growth, cursor| growth.room_of(cursor, layout))
     }
 
-    /// The current chunk, if there is one.
+    /// The same for a value of this type. What is called where there is no room is compiled for it.
     #[inline]
-    fn current(&self) -> Option<Chunk> {
-        let current = self.current.get();
-        (current != Chunk::NOTHING).then_some(current)
+    fn place<T>(&self) -> Result<NonNull<T>, ArenaFull> {
+        let layout = Layout::new::<T>();
+        if layout.size() == 0 {
+            return Ok(NonNull::dangling());
+        }
+        self.bump(layout, Growth::room_for::<T>).map(NonNull::cast)
     }
 
-    /// Takes the next bytes of the current chunk, if it has room. The layout is not empty.
+    /// What the arena has to grow from.
     #[inline]
-    fn bump(&self, layout: Layout) -> Option<*mut u8> {
-        let chunk = self.current.get();
-        let mut start = chunk.used();
-        if layout.align() > UNIT {
-            start += chunk.at(start).addr().wrapping_neg() % layout.align();
-        }
-        // A layout is no larger than `isize::MAX`, nor is a chunk.
-        let end = start + layout.size().next_multiple_of(UNIT);
-        if end > chunk.size() {
-            return None;
-        }
-        chunk.set_used(end);
-        Some(chunk.at(start))
+    fn growth(&self) -> Growth {
+        Growth { current: self.current.get(), limit: self.limit }
     }
 
-    /// Goes on in another chunk. Null if there is none.
-    #[inline(never)]
-    fn grow(&self, layout: Layout) -> *mut u8 {
-        if self.current.get() == Chunk::NOTHING
-            && layout.align() <= SIZE_UNIT
-            && needed(layout) <= SIZE_MIN
-            && self.limit >= SIZE_MIN
-            && let Some(chunk) = Chunk::take_least()
-        {
-            self.go_to(chunk, HEADER_BYTES + layout.size().next_multiple_of(UNIT));
-            return chunk.at(HEADER_BYTES);
-        }
-        self.grow_elsewhere(layout)
+    /// The current chunk, if there is one, which then knows how many bytes of it are in use.
+    fn settled(&self) -> Option<Chunk> {
+        let current = self.current.get()?;
+        current.set_used_to(self.cursor.get());
+        Some(current)
     }
 
-    /// The same where what is next is not the first chunk, or not a common one.
-    #[cold]
-    #[inline(never)]
-    fn grow_elsewhere(&self, layout: Layout) -> *mut u8 {
-        let needed = needed(layout);
-        let chunk = match self.current() {
-            None => self.fresh(needed, SIZE_MIN),
-            Some(current) => self.go_on(current, needed),
-        };
-        let Some(chunk) = chunk else { return ptr::null_mut() };
-        self.go_to(chunk, HEADER_BYTES);
-        self.bump(layout).unwrap_or_default()
-    }
-
-    /// The chunk behind the current one: one that was kept, or a new one.
-    fn go_on(&self, current: Chunk, needed: usize) -> Option<Chunk> {
-        let next = current.next();
-        if let Some(next) = next.filter(|next| next.size() >= needed) {
-            return Some(next);
-        }
-        let most = SIZE_MAX.max((current.held() / 8).next_multiple_of(SIZE_MAX));
-        let twice = current.size().saturating_mul(2).clamp(SIZE_MIN, most);
-        let chunk = next.and_then(|next| kept(next, needed)).or_else(|| self.fresh(needed, twice))?;
-        current.insert(chunk);
-        Some(chunk)
-    }
-
-    /// A chunk for at least so many bytes, header included, if the limit allows; for as many as are wanted, if it allows that.
-    fn fresh(&self, needed: usize, wanted: usize) -> Option<Chunk> {
-        let room = self.room();
-        if needed > room {
-            return None;
-        }
-        // Of a size that the pool keeps, if there is one.
-        let rounded = if needed <= SIZE_MAX { needed.next_power_of_two() } else { needed };
-        let wanted = rounded.max(wanted).min(room);
-        Chunk::take(wanted).or_else(|| if wanted > needed { Chunk::take(needed) } else { None })
-    }
-
-    /// How many bytes of chunks the limit allows beside those there are.
-    fn room(&self) -> usize {
-        let held = self.current().map_or(0, Chunk::held);
-        self.limit.saturating_sub(held) / SIZE_UNIT * SIZE_UNIT
-    }
-
-    /// Why there was no chunk for something.
-    #[cold]
-    fn why(&self, layout: Layout) -> ArenaFull {
-        let (needed, held) = (needed(layout), self.current().map_or(0, Chunk::held));
-        if needed > self.room() {
-            return ArenaFull::Limit { limit: self.limit, held, needed };
-        }
-        ArenaFull::Memory { needed }
-    }
-
-    /// Makes a chunk of this arena the current one, with so many bytes of it in use. Nothing that lies behind may be.
+    /// Takes the next bytes of the current chunk, or of the room that `grow` finds where it has too few. The layout is not
+    /// empty.
+    ///
+    /// What is called does not learn the arena's address: it is given values and gives back a room. So an arena whose address
+    /// nobody else knows is in registers as long as values are made; and where it is in memory, each load of the cursor
+    /// follows the same store, which a processor foresees.
     #[inline]
-    fn go_to(&self, chunk: Chunk, used: usize) {
-        chunk.set_used(used);
-        self.current.set(chunk);
+    fn bump(
+        &self,
+        layout: Layout,
+        grow: impl FnOnce(Growth, *mut u8) -> Option<Room>,
+    ) -> Result<NonNull<u8>, ArenaFull> {
+        let bytes = layout.size().next_multiple_of(UNIT);
+        let (mut start, end) = (self.cursor.get(), self.end.get());
+        let mut gap = gap_at(start, layout);
+        // A layout is no larger than `isize::MAX` with its alignment, so that the sum does not overflow.
+        if gap + bytes > end.addr() - start.addr() {
+            let Some((chunk, end)) = grow(self.growth(), start) else { return Err(self.growth().refused(layout)) };
+            self.current.set(Some(chunk));
+            self.end.set(end);
+            start = chunk.at(HEADER_BYTES);
+            gap = gap_at(start, layout);
+        }
+        let place = start.wrapping_add(gap);
+        self.cursor.set(place.wrapping_add(bytes));
+        // SAFETY: it lies in a chunk, which is not at address 0.
+        Ok(unsafe { NonNull::new_unchecked(place) })
+    }
+
+    /// Makes a chunk of this arena the current one, with so many bytes of it in use, of so many. Nothing that lies behind
+    /// may be.
+    #[inline]
+    fn go_to(&self, chunk: Chunk, used: usize, size: usize) {
+        self.cursor.set(chunk.at(used));
+        self.end.set(chunk.at(size));
+        self.current.set(Some(chunk));
     }
 
     /// Goes back to the first chunk. Nothing may be in use.
     #[inline]
     fn go_to_start(&self) {
-        if let Some(current) = self.current() {
-            self.go_to(current.first(), HEADER_BYTES);
+        if let Some(current) = self.current.get() {
+            let first = current.first();
+            self.go_to(first, HEADER_BYTES, first.size());
         }
     }
 }
 
-/// The least size of a chunk for something. A layout is no larger than `isize::MAX`, so that nothing overflows.
+/// How many bytes lie between an address, a multiple of eight, and the first one that is aligned as it has to be.
 #[inline]
-fn needed(layout: Layout) -> usize {
-    let gap = layout.align().saturating_sub(SIZE_UNIT);
-    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + HEADER_BYTES
-}
-
-/// The first chunk behind this one that is large enough; out of its list.
-fn kept(before: Chunk, needed: usize) -> Option<Chunk> {
-    let mut before = before;
-    while let Some(next) = before.next() {
-        if next.size() >= needed {
-            return before.take_next();
-        }
-        before = next;
-    }
-    None
+fn gap_at(from: *mut u8, layout: Layout) -> usize {
+    if layout.align() > UNIT { from.addr().wrapping_neg() % layout.align() } else { 0 }
 }
 
 impl Drop for Arena {
     #[inline]
     fn drop(&mut self) {
-        if let Some(current) = self.current() {
+        if let Some(current) = self.current.get() {
             // SAFETY: the arena is borrowed alone and gone after this, so nothing in its chunks is in use.
             unsafe { current.give_list() };
         }

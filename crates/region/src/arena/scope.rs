@@ -43,7 +43,8 @@ impl Arena {
 impl<'s> ArenaScope<'s> {
     /// Calls a function with a scope inside of this one: what it makes is given back when it returns or panics.
     pub fn scoped<R>(&mut self, work: impl FnOnce(&mut ArenaScope<'_>) -> R) -> R {
-        let ending = Ending { arena: self.arena, chunk: self.arena.current(), used: self.arena.current.get().used() };
+        let arena = self.arena;
+        let ending = Ending { arena, cursor: arena.cursor.get(), end: arena.end.get(), chunk: arena.current.get() };
         work(&mut ArenaScope { arena: ending.arena })
     }
 
@@ -96,16 +97,19 @@ impl<'s> ArenaScope<'s> {
 /// Goes back to where a scope began, whichever way it ends.
 struct Ending<'a> {
     arena: &'a Arena,
+    cursor: *mut u8,
+    end: *mut u8,
     chunk: Option<Chunk>,
-    used: usize,
 }
 
 impl Drop for Ending<'_> {
     #[inline]
     fn drop(&mut self) {
-        match self.chunk {
-            Some(chunk) => self.arena.go_to(chunk, self.used),
-            None => self.arena.go_to_start(),
+        if self.chunk.is_none() {
+            return self.arena.go_to_start();
         }
+        self.arena.cursor.set(self.cursor);
+        self.arena.end.set(self.end);
+        self.arena.current.set(self.chunk);
     }
 }

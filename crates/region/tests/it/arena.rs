@@ -35,7 +35,7 @@ fn values_of_all_kinds_are_kept() {
     assert!(squares.iter().enumerate().all(|(at, square)| *square == at * at));
     assert!(large.iter().all(|byte| *byte == 5));
     assert_eq!(kept.len(), 0);
-    assert_eq!((std::ptr::from_ref(wide).addr() % 128, size_of::<Arena>()), (0, 16));
+    assert_eq!((std::ptr::from_ref(wide).addr() % 128, size_of::<Arena>()), (0, 32));
 }
 
 #[test]
@@ -261,6 +261,25 @@ fn a_thread_keeps_chunks_up_to_its_limit() {
     })
     .join()
     .expect("no panic");
+}
+
+/// Two chunks that a limit made small have as many bytes together as a common one, and are not taken for it.
+#[test]
+fn small_chunks_are_not_kept_as_a_common_one() {
+    let kept = thread::spawn(|| {
+        // A common chunk that is kept, so that the thread has begun to keep them.
+        Arena::new().alloc(1_u8);
+        let before = Arena::pool_bytes();
+        let mut arena = Arena::with_limit(256);
+        arena.alloc([1_u8; 200]);
+        arena.set_limit(512);
+        arena.alloc([2_u8; 200]);
+        assert_eq!((arena.statistics().chunks, arena.statistics().bytes_held), (2, 512));
+        arena.reset();
+        drop(arena);
+        (before, Arena::pool_bytes())
+    });
+    assert_eq!(kept.join().expect("no panic"), (512, 512));
 }
 
 /// D18: the pool of a thread was lost when it ended. Here threads keep a megabyte each, which together the process would not hide.
