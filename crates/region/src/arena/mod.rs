@@ -25,6 +25,7 @@
 mod chunk;
 mod growth;
 mod limit;
+mod pool;
 mod scope;
 
 use std::alloc::Layout;
@@ -175,7 +176,7 @@ impl Arena {
         })
     }
 
-    /// Gives back what was made since a mark. Costs a step for each chunk that was begun since.
+    /// Gives back what was made since a mark. Costs a step for each chunk before it.
     ///
     /// No value can be used any more, those from before the mark neither: to keep them, see [`Arena::scoped`].
     pub fn rewind(&mut self, mark: ArenaMark) -> Result<(), NotHere> {
@@ -183,11 +184,14 @@ impl Arena {
             self.reset();
             return Ok(());
         }
-        let mut chunk = self.settled();
-        while let Some(candidate) = chunk.filter(|chunk| chunk.at(0).addr() != mark.chunk) {
-            chunk = candidate.previous();
+        let current = self.settled().ok_or(NotHere)?;
+        let mut chunk = current.first();
+        while chunk != current && chunk.at(0).addr() != mark.chunk {
+            chunk = chunk.next().ok_or(NotHere)?;
         }
-        let chunk = chunk.filter(|chunk| mark.used <= chunk.used()).ok_or(NotHere)?;
+        if chunk.at(0).addr() != mark.chunk || mark.used > chunk.used() {
+            return Err(NotHere);
+        }
         self.go_to(chunk, mark.used, chunk.size());
         Ok(())
     }
@@ -211,12 +215,12 @@ impl Arena {
 
     /// Sets how many bytes of chunks this thread keeps for its next arenas, 4 MiB unless it is told. What is above is given back.
     pub fn set_pool_limit(bytes: usize) {
-        chunk::set_pool_limit(bytes);
+        pool::set_limit(bytes);
     }
 
     /// How many bytes of chunks this thread keeps for its next arenas.
     pub fn pool_bytes() -> usize {
-        chunk::pool_bytes()
+        pool::bytes()
     }
 }
 

@@ -263,6 +263,35 @@ fn a_thread_keeps_chunks_up_to_its_limit() {
     .expect("no panic");
 }
 
+/// Of a list of chunks all are kept whose size is of a class, wherever they lie in it, as long as there is room for them; and
+/// the next arena finds them.
+#[test]
+fn a_list_of_chunks_is_kept_and_taken_again() {
+    thread::spawn(|| {
+        count_allocations();
+        let fill = |large: usize| {
+            let arena = Arena::new();
+            for size in [400, 900, large, 60_000] {
+                arena.alloc_slice_fill_with(size, |_| 1_u8);
+            }
+            arena.statistics().bytes_held
+        };
+        let doubling = [512, 1_024, 2_048, 65_536].iter().sum::<usize>();
+        assert_eq!((fill(1_900), Arena::pool_bytes()), (doubling, doubling));
+        let counted = allocation_counter::measure(|| assert_eq!(fill(1_900), doubling));
+        assert_eq!((counted.count_total, Arena::pool_bytes()), (0, doubling));
+        // A chunk that is of no class, in the middle.
+        let counted = allocation_counter::measure(|| assert_eq!(fill(70_000), doubling - 2_048 + 70_048));
+        assert_eq!((counted.count_total, counted.count_current, Arena::pool_bytes()), (1, 0, doubling));
+        // Room for the two least chunks alone.
+        Arena::set_pool_limit(0);
+        Arena::set_pool_limit((512 << 10) + 1_024);
+        assert_eq!((fill(1_900), Arena::pool_bytes()), (doubling, 512 + 1_024));
+    })
+    .join()
+    .expect("no panic");
+}
+
 /// Two chunks that a limit made small have as many bytes together as a common one, and are not taken for it.
 #[test]
 fn small_chunks_are_not_kept_as_a_common_one() {
