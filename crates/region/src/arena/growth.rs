@@ -5,9 +5,9 @@
 use std::alloc::Layout;
 
 use super::ArenaFull;
-use super::chunk::{Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
+use super::chunk::{Chunk, FOOTER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
 
-/// A chunk in which nothing is in use, and its end.
+/// A chunk in which nothing is in use, and where its room begins.
 pub(super) type Room = (Chunk, *mut u8);
 
 /// What an arena is to grow from.
@@ -41,7 +41,7 @@ impl Growth {
                 && self.limit >= SIZE_MIN
                 && let Some(chunk) = Chunk::take_least() =>
             {
-                Some((chunk, chunk.at(SIZE_MIN)))
+                Some((chunk, chunk.start_of(SIZE_MIN)))
             }
             _ => self.elsewhere(cursor, needed),
         }
@@ -54,7 +54,7 @@ impl Growth {
         if current.next().is_none()
             && let Some((chunk, size)) = current.take_twice(limit)
         {
-            return Some((chunk, chunk.at(size)));
+            return Some((chunk, chunk.start_of(size)));
         }
         Growth { current: Some(current), limit }.beyond(needed)
     }
@@ -77,7 +77,7 @@ impl Growth {
             None => self.fresh(needed, SIZE_MIN),
             Some(current) => self.go_on(current, needed),
         }?;
-        Some((chunk, chunk.at(chunk.size())))
+        Some((chunk, chunk.start()))
     }
 
     /// The chunk behind the current one: one that was kept, or a new one.
@@ -93,7 +93,7 @@ impl Growth {
         Some(chunk)
     }
 
-    /// A chunk for at least so many bytes, header included, if the limit allows; for as many as are wanted, if it allows that.
+    /// A chunk for at least so many bytes, footer included, if the limit allows; for as many as are wanted, if it allows that.
     fn fresh(self, needed: usize, wanted: usize) -> Option<Chunk> {
         let allowed = self.allowed();
         if needed > allowed {
@@ -130,7 +130,7 @@ impl Growth {
 #[inline]
 fn needed(layout: Layout) -> usize {
     let gap = layout.align().saturating_sub(SIZE_UNIT);
-    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + HEADER_BYTES
+    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + FOOTER_BYTES
 }
 
 /// The first chunk behind this one that is large enough; out of its list.
