@@ -332,10 +332,10 @@ impl Chunks {
     /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
     fn extend_numbers_near(&mut self, words: &mut All, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
         let before = region.numbers.place.within_chunk();
-        const ONE: usize = CHUNK_CELLS as usize;
-        let at = match cells {
-            ..=ONE => self.extend_by_one(words, region, Kind::Numbers, cells)?,
-            _ => self.allot(words, region, Kind::Numbers, cells)?,
+        let at = if cells <= CHUNK_CELLS as usize {
+            self.extend_by_one(words, region, Kind::Numbers, cells)?
+        } else {
+            self.allot(words, region, Kind::Numbers, cells)?
         };
         if region.numbers.place.end() <= self.number_limit * CHUNK_CELLS {
             return Ok(Some(at));
