@@ -30,7 +30,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 
 fn splices(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
-    for (objects, batches) in [(1, 1_000), (1_000, 100), (100_000, 2)] {
+    for (objects, batches) in [(1, 1_000), (1_000, 100), (100_000, 8)] {
         let (batches, objects) =
             (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
         let contest = Contest {

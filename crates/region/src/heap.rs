@@ -143,15 +143,29 @@ impl Heap {
     /// Makes an expression of these children.
     #[inline]
     pub fn expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
-        let is_short = children.len() < LONG;
-        let bumped = if is_short { region.expressions.bump_few(cells_of(children.len())) } else { None };
-        let at = match bumped {
+        if children.len() >= LONG {
+            return aside(region, |region| self.long_expression(region, children));
+        }
+        let at = match region.expressions.bump_few(cells_of(children.len())) {
             Some(at) => at,
             None => self.allot_chunks(region, children.len())?,
         };
-        let (first, count) = (word_of(at), cells_of(children.len()) * 2);
+        Ok(self.write_expression(at, children))
+    }
+
+    /// The same for one that needs a prefix: its length is compared where no loop that makes short ones is.
+    #[cold]
+    #[inline(never)]
+    fn long_expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
+        let at = self.allot_late(region, children.len())?;
+        Ok(self.write_expression(at, children))
+    }
+
+    #[inline(always)]
+    fn write_expression(&mut self, at: u32, children: &[Ref]) -> Ref {
+        let (first, count) = (word_of(at), words_of(children.len()));
         write_expression(&mut self.words[first..first + count], children);
-        Ok(Ref::new(tag::EXPRESSION, at))
+        Ref::new(tag::EXPRESSION, at)
     }
 
     /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
@@ -422,13 +436,21 @@ pub(crate) const fn cells_of(length: usize) -> usize {
     length / 2 + 1
 }
 
+/// The words of the cells of an expression of this length, without a prefix: twice [`cells_of`], in a form from which a
+/// compiler sees that the children have room.
+#[inline]
+pub(crate) const fn words_of(length: usize) -> usize {
+    (length | 1) + 1
+}
+
 /// Writes header and children of an expression to the words of its cells, and zero where there is a word too many.
 #[inline]
 pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
-    let count = words.len();
-    words[count - 1] = ZERO;
-    words[0] = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
-    copy_words(&mut words[1..1 + children.len()], children);
+    let Some((header, behind)) = words.split_first_mut() else { return };
+    *header = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
+    let end = behind.len() - 1;
+    behind[end] = ZERO;
+    copy_words(&mut behind[..children.len()], children);
 }
 
 /// Copies words. Most expressions are short, and a few words are copied faster than a call is made.

@@ -99,13 +99,13 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn take_late(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
-        const CHUNK: usize = CHUNK_CELLS as usize;
-        const MOST: usize = CHUNKS_MAX as usize * CHUNK;
-        match cells {
-            ..=CHUNK => self.chunks.extend_by_one(&mut self.words, region, Kind::Expressions, cells),
-            ..=MOST => self.chunks.allot(&mut self.words, region, Kind::Expressions, cells),
-            _ => Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX)),
+        if cells <= CHUNK_CELLS as usize {
+            return self.chunks.extend_by_one(&mut self.words, region, Kind::Expressions, cells);
         }
+        if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize {
+            return Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX));
+        }
+        self.chunks.allot(&mut self.words, region, Kind::Expressions, cells)
     }
 
     /// Takes cells of the lane of numbers that lie one behind the other.

@@ -28,7 +28,7 @@ impl Place {
         Place(u64::from(end - cursor) << 32 | u64::from(cursor))
     }
 
-    pub(crate) fn bits(self) -> u64 {
+    pub(crate) const fn bits(self) -> u64 {
         self.0
     }
 

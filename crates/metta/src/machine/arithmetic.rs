@@ -36,6 +36,14 @@ impl Running<'_> {
         }
     }
 
+    /// Goes on at a site with an integer. A function of its own, so that arithmetic whose results are small, which is most of
+    /// it, has nothing to keep on the native stack.
+    #[inline(never)]
+    pub(super) fn resume_with_integer(&mut self, integer: i64, site: u32) -> Result<(), Halt> {
+        let value = self.m.values.integer(integer)?;
+        self.resume(site, value)
+    }
+
     /// Compares two values.
     pub(super) fn compare(&mut self, comparison: Comparison, left: Ref, right: Ref, site: u32) -> Result<(), Halt> {
         if is_small(left) && is_small(right) {

@@ -12,7 +12,7 @@ use super::code::{
     WRAPPER,
 };
 use super::values::{
-    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_small, word,
+    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_small, small, word,
 };
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
@@ -537,7 +537,7 @@ impl Running<'_> {
                 Arithmetic::Remainder if b != 0 => a % b,
                 _ => return self.slow_arithmetic(operation, left, right, site),
             };
-            let value = self.m.values.integer(result)?;
+            let Some(value) = small(result) else { return self.resume_with_integer(result, site) };
             let Site { pc, dst, .. } = self.m.code.sites[site as usize];
             self.m.set_slot(dst, value);
             self.m.pc = pc;

@@ -10,6 +10,9 @@ use crate::words::{All, word_of};
 /// In place of a cell, where there is none.
 pub(crate) const NO_CELL: u32 = u32::MAX;
 
+/// The place behind one cell of the chunk 0.
+const ONE: u64 = Place::behind(1).bits();
+
 impl Chunks {
     /// Gives back the chunks of all lanes of a region.
     ///
@@ -260,39 +263,74 @@ impl Chunks {
     #[cold]
     #[inline(never)]
     fn next_of_expressions(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.next_words(place, rest, Kind::Expressions, stands)
+        self.next_words(place, rest, Kind::Expressions, stands, Self::expressions_behind)
     }
 
     #[cold]
     #[inline(never)]
     fn next_of_variables(&mut self, place: u64, rest: u64) -> (u64, u32) {
-        self.next_words(place, rest, Kind::Variables, const { Place::behind(1) }.bits())
+        self.next_words(place, rest, Kind::Variables, ONE, Self::variables_behind)
     }
 
     /// The same for numbers, which must lie where they can be addressed.
     #[cold]
     #[inline(never)]
     fn next_of_numbers(&mut self, place: u64, rest: u64) -> (u64, u32) {
-        let stands = const { Place::behind(1) }.bits();
-        if self.free >= self.number_limit { (0, 0) } else { self.next_words(place, rest, Kind::Numbers, stands) }
+        if self.free >= self.number_limit {
+            return (0, 0);
+        }
+        self.next_words(place, rest, Kind::Numbers, ONE, Self::numbers_behind)
+    }
+
+    /// Takes the next chunk of a lane without any, or goes on behind those that it has. Nothing where a question is to be
+    /// asked first, as for each chunk of a heap that grows.
+    #[inline(always)]
+    fn next_words(
+        &mut self,
+        place: u64,
+        rest: u64,
+        kind: Kind,
+        stands: u64,
+        behind: impl Fn(&mut Self, u64, u64, u64) -> (u64, u32),
+    ) -> (u64, u32) {
+        if rest == Lane::EMPTY.rest() {
+            let (place, first) = self.begin(kind, Place::from_bits(stands));
+            return (place.bits(), first);
+        }
+        if self.taken >= self.bound {
+            return (0, 0);
+        }
+        behind(self, place, rest, stands)
+    }
+
+    /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers, and one for each
+    /// kind, so that a link is written in whole words.
+    #[cold]
+    #[inline(never)]
+    fn expressions_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(place, rest, Kind::Expressions, stands)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn variables_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(place, rest, Kind::Variables, stands)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn numbers_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(place, rest, Kind::Numbers, stands)
     }
 
     #[inline(always)]
-    fn next_words(&mut self, place: u64, rest: u64, kind: Kind, stands: u64) -> (u64, u32) {
-        let stands = Place::from_bits(stands);
-        if rest == Lane::EMPTY.rest() {
-            let (place, first) = self.begin(kind, stands);
-            return (place.bits(), first);
+    fn words_behind(&mut self, place: u64, rest: u64, kind: Kind, stands: u64) -> (u64, u32) {
+        let lane = Lane::from_words(place, rest);
+        if lane.quota != u32::MAX {
+            return (0, 0);
         }
-        self.next_words_behind(place, rest, kind, stands.cursor())
-    }
-
-    /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers.
-    #[cold]
-    #[inline(never)]
-    fn next_words_behind(&mut self, place: u64, rest: u64, kind: Kind, cells: u32) -> (u64, u32) {
-        self.next_lane(Lane::from_words(place, rest), kind, cells)
-            .map_or((0, 0), |next| (next.place.bits(), next.first))
+        let place = self.go_on_in_free(lane.place, kind, Place::from_bits(stands).cursor());
+        (place.bits(), lane.first)
     }
 
     /// The same for what needs more than a chunk.
@@ -332,10 +370,10 @@ impl Chunks {
     /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
     fn extend_numbers_near(&mut self, words: &mut All, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
         let before = region.numbers.place.within_chunk();
-        const ONE: usize = CHUNK_CELLS as usize;
-        let at = match cells {
-            ..=ONE => self.extend_by_one(words, region, Kind::Numbers, cells)?,
-            _ => self.allot(words, region, Kind::Numbers, cells)?,
+        let at = if cells <= CHUNK_CELLS as usize {
+            self.extend_by_one(words, region, Kind::Numbers, cells)?
+        } else {
+            self.allot(words, region, Kind::Numbers, cells)?
         };
         if region.numbers.place.end() <= self.number_limit * CHUNK_CELLS {
             return Ok(Some(at));

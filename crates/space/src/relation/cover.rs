@@ -88,12 +88,19 @@ impl Covers {
     #[inline]
     pub(super) fn insert(&mut self, terms: &[Term], dictionary: &Terms) {
         if let Some(covers) = self.0.get_mut() {
-            let known = covers.iter_mut().zip(1..).filter_map(|(cover, column)| Some((cover.get_mut()?, column)));
-            known.for_each(|(tried, column)| {
-                let own = tried.cover.take().and_then(Arc::into_inner);
-                tried.cover = own.and_then(|cover| cover.with(terms, column, dictionary)).map(Arc::new);
-            });
+            Self::insert_known(covers, terms, dictionary);
         }
+    }
+
+    /// A function of its own, since most segments that grow have no covers.
+    #[cold]
+    #[inline(never)]
+    fn insert_known(covers: &mut [OnceLock<Tried>; 2], terms: &[Term], dictionary: &Terms) {
+        let known = covers.iter_mut().zip(1..).filter_map(|(cover, column)| Some((cover.get_mut()?, column)));
+        known.for_each(|(tried, column)| {
+            let own = tried.cover.take().and_then(Arc::into_inner);
+            tried.cover = own.and_then(|cover| cover.with(terms, column, dictionary)).map(Arc::new);
+        });
     }
 
     /// From now on what was tried in vain is tried again if there are twice as many rows.

@@ -104,10 +104,15 @@ impl Numbers {
         if self.others.is_empty() && number == self.first + u64::from(self.consecutive) {
             self.consecutive += 1;
         } else {
-            self.descends |= self.last() > number;
-            reserve(&mut self.others, 1);
-            self.others.push(number);
+            self.push_other(number);
         }
+    }
+
+    #[inline(never)]
+    fn push_other(&mut self, number: u64) {
+        self.descends |= self.last() > number;
+        reserve(&mut self.others, 1);
+        self.others.push(number);
     }
 
     /// That of the last row; there is one.
