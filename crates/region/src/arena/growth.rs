@@ -5,9 +5,9 @@
 use std::alloc::Layout;
 
 use super::ArenaFull;
-use super::chunk::{Chunk, HEADER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
+use super::chunk::{Chunk, FOOTER_BYTES, SIZE_MAX, SIZE_MIN, SIZE_UNIT};
 
-/// A chunk in which nothing is in use, and its end.
+/// A chunk in which nothing is in use, and where its room begins.
 pub(super) type Room = (Chunk, *mut u8);
 
 /// What an arena is to grow from.
@@ -33,30 +33,51 @@ impl Growth {
 
     #[inline(always)]
     fn next(self, cursor: *mut u8, layout: Layout) -> Option<Room> {
-        let is_common = layout.align() <= SIZE_UNIT && needed(layout) <= SIZE_MIN;
-        if is_common
-            && self.current.is_none()
-            && self.limit >= SIZE_MIN
-            && let Some(chunk) = Chunk::take_least()
-        {
-            return Some((chunk, chunk.at(SIZE_MIN)));
+        let needed = needed(layout);
+        let is_common = layout.align() <= SIZE_UNIT && needed <= SIZE_MIN;
+        match self.current {
+            Some(current) if is_common => Growth::behind(current, self.limit, cursor, needed),
+            None if is_common
+                && self.limit >= SIZE_MIN
+                && let Some(chunk) = Chunk::take_least() =>
+            {
+                Some((chunk, chunk.start_of(SIZE_MIN)))
+            }
+            _ => self.elsewhere(cursor, needed),
         }
-        self.elsewhere(cursor, layout)
     }
 
-    /// The same where what is next is not the first chunk, or not a common one.
+    /// The same behind a chunk, for something that a chunk of the least size has room for.
+    #[inline(never)]
+    fn behind(current: Chunk, limit: usize, cursor: *mut u8, needed: usize) -> Option<Room> {
+        current.set_used_to(cursor);
+        if current.next().is_none()
+            && let Some((chunk, size)) = current.take_twice(limit)
+        {
+            return Some((chunk, chunk.start_of(size)));
+        }
+        Growth { current: Some(current), limit }.beyond(needed)
+    }
+
+    /// The same for something that is not common.
     #[cold]
     #[inline(never)]
-    fn elsewhere(self, cursor: *mut u8, layout: Layout) -> Option<Room> {
-        let needed = needed(layout);
+    fn elsewhere(self, cursor: *mut u8, needed: usize) -> Option<Room> {
+        if let Some(current) = self.current {
+            current.set_used_to(cursor);
+        }
+        self.beyond(needed)
+    }
+
+    /// The same where the current chunk knows how many bytes of it are in use.
+    #[cold]
+    #[inline(never)]
+    fn beyond(self, needed: usize) -> Option<Room> {
         let chunk = match self.current {
             None => self.fresh(needed, SIZE_MIN),
-            Some(current) => {
-                current.set_used_to(cursor);
-                self.go_on(current, needed)
-            }
+            Some(current) => self.go_on(current, needed),
         }?;
-        Some((chunk, chunk.at(chunk.size())))
+        Some((chunk, chunk.start()))
     }
 
     /// The chunk behind the current one: one that was kept, or a new one.
@@ -72,7 +93,7 @@ impl Growth {
         Some(chunk)
     }
 
-    /// A chunk for at least so many bytes, header included, if the limit allows; for as many as are wanted, if it allows that.
+    /// A chunk for at least so many bytes, footer included, if the limit allows; for as many as are wanted, if it allows that.
     fn fresh(self, needed: usize, wanted: usize) -> Option<Chunk> {
         let allowed = self.allowed();
         if needed > allowed {
@@ -109,7 +130,7 @@ impl Growth {
 #[inline]
 fn needed(layout: Layout) -> usize {
     let gap = layout.align().saturating_sub(SIZE_UNIT);
-    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + HEADER_BYTES
+    (layout.size() + gap).next_multiple_of(SIZE_UNIT) + FOOTER_BYTES
 }
 
 /// The first chunk behind this one that is large enough; out of its list.

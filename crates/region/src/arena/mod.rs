@@ -13,10 +13,10 @@
 //!
 //! - Nothing in an arena is dropped. So a type that needs to be is refused when the program is compiled; one that is wrapped in
 //!   [`ManuallyDrop`](std::mem::ManuallyDrop) says that it shall not be.
-//! - No limit is exceeded and then noticed: it bounds the bytes of chunks, headers included, whether they are used or not.
+//! - No limit is exceeded and then noticed: it bounds the bytes of chunks, footers included, whether they are used or not.
 //! - Nothing is moved, and nothing is read that was not written.
 //!
-//! Cost: about a nanosecond a value. An empty arena has no memory and costs nothing. A chunk has a header of 48 bytes.
+//! Cost: about a nanosecond a value. An empty arena has no memory and costs nothing. A chunk has a footer of 48 bytes.
 //!
 //! The idea is old (D. T. Ross, *The AED free storage package*, 1967); what it looks like in Rust was learned from the crates
 //! bumpalo, typed-arena and bump-scope, and from what their users ask for.
@@ -25,6 +25,7 @@
 mod chunk;
 mod growth;
 mod limit;
+mod pool;
 mod scope;
 
 use std::alloc::Layout;
@@ -33,7 +34,7 @@ use std::fmt;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
 
-use chunk::{Chunk, HEADER_BYTES};
+use chunk::{Chunk, FOOTER_BYTES};
 use growth::{Growth, Room};
 pub use limit::ArenaFull;
 pub use scope::ArenaScope;
@@ -73,9 +74,8 @@ pub struct Arena {
     /// It lies here and not in the chunk, whose address would have to be loaded for each value. And it is stored by
     /// [`Arena::bump`] alone while values are made, not by a function that is called: see there.
     cursor: Cell<*mut u8>,
-    /// The end of the current chunk. Null while there is none.
-    end: Cell<*mut u8>,
-    /// The chunk in which values are made. Those in front of it in its list were left, those behind it are kept for later.
+    /// The chunk in which values are made: up to its footer, at which this points. Those in front of it in its list were left,
+    /// those behind it are kept for later.
     current: Cell<Option<Chunk>>,
     limit: usize,
 }
@@ -87,7 +87,7 @@ unsafe impl Send for Arena {}
 /// Where an arena stood. It means nothing for another arena.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArenaMark {
-    /// The address of the current chunk; 0 where nothing was made yet.
+    /// The address at which the room of the current chunk ends; 0 where nothing was made yet.
     chunk: usize,
     used: usize,
 }
@@ -106,7 +106,7 @@ impl fmt::Display for NotHere {
 
 impl std::error::Error for NotHere {}
 
-/// What an arena holds. `used`, `wasted` and `free` together are `held` without the headers of its `chunks`.
+/// What an arena holds. `used`, `wasted` and `free` together are `held` without the footers of its `chunks`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ArenaStatistics {
@@ -116,7 +116,7 @@ pub struct ArenaStatistics {
     pub bytes_wasted: usize,
     /// Bytes that are left of the current chunk, and those of the chunks that are kept for later.
     pub bytes_free: usize,
-    /// Bytes of all chunks, their headers of 48 bytes included: what the limit bounds.
+    /// Bytes of all chunks, their footers of 48 bytes included: what the limit bounds.
     pub bytes_held: usize,
     /// How many chunks there are.
     pub chunks: usize,
@@ -135,11 +135,10 @@ impl Arena {
         Arena::with_limit(usize::MAX)
     }
 
-    /// An arena whose chunks take at most so many bytes, headers of 48 bytes each included.
+    /// An arena whose chunks take at most so many bytes, footers of 48 bytes each included.
     #[inline]
     pub const fn with_limit(bytes: usize) -> Arena {
-        let nowhere = ptr::null_mut();
-        Arena { cursor: Cell::new(nowhere), end: Cell::new(nowhere), current: Cell::new(None), limit: bytes }
+        Arena { cursor: Cell::new(ptr::null_mut()), current: Cell::new(None), limit: bytes }
     }
 
     /// Sets how many bytes the chunks may take. What is there stays, even above the limit.
@@ -156,7 +155,7 @@ impl Arena {
     /// Gives the chunks that are kept for later to the pool of this thread.
     pub fn trim(&mut self) {
         let Some(current) = self.settled() else { return };
-        if current == current.first() && current.used() == HEADER_BYTES {
+        if current == current.first() && current.used() == 0 {
             *self = Arena::with_limit(self.limit);
             return;
         }
@@ -168,14 +167,11 @@ impl Arena {
 
     /// Where the arena stands.
     pub fn mark(&self) -> ArenaMark {
-        let chunk = self.settled().filter(|chunk| chunk.used() > HEADER_BYTES || *chunk != chunk.first());
-        chunk.map_or(ArenaMark { chunk: 0, used: 0 }, |chunk| ArenaMark {
-            chunk: chunk.at(0).addr(),
-            used: chunk.used(),
-        })
+        let chunk = self.settled().filter(|chunk| chunk.used() > 0 || *chunk != chunk.first());
+        chunk.map_or(ArenaMark { chunk: 0, used: 0 }, |chunk| ArenaMark { chunk: chunk.end(), used: chunk.used() })
     }
 
-    /// Gives back what was made since a mark. Costs a step for each chunk that was begun since.
+    /// Gives back what was made since a mark. Costs a step for each chunk before it.
     ///
     /// No value can be used any more, those from before the mark neither: to keep them, see [`Arena::scoped`].
     pub fn rewind(&mut self, mark: ArenaMark) -> Result<(), NotHere> {
@@ -183,12 +179,15 @@ impl Arena {
             self.reset();
             return Ok(());
         }
-        let mut chunk = self.settled();
-        while let Some(candidate) = chunk.filter(|chunk| chunk.at(0).addr() != mark.chunk) {
-            chunk = candidate.previous();
+        let current = self.settled().ok_or(NotHere)?;
+        let mut chunk = current.first();
+        while chunk != current && chunk.end() != mark.chunk {
+            chunk = chunk.next().ok_or(NotHere)?;
         }
-        let chunk = chunk.filter(|chunk| mark.used <= chunk.used()).ok_or(NotHere)?;
-        self.go_to(chunk, mark.used, chunk.size());
+        if chunk.end() != mark.chunk || mark.used > chunk.used() {
+            return Err(NotHere);
+        }
+        self.go_to(chunk, mark.used);
         Ok(())
     }
 
@@ -199,11 +198,11 @@ impl Arena {
         statistics.bytes_held = current.held();
         let (mut chunk, mut is_used) = (Some(current.first()), true);
         while let Some(at) = chunk {
-            let used = if is_used { at.used() } else { HEADER_BYTES };
+            let used = if is_used { at.used() } else { 0 };
             let is_left = is_used && at != current;
             statistics.chunks += 1;
-            statistics.bytes_used += used - HEADER_BYTES;
-            *(if is_left { &mut statistics.bytes_wasted } else { &mut statistics.bytes_free }) += at.size() - used;
+            statistics.bytes_used += used;
+            *(if is_left { &mut statistics.bytes_wasted } else { &mut statistics.bytes_free }) += at.room() - used;
             (chunk, is_used) = (at.next(), is_left);
         }
         statistics
@@ -211,12 +210,12 @@ impl Arena {
 
     /// Sets how many bytes of chunks this thread keeps for its next arenas, 4 MiB unless it is told. What is above is given back.
     pub fn set_pool_limit(bytes: usize) {
-        chunk::set_pool_limit(bytes);
+        pool::set_limit(bytes);
     }
 
     /// How many bytes of chunks this thread keeps for its next arenas.
     pub fn pool_bytes() -> usize {
-        chunk::pool_bytes()
+        pool::bytes()
     }
 }
 
@@ -387,14 +386,13 @@ impl Arena {
         grow: impl FnOnce(Growth, *mut u8) -> Option<Room>,
     ) -> Result<NonNull<u8>, ArenaFull> {
         let bytes = layout.size().next_multiple_of(UNIT);
-        let (mut start, end) = (self.cursor.get(), self.end.get());
+        let mut start = self.cursor.get();
         let mut gap = gap_at(start, layout);
         // A layout is no larger than `isize::MAX` with its alignment, so that the sum does not overflow.
-        if gap + bytes > end.addr() - start.addr() {
-            let Some((chunk, end)) = grow(self.growth(), start) else { return Err(self.growth().refused(layout)) };
+        if self.has_less_than(gap + bytes) {
+            let Some((chunk, begin)) = grow(self.growth(), start) else { return Err(self.growth().refused(layout)) };
             self.current.set(Some(chunk));
-            self.end.set(end);
-            start = chunk.at(HEADER_BYTES);
+            start = begin;
             gap = gap_at(start, layout);
         }
         let place = start.wrapping_add(gap);
@@ -403,12 +401,18 @@ impl Arena {
         Ok(unsafe { NonNull::new_unchecked(place) })
     }
 
-    /// Makes a chunk of this arena the current one, with so many bytes of it in use, of so many. Nothing that lies behind
-    /// may be.
+    /// Whether less than so many bytes are left of the current chunk.
     #[inline]
-    fn go_to(&self, chunk: Chunk, used: usize, size: usize) {
-        self.cursor.set(chunk.at(used));
-        self.end.set(chunk.at(size));
+    fn has_less_than(&self, bytes: usize) -> bool {
+        let (start, end) = (self.cursor.get().addr(), self.current.get().map_or(0, Chunk::end));
+        // Behind the end there is a footer, so that the sum is an address as well; who finds room needs it anyway.
+        if bytes <= FOOTER_BYTES { start + bytes > end } else { bytes > end - start }
+    }
+
+    /// Makes a chunk of this arena the current one, with so many bytes of it in use. Nothing that lies behind may be.
+    #[inline]
+    fn go_to(&self, chunk: Chunk, used: usize) {
+        self.cursor.set(chunk.start().wrapping_add(used));
         self.current.set(Some(chunk));
     }
 
@@ -416,8 +420,7 @@ impl Arena {
     #[inline]
     fn go_to_start(&self) {
         if let Some(current) = self.current.get() {
-            let first = current.first();
-            self.go_to(first, HEADER_BYTES, first.size());
+            self.go_to(current.first(), 0);
         }
     }
 }

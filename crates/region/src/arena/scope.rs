@@ -44,7 +44,7 @@ impl<'s> ArenaScope<'s> {
     /// Calls a function with a scope inside of this one: what it makes is given back when it returns or panics.
     pub fn scoped<R>(&mut self, work: impl FnOnce(&mut ArenaScope<'_>) -> R) -> R {
         let arena = self.arena;
-        let ending = Ending { arena, cursor: arena.cursor.get(), end: arena.end.get(), chunk: arena.current.get() };
+        let ending = Ending { arena, cursor: arena.cursor.get(), chunk: arena.current.get() };
         work(&mut ArenaScope { arena: ending.arena })
     }
 
@@ -98,7 +98,6 @@ impl<'s> ArenaScope<'s> {
 struct Ending<'a> {
     arena: &'a Arena,
     cursor: *mut u8,
-    end: *mut u8,
     chunk: Option<Chunk>,
 }
 
@@ -109,7 +108,6 @@ impl Drop for Ending<'_> {
             return self.arena.go_to_start();
         }
         self.arena.cursor.set(self.cursor);
-        self.arena.end.set(self.end);
         self.arena.current.set(self.chunk);
     }
 }
