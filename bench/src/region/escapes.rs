@@ -33,44 +33,85 @@ fn splices(plan: &Plan) -> Rows {
     for (objects, batches) in [(1, 1_000), (1_000, 100), (100_000, 8)] {
         let (batches, objects) =
             (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
-        let contest = Contest {
-            name: &format!("splice, a region of {objects}"),
-            n: batches * AT_ONCE as u64,
-            peer: "15 allocations of ours",
-            must: Some((1.0, "splice, constant, at most 15 allocations' time")),
-            note: "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn and are no longer in the cache",
+        let (name, n) = (&format!("splice, a region of {objects}"), batches * AT_ONCE as u64);
+        let row = |peer, must, theirs: Maker<'_>| {
+            let note = "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn";
+            Contest { name, n, peer, must, note }.run(plan, &mut spliced(batches, objects as u32), theirs)
         };
-        let mut allocations = allocations(contest.n);
-        rows.push(contest.run(plan, &mut spliced(batches, objects as u32), &mut allocations)?);
+        let must = Some((1.0, "splice, constant, at most 15 allocations' time"));
+        rows.push(row(
+            "15 allocations of ours, after the same",
+            must,
+            &mut allocations_after(batches, objects as u32),
+        )?);
+        rows.push(row("15 allocations of ours, in the cache", None, &mut allocations(n))?);
     }
     Ok(rows)
 }
 
+type Maker<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
+
 /// So many regions are filled in turn, and then spliced one after the other.
 const AT_ONCE: usize = 16;
+
+/// Fills regions in turn, each with so many objects, and gives the last ones.
+fn fill(heap: &mut Heap, open: &mut [Region], objects: u32) -> Result<[Ref; AT_ONCE], Full> {
+    let mut lasts = [NIL; AT_ONCE];
+    for number in 0..objects {
+        for (region, last) in open.iter_mut().zip(&mut lasts) {
+            let children = [Ref::new(tag::IMMEDIATE_0, HEAD), Ref::new(tag::IMMEDIATE_1, number), *last];
+            *last = heap.expression(region, &children)?;
+        }
+    }
+    Ok(lasts)
+}
+
+/// How many of these are the last of so many objects.
+fn count_lasts(heap: &Heap, lasts: &[Ref], objects: u32) -> u64 {
+    lasts.iter().filter(|last| heap.child(**last, 1).payload() + 1 == objects).count() as u64
+}
 
 fn spliced(batches: u64, objects: u32) -> impl FnMut() -> Result<Timed, Failure> {
     let mut heap = Heap::new();
     move || {
         let (mut clock, mut count) = (Clock::default(), 0);
         for _ in 0..batches {
-            let mut open: Vec<(Region, Ref)> = (0..AT_ONCE).map(|_| (heap.open(), NIL)).collect();
-            for number in 0..objects {
-                for (region, last) in &mut open {
-                    let children = [Ref::new(tag::IMMEDIATE_0, HEAD), Ref::new(tag::IMMEDIATE_1, number), *last];
-                    *last = heap.expression(region, &children)?;
-                }
-            }
-            let (open, lasts): (Vec<Region>, Vec<Ref>) = open.into_iter().unzip();
+            let mut open: Vec<Region> = (0..AT_ONCE).map(|_| heap.open()).collect();
+            let lasts = fill(&mut heap, &mut open, objects)?;
             let mut results = heap.open();
             clock.run(|| open.into_iter().try_for_each(|region| heap.splice(region, &mut results)))?;
-            count += lasts.iter().filter(|last| heap.child(**last, 1).payload() + 1 == objects).count() as u64;
+            count += count_lasts(&heap, &lasts, objects);
             heap.close(results);
         }
         Ok(clock.done(count))
     }
 }
 
+/// Allocations in regions that were begun before others were filled: the caches have of them what they have of those.
+fn allocations_after(batches: u64, objects: u32) -> impl FnMut() -> Result<Timed, Failure> {
+    let mut heap = Heap::new();
+    move || {
+        let (mut clock, mut count) = (Clock::default(), 0);
+        for _ in 0..batches {
+            let [mut begun, mut open]: [Vec<Region>; 2] = [(); 2].map(|()| (0..AT_ONCE).map(|_| heap.open()).collect());
+            for region in &mut begun {
+                black_box(chain::<3>(&mut heap, region, 1)?);
+            }
+            let lasts = fill(&mut heap, &mut open, objects)?;
+            clock.run(|| {
+                for region in &mut begun {
+                    black_box(chain::<3>(&mut heap, region, ALLOCATIONS)?);
+                }
+                Ok::<(), Full>(())
+            })?;
+            count += count_lasts(&heap, &lasts, objects);
+            begun.into_iter().chain(open).for_each(|region| heap.close(region));
+        }
+        Ok(clock.done(count))
+    }
+}
+
+/// Allocations one after the other, in memory that the cache has.
 fn allocations(times: u64) -> impl FnMut() -> Result<Timed, Failure> {
     let mut heap = Heap::new();
     move || {
