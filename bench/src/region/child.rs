@@ -62,11 +62,13 @@ fn fresh(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// Many arenas at once. Those out of pools come last, since what a pool keeps may leave a hole.
+/// Many arenas at once, and maps that are as large as many. Those out of pools come last of the arenas, since what a pool keeps
+/// may leave a hole; a map is a piece of its own.
 fn at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = super::life::anew_at_once(plan, state)?;
     rows.push(super::arenas::live_at_once(plan, state)?);
     rows.extend(super::life::pooled_at_once(plan, state)?);
+    rows.extend(super::copies::large_rows(plan, state)?);
     Ok(rows)
 }
 
