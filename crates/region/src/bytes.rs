@@ -111,11 +111,17 @@ fn write_cells(cells: &mut [[Ref; 2]], content: &[u8]) {
         *cell = halves(*bytes);
     }
     if let Some(last) = cells.get_mut(whole.len()) {
-        *last = halves(match content.last_chunk() {
-            // The bytes before them are in that load as well, and go.
-            Some(ending) => (u64::from_le_bytes(*ending) >> (8 * (CELL_BYTES - rest.len()))).to_le_bytes(),
-            None => array::from_fn(|at| rest.get(at).copied().unwrap_or(0)),
-        });
+        *last = halves(filled_up(content, rest));
+    }
+}
+
+/// The bytes behind the last whole cell, and zeros behind them. There is such a byte, unless there is none at all.
+#[inline]
+fn filled_up(content: &[u8], rest: &[u8]) -> [u8; CELL_BYTES] {
+    match content.last_chunk() {
+        // Those before them are in that load as well, and go.
+        Some(ending) => (u64::from_le_bytes(*ending) >> (8 * (CELL_BYTES - rest.len()))).to_le_bytes(),
+        None => array::from_fn(|at| rest.get(at).copied().unwrap_or(0)),
     }
 }
 
@@ -240,12 +246,7 @@ impl<'h> Bytes<'h> {
 pub(crate) fn hash_slice(content: &[u8], mix: impl Fn(u64, u64) -> u64) -> u64 {
     let (whole, rest) = content.as_chunks();
     let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, pair(halves(*bytes))));
-    if rest.is_empty() {
-        return hash;
-    }
-    let mut bytes = [0; CELL_BYTES];
-    bytes[..rest.len()].copy_from_slice(rest);
-    mix(hash, pair(halves(bytes)))
+    if rest.is_empty() { hash } else { mix(hash, pair(halves(filled_up(content, rest)))) }
 }
 
 #[inline]

@@ -446,7 +446,7 @@ pub(crate) const fn words_of(length: usize) -> usize {
 /// Writes header and children of an expression to the words of its cells, and zero where there is a word too many.
 #[inline]
 pub(crate) fn write_expression(words: &mut [Ref], children: &[Ref]) {
-    let Some((header, behind)) = words.split_first_mut() else { return };
+    let Some((header, behind)) = words.split_first_mut() else { unreachable!("an expression has a cell") };
     *header = Ref::new(tag::IMMEDIATE_0, (children.len().min(LONG) as u32) << NOTE_BITS);
     let end = behind.len() - 1;
     behind[end] = ZERO;
