@@ -108,6 +108,7 @@ impl Numbers {
         }
     }
 
+    /// A function of its own, since most numbers follow each other.
     #[inline(never)]
     fn push_other(&mut self, number: u64) {
         self.descends |= self.last() > number;
