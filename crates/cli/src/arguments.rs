@@ -42,6 +42,10 @@ after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon wh
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
+A program may read and write every file that you may, and read every environment variable; none reaches the network. With
+--deny-all, for a program of somebody else, it may do neither, but for importing what lies beside it and for what --allow names. What
+it may not do is an error atom that says which --allow would permit it.
+
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
 holds the programs and all they were told: keep it as safe as those.
 
@@ -93,6 +97,9 @@ pub(crate) struct RunArguments {
     /// End the run after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<std::time::Duration>,
+
+    #[command(flatten)]
+    pub(crate) permissions: crate::permissions::PermissionArguments,
 }
 
 const ABOUT_REPLAYS: &str = "\

@@ -10,6 +10,7 @@ mod journal;
 mod kb;
 mod load;
 mod output;
+mod permissions;
 mod proxy;
 mod render;
 mod replay;

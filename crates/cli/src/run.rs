@@ -4,8 +4,8 @@ use crate::arguments::{HEAP_BYTES_MAX, RunArguments};
 use crate::render;
 use mnemon::syntax::Diagnostic;
 use mnemon::{
-    Base, BaseError, Engine, Evaluator, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape,
-    TapeError, WorldError,
+    Base, BaseError, Engine, Evaluator, LimitReached, PermittedWorld, Program, ProgramEnd, RecallError, Reporter,
+    SystemWorld, Tape, TapeError, WorldError,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -96,6 +96,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
+    let permissions = arguments.permissions.permissions(&program.files)?;
     let base = match &arguments.kb {
         Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
@@ -107,7 +108,8 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         Some(path) => Some(Tape::create(path).map_err(|error| tape_failed(path, &error))?),
         None => None,
     };
-    let made = Engine::remembering(SystemWorld::default(), base, tape, program);
+    let world = PermittedWorld::new(SystemWorld::default(), permissions);
+    let made = Engine::remembering(world, base, tape, program);
     made.map_err(|error| match (&error, &arguments.kb) {
         (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
         _ => recall_failed(&error),

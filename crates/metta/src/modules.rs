@@ -63,6 +63,8 @@ pub enum ModuleError {
         path: String,
         /// The files looked for.
         tried: Vec<String>,
+        /// Why it was not looked for elsewhere, if the program may not.
+        refused: Option<WorldError>,
     },
     /// The file is being loaded already: the import goes round in a circle.
     Circular {
@@ -99,8 +101,13 @@ impl fmt::Display for ModuleError {
                 formatter,
                 "{name} is no module name: write words joined by ':', such as a:b for the file a/b.metta"
             ),
-            Self::NotFound { path, tried } => {
-                write!(formatter, "Failed to resolve module {path}: there is no {}", tried.join(" or "))
+            Self::NotFound { path, tried, refused } => {
+                write!(formatter, "Failed to resolve module {path}: ")?;
+                if !tried.is_empty() {
+                    write!(formatter, "there is no {}", tried.join(" or "))?;
+                }
+                let between = if tried.is_empty() { "" } else { ", and " };
+                refused.as_ref().map_or(Ok(()), |refused| write!(formatter, "{between}{refused}"))
             }
             Self::Circular { cycle } => {
                 write!(

@@ -16,11 +16,12 @@
 //! ```
 //!
 //! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
-//! [`MemoryWorld`] a world of texts for tests and embedding.
+//! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
 #![forbid(unsafe_code)]
 
 mod engine;
 mod load;
+mod permissions;
 mod program;
 mod recall;
 mod system_world;
@@ -32,6 +33,7 @@ pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
+pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
 pub use recall::{Difference, RecallError, ReplayEnd, SalvagedBase, Tape, TapeError, TapeReader};

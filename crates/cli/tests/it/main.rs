@@ -12,6 +12,7 @@ mod limits;
 mod load;
 mod messages;
 mod output;
+mod permissions;
 mod proxy;
 mod recall;
 mod replay;

@@ -135,7 +135,7 @@ impl Runner {
         }
         self.note(None, Undo::Refreshed(id));
         let file = match self.find_file(path, from) {
-            Err(ModuleError::NotFound { .. }) => return Ok(()),
+            Err(ModuleError::NotFound { refused: None, .. }) => return Ok(()),
             found => found?,
         };
         let absolute = self.world.absolute_path(&file).map_err(world_error)?;
@@ -276,10 +276,21 @@ impl Runner {
                 true
             }
         });
-        match tried.iter().find(|file| self.world.has_source(file)) {
-            Some(file) => Ok(file.clone()),
-            None => Err(ModuleError::NotFound { path: path.to_owned(), tried }),
+        self.first_source(path, tried)
+    }
+
+    /// The first of these files that there is. One that the program may not look for is passed over.
+    pub(crate) fn first_source(&mut self, path: &str, files: Vec<String>) -> Result<String, ModuleError> {
+        let (mut tried, mut refused) = (Vec::new(), None);
+        for file in files {
+            match self.world.has_source(&file) {
+                Ok(true) => return Ok(file),
+                Ok(false) => tried.push(file),
+                Err(error) if error.ends_run() => return Err(ModuleError::World(error)),
+                Err(error) => refused = refused.or(Some(error)),
+            }
         }
+        Err(ModuleError::NotFound { path: path.to_owned(), tried, refused })
     }
 
     /// The files that a name may mean, looked for from a directory.

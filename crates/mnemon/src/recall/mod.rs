@@ -39,7 +39,7 @@ use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
     Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, LimitReached, Memory, MemoryError, ModuleId,
-    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World,
+    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -296,7 +296,7 @@ impl Recall {
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
+            Found::Moved(id) if self.is_there(base, runner, id)? => Found::New,
             found => found,
         };
         let known = match found {
@@ -433,9 +433,9 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> bool {
+    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
         let file = self.sources.get(source).and_then(|known| known.file.as_deref());
-        file.is_some_and(|file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
+        file.map_or(Ok(false), |file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
     }
 
     fn place(&self, cause: Cause) -> (String, u32, u32) {
