@@ -39,7 +39,7 @@ impl Signals {
             ctrlc::set_handler(move || early.pass_on(asked)).map_err(io::Error::other)?;
         }
         self.0.thread_unblock()?;
-        let started = command.spawn();
+        let started = crate::file_size::with_signal(|| command.spawn());
         self.0.thread_block()?;
         started
     }
