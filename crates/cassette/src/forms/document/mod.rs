@@ -9,11 +9,13 @@
 
 mod difference;
 mod json;
+mod resolve;
 mod yaml;
 mod yaml_out;
 
 pub(super) use difference::{difference, merge};
 pub(super) use json::{from_json, to_json};
+pub(super) use resolve::as_json;
 pub(super) use yaml::from_yaml;
 pub(super) use yaml_out::to_yaml;
 

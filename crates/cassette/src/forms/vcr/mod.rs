@@ -6,6 +6,7 @@
 //! again and compared ([`super::losses`]).
 
 mod read;
+mod structured;
 mod write;
 
 use super::document::{Node, Wrong, difference, from_json, from_yaml, merge, to_json, to_yaml};
@@ -31,6 +32,13 @@ enum Syntax {
     Json,
     Yaml,
 }
+
+/// The notes of bodies that were made of a tree, and of the lines that such a request had.
+const REQUEST_BODY_NOTE: &str = "vcr.request.body";
+const RESPONSE_BODY_NOTE: &str = "vcr.response.body";
+const REQUEST_LINES_NOTE: &str = "vcr.request.headers";
+/// The note of a time without a zone.
+const TIME_NOTE: &str = "vcr.recorded_at";
 
 impl VcrStyle {
     fn interactions(self) -> &'static str {
