@@ -2,15 +2,16 @@
 
 use super::document::{Node, from_json, to_json};
 use crate::exchange::Note;
+use crate::limits::ReadOptions;
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::DateTimePrinter;
 use jiff::tz::TimeZone;
-use jiff::Timestamp;
 
 /// What a note says in JSON; `None` if there is none, or it says something else.
 pub(super) fn noted(notes: &[Note<'_>], name: &str) -> Option<Node> {
     let note = notes.iter().find(|note| *note.name == *name.as_bytes())?;
-    from_json(&note.value).ok()
+    from_json(&note.value, ReadOptions::default()).ok()
 }
 
 /// A note in JSON. Its members are sorted: those of a document come back in another order.

@@ -266,10 +266,7 @@ fn a_map_as_body_becomes_json() {
         ("body: {string: croak}", r#"{"string":"croak"}"#),
         ("body: [1, {a: 'no'}]", r#"[1,{"a":"no"}]"#),
         ("body: {id: 12345678901234567890123, on: 1e5}", r#"{"id":12345678901234567890123,"on":"1e5"}"#),
-        (
-            "headers: {Content-Type: [application/json], Content-Length: ['99']}\nbody: [a, b]",
-            r#"["a","b"]"#,
-        ),
+        ("headers: {Content-Type: [application/json], Content-Length: ['99']}\nbody: [a, b]", r#"["a","b"]"#),
     ] {
         let exchange = only(&cassette(yaml, "headers: {}\nbody: {string: ok}"));
         assert_eq!(exchange.request.body_bytes(), json.as_bytes(), "{yaml}");
@@ -299,9 +296,11 @@ fn a_parsed_body_alone_becomes_the_body() {
         assert_eq!(note(&exchange, name), Some("JSON, made of `parsed_body`"));
     }
     // A body that says something is what was sent.
-    let both = only(&cassette("body: sent\nparsed_body: {a: b}", "headers: {}\nbody: {string: got}\nparsed_body: {a: b}"));
+    let both =
+        only(&cassette("body: sent\nparsed_body: {a: b}", "headers: {}\nbody: {string: got}\nparsed_body: {a: b}"));
     assert_eq!((both.request.body_bytes(), both.response.as_ref().unwrap().body_bytes()), (&b"sent"[..], &b"got"[..]));
-    let empty = only(&cassette("body: ''\nparsed_body: {a: b}", "headers: {}\nbody: {string: ''}\nparsed_body: {a: b}"));
+    let empty =
+        only(&cassette("body: ''\nparsed_body: {a: b}", "headers: {}\nbody: {string: ''}\nparsed_body: {a: b}"));
     assert_eq!(empty.response.as_ref().unwrap().body_bytes(), br#"{"a":"b"}"#);
 }
 
@@ -313,7 +312,10 @@ fn trees_of_bodies_come_back() {
     let (yaml, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
     let text = String::from_utf8(yaml.clone()).unwrap();
     assert_eq!(losses, [], "{text}");
-    assert!(text.contains("body:\n      frog: Sam\n      legs:\n      - 1\n      - 2.5\n      - null\n      - 'no'\n"), "{text}");
+    assert!(
+        text.contains("body:\n      frog: Sam\n      legs:\n      - 1\n      - 2.5\n      - null\n      - 'no'\n"),
+        "{text}"
+    );
     assert!(text.contains("parsed_body:\n      frog: Sam\n") && text.contains("- gzip"), "{text}");
     assert!(text.matches("- '99'").count() == 2 && !text.contains("string"), "{text}");
     assert_eq!(Content::from_vcr_yaml(&yaml).unwrap(), content);
@@ -330,7 +332,10 @@ fn trees_of_bodies_come_back() {
 #[test]
 fn a_tree_that_is_no_json_is_refused_with_its_place() {
     for (body, message) in [
-        ("body: {frog: {at: 2026-03-02}}", "interactions[0].request.body.frog.at: readers of YAML disagree about `2026-03-02`"),
+        (
+            "body: {frog: {at: 2026-03-02}}",
+            "interactions[0].request.body.frog.at: readers of YAML disagree about `2026-03-02`",
+        ),
         ("body: {frog: [0x1F]}", "interactions[0].request.body.frog[0]: readers of YAML disagree"),
         ("parsed_body: {frog: .inf}", "interactions[0].request.parsed_body.frog: readers of YAML disagree"),
         ("body: {frog: !!binary AA==}", "interactions[0].request.body.frog: these are bytes"),
@@ -342,10 +347,9 @@ fn a_tree_that_is_no_json_is_refused_with_its_place() {
 
 #[test]
 fn a_time_without_a_zone_is_utc_and_says_so() {
-    for (time, ns) in [
-        ("2026-03-02T09:15:07", 1_772_442_907_000_000_000),
-        ("2026-03-02 09:15:07.25", 1_772_442_907_250_000_000),
-    ] {
+    for (time, ns) in
+        [("2026-03-02T09:15:07", 1_772_442_907_000_000_000), ("2026-03-02 09:15:07.25", 1_772_442_907_250_000_000)]
+    {
         let with_time = |time: &str| {
             let mut bytes = cassette("body: null", "headers: {}\nbody: {string: ok}");
             bytes.truncate(bytes.len() - "version: 1\n".len());
@@ -381,5 +385,8 @@ fn floats_are_floats_to_every_reader() {
     for number in ["1.0e+20", "1.5e+300", "1.0e-7", "2.5", "-1.0e+21"] {
         assert!(text.contains(&format!("- {number}\n")), "{text}");
     }
-    assert_eq!(Content::from_vcr_yaml(text.as_bytes()).unwrap().to_vcr_yaml(VcrStyle::Python).unwrap().0, text.as_bytes());
+    assert_eq!(
+        Content::from_vcr_yaml(text.as_bytes()).unwrap().to_vcr_yaml(VcrStyle::Python).unwrap().0,
+        text.as_bytes()
+    );
 }

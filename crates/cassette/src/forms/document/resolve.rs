@@ -129,9 +129,9 @@ fn is_disputed(plain: &str) -> bool {
     let is_of = |others: &[u8]| lower.bytes().all(|byte| is_digit(byte) || others.contains(&byte));
     let begins = lower.bytes().next().is_some_and(is_digit);
     let is_based = ["0x", "0b", "0o"].iter().any(|prefix| {
-        lower.strip_prefix(prefix).is_some_and(|rest| {
-            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_')
-        })
+        lower
+            .strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_'))
     });
     let is_date = lower.len() >= 8 && lower.as_bytes().get(4) == Some(&b'-') && is_of(b"-+:. tz");
     is_based || begins && (is_of(b"_") || is_of(b"_:.") && lower.contains(['_', ':']) || is_date)
@@ -179,9 +179,20 @@ mod tests {
 
     #[test]
     fn what_readers_disagree_about_is_refused() {
-        for plain in
-            ["1_000", "010", "0x1F", "0b1", "0o7", "12:30", "1:30.5", "2026-03-02", "2026-03-02 09:15:07Z", ".inf", "-.Inf", ".NaN"]
-        {
+        for plain in [
+            "1_000",
+            "010",
+            "0x1F",
+            "0b1",
+            "0o7",
+            "12:30",
+            "1:30.5",
+            "2026-03-02",
+            "2026-03-02 09:15:07Z",
+            ".inf",
+            "-.Inf",
+            ".NaN",
+        ] {
             let error = json(plain).unwrap_err().to_string();
             assert!(error.contains(plain) && error.contains("disagree"), "{error}");
         }

@@ -215,7 +215,8 @@ fn missing(node: &Node, exchange: &Exchange<'_>, style: VcrStyle, made: [Option<
         add(&mut of_part, difference(theirs, ours, &["headers", "body", "content", "status_code", parsed]));
         if made.is_some() {
             // All of it is in the body.
-        } else if let (Some(theirs @ Node::Map(_)), Some(ours @ Node::Map(_))) = (theirs.get("body"), ours.get("body")) {
+        } else if let (Some(theirs @ Node::Map(_)), Some(ours @ Node::Map(_))) = (theirs.get("body"), ours.get("body"))
+        {
             let of_body = difference(theirs, ours, &["string", "base64_string"]);
             add(&mut of_part, of_body.map(|of_body| Node::map([("body", of_body)])));
         }

@@ -6,6 +6,7 @@
 
 use super::super::document::{Node, Wrong, as_json, from_json};
 use crate::exchange::Note;
+use crate::limits::ReadOptions;
 use crate::message::{Body, Header};
 
 /// What a JSON body was made of.
@@ -66,9 +67,9 @@ pub(super) fn is_json_list(list: &[Node], headers: &[Header<'_>]) -> bool {
     if !list.iter().all(is_piece) {
         return true;
     }
-    let says_json = headers.iter().any(|header| {
-        header.is("content-type") && header.value.to_text_lossy().to_ascii_lowercase().contains("json")
-    });
+    let says_json = headers
+        .iter()
+        .any(|header| header.is("content-type") && header.value.to_text_lossy().to_ascii_lowercase().contains("json"));
     let is_text = |node: &Node| matches!(node, Node::Text(_) | Node::Plain(_));
     says_json && list.iter().all(is_text) && {
         let joined: String = list.iter().filter_map(|piece| piece.text().ok()).collect();
@@ -80,7 +81,7 @@ pub(super) fn is_json_list(list: &[Node], headers: &[Header<'_>]) -> bool {
 pub(super) fn tree(notes: &[Note<'_>], name: &str, body: &[u8]) -> Option<(Origin, Node)> {
     let note = notes.iter().find(|note| *note.name == *name.as_bytes())?;
     let origin = Origin::ALL.into_iter().find(|origin| note.value == origin.note_value())?;
-    let tree = from_json(body).ok()?;
+    let tree = from_json(body, ReadOptions::default()).ok()?;
     let is_same = as_json(&tree).is_ok_and(|json| json.as_bytes() == body);
     is_same.then_some((origin, tree))
 }
