@@ -117,6 +117,10 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
+    /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    pub(crate) max_size: Option<u64>,
+
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
 
@@ -135,6 +139,12 @@ pub(crate) struct ReplayArguments {
 pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
 
 fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = byte_count(text)?;
+    if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a heap has at most 4G".to_owned()) }
+}
+
+/// A number of bytes, be it with the letter of a unit.
+pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
     let (digits, unit) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -145,8 +155,8 @@ fn bytes(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_| expected())?;
     match number.checked_mul(unit) {
         Some(0) => Err(expected()),
-        Some(bytes) if bytes <= HEAP_BYTES_MAX => Ok(bytes),
-        _ => Err("a heap has at most 4G".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err("a number of bytes has at most 64 bits".to_owned()),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::render;
 use crate::run::End;
 use arguments::UpstreamArguments;
 pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use cassette::{Form, Mode, RecordError, Tape};
+use cassette::{Form, Mode, ReadOptions, RecordError, Tape};
 use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
@@ -74,12 +74,13 @@ fn there(path: &Path, mode: Mode) -> Result<(Before, Option<Tape>), End> {
 /// `mnemon replay TAPE -- COMMAND`.
 pub(crate) fn replay(
     tape: &Path,
+    reading: ReadOptions,
     serving: &ServingArguments,
     playing: &PlayingArguments,
     secrets: &SecretArguments,
     command: &[OsString],
 ) -> ExitCode {
-    let opened = match crate::tape::open(tape) {
+    let opened = match crate::tape::open(tape, reading) {
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
