@@ -43,7 +43,8 @@ With --explain, plain forms are added and `import!` and `bind!` forms run, but n
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those.
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -65,6 +66,10 @@ pub(crate) struct RunArguments {
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! What a proxy did, counted.
 
 use cassette::matching::{Miss, NotFound};
+use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,6 +50,8 @@ pub struct Report {
     pub failures: BTreeMap<String, u64>,
     /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
     pub websocket_differences: u64,
+    /// Which secrets were found in what was recorded to this tape, and where.
+    pub secrets: Findings,
     /// What else a user is to know, such as answers that are too old. Each is said once.
     pub warnings: Vec<String>,
     /// Why nothing is recorded any more, if that is so.
@@ -166,6 +169,7 @@ impl Counts {
             abandoned: of(&self.abandoned),
             failures: details.failures.clone(),
             websocket_differences: of(&self.websocket_differences),
+            secrets: Findings::default(),
             warnings: details.warnings.clone(),
             recorder_failure: details.recorder_failure.clone(),
         })

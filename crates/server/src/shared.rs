@@ -172,6 +172,7 @@ impl Common {
 
     pub(crate) fn report(&self) -> Report {
         let mut report = self.counts.report();
+        report.secrets = self.session().findings();
         self.session().report_unused(&mut report);
         report
     }

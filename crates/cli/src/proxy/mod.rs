@@ -18,7 +18,7 @@ use crate::render;
 use crate::run::End;
 use arguments::UpstreamArguments;
 pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use cassette::{Form, Mode, ReadOptions, RecordError, Tape};
+use cassette::{Form, Mode, ReadOptions, RecordError, SealError, Tape};
 use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
@@ -234,7 +234,10 @@ impl Job<'_> {
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
         let recording = recording_of(self.tape);
         let (tape, recording) = (self.tape.display(), recording.display());
-        let help = format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it");
+        let secret = matches!(&sealed, Err(ProxyError::Record(RecordError::Seal(SealError::Secret(_)))));
+        let keeping = if secret { " --keep-secrets" } else { "" };
+        let seals = format!("`mnemon tape convert {tape} {tape}{keeping}` seals it");
+        let help = format!("what was recorded is in {recording}; {seals}");
         match (sealed, &report.recorder_failure) {
             (Err(error), _) => Some(fail(&error.to_string(), &help, End::Error).code()),
             (Ok(()), Some(failure)) => Some(fail(&format!("not all is recorded: {failure}"), "", End::Error).code()),
