@@ -21,6 +21,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = proxy::isolated() {
+        return code;
+    }
     match arguments().command {
         Command::Run(arguments) => run::run(&arguments).into(),
         Command::Record(arguments) => proxy::record(&arguments),

@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, serving, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { tape, serving, network, playing, secrets, command, .. } = arguments;
     match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
-        false => proxy::replay(tape, serving, playing, secrets, command),
+        false => proxy::replay(tape, (serving, network), (playing, secrets), command),
     }
 }
 
