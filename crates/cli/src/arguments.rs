@@ -105,8 +105,10 @@ A tape of `mnemon run --record`: the programs on it are run again. What they are
 from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
 
 A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
-times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
-nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
+times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
+answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
+what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
+shows more.
 
 Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
 there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
@@ -128,6 +130,9 @@ pub(crate) struct ReplayArguments {
 
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
+
+    #[command(flatten)]
+    pub(crate) network: crate::proxy::NetworkArguments,
 
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,
