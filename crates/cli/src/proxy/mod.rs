@@ -33,13 +33,15 @@ struct Job<'a> {
     tape: &'a Path,
     records: bool,
     before: Before,
+    /// Whether a new tape on which nothing was recorded stays.
+    allows_empty: bool,
     serving: &'a ServingArguments,
     command: &'a [OsString],
 }
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, serving, upstream, secrets, playing, command } = arguments;
+    let RecordArguments { tape, mode, allow_empty, serving, upstream, secrets, playing, command } = arguments;
     if Form::of_name(tape) != Form::Tape {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
@@ -52,7 +54,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, command }.run(options),
+        Ok(options) => {
+            let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
+            Job { tape, records, before, allows_empty, serving, command }.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -86,7 +91,10 @@ pub(crate) fn replay(
     let secrets = known_secrets(secrets, Some(&opened), tape, false);
     let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, before: Before::Used, serving, command }.run(options),
+        Ok(options) => {
+            let job = Job { tape, records: false, before: Before::Used, allows_empty: false, serving, command };
+            job.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -217,15 +225,18 @@ impl Job<'_> {
         let is_kept = sealed.is_err() || !self.is_left_out(&report);
         let summary = Summary { report: &report, tape, records, before, is_kept, program };
         summary.lines().iter().for_each(|line| render::say(line));
+        if self.serving.ready_json {
+            stay::say_done(&report, is_kept);
+        }
         let differs = report.differs().then_some(End::Damaged.code());
         let failed = self.failure(&report, sealed).filter(|_| code == 0);
         ExitCode::from(differs.or(failed).unwrap_or(code))
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
-    /// Whoever reads the JSON may want just that, such as a test that asks nothing.
+    /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.serving.ready_json && report.recorded == 0;
+        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
