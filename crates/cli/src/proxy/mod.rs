@@ -36,6 +36,8 @@ struct Job<'a> {
     tape: &'a Path,
     records: bool,
     before: Before,
+    /// Whether a new tape on which nothing was recorded stays.
+    allows_empty: bool,
     serving: &'a ServingArguments,
     network: &'a NetworkArguments,
     command: &'a [OsString],
@@ -43,7 +45,7 @@ struct Job<'a> {
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, serving, network, upstream, secrets, playing, command } = arguments;
+    let RecordArguments { tape, mode, allow_empty, serving, network, upstream, secrets, playing, command } = arguments;
     if Form::of_name(tape) != Form::Tape {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
@@ -56,7 +58,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, network, command }.run(options),
+        Ok(options) => {
+            let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
+            Job { tape, records, before, allows_empty, serving, network, command }.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -93,7 +98,10 @@ pub(crate) fn replay(
         options = options.upstream_proxy(proxy);
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, before: Before::Used, serving, network, command }.run(options),
+        Ok(options) => {
+            let job = Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
+            job.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -254,6 +262,9 @@ impl Job<'_> {
         };
         let summary = Summary { report: &report, tape, records, before, kept, program };
         summary.lines().iter().for_each(|line| render::say(line));
+        if self.serving.ready_json {
+            stay::say_done(&report, kept != Kept::Nothing);
+        }
         let failed = self.failure(&report, sealed).or(report.bypassed.first().map(|_| End::Error.code()));
         let differs = report.differs() || !records && !report.bypassed.is_empty();
         let code = if code == 0 { failed.unwrap_or(code) } else { code };
@@ -261,9 +272,9 @@ impl Job<'_> {
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
-    /// Whoever reads the JSON may want just that, such as a test that asks nothing.
+    /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.serving.ready_json && report.recorded == 0;
+        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
