@@ -147,7 +147,9 @@ fn agreed(originals: &[String], program: &Path, evaluator: &Evaluator) -> Result
     for original in originals {
         let text = generate::one_form_a_line(original);
         match theirs_of(&mut process, &text) {
-            Ok(lines) if unordered(program, evaluator, &text) == Ran::Printed(lines) => agreed.push(text),
+            Ok(lines) if unordered(program, evaluator, &text) == Ran::Printed(lines.clone()) => {
+                agreed.push(text);
+            }
             Ok(_) | Err(NoAnswer::LeftOut(_)) => {}
             Err(NoAnswer::Lost(why)) => return Err(why),
         }
