@@ -23,6 +23,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = proxy::isolated() {
+        return code;
+    }
     let command = arguments().command;
     if let Err(error) = file_size::hold_signal() {
         render::say(&format!(

@@ -105,7 +105,10 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
-        Some(path) => Some(Tape::create(path).map_err(|error| tape_failed(path, &error))?),
+        Some(path) => {
+            let tape = Tape::create(path).map_err(|error| tape_failed(path, &error))?;
+            Some(if arguments.keep_secrets { tape.keep_secrets() } else { tape })
+        }
         None => None,
     };
     let world = PermittedWorld::new(SystemWorld::default(), permissions);

@@ -113,7 +113,8 @@ fn a_program_may_import_what_lies_beside_it() {
     let program = |text: &str| folder.write("app/p.metta", text);
     program("!(import! &self lib:near)\n!(import! &self cities.csv)\n!(match &self (near) found)");
     answers(&folder, &["--deny-all"], "[found]");
-    for (form, path) in [("(import! &self far)", "far.metta"), ("(register-module! ../far.metta)", "app/../far.metta")] {
+    for (form, path) in [("(import! &self far)", "far.metta"), ("(register-module! ../far.metta)", "app/../far.metta")]
+    {
         program(&format!("!{form}\n!(match &self (far) found)"));
         refused(&folder, &["--deny-all"], &format!("reading {path}"), &format!("read={path}"));
     }
@@ -131,7 +132,10 @@ fn a_program_may_import_what_lies_beside_it() {
 fn a_refusal_is_recorded_and_replays_the_same() {
     let program = "!(file-open! \"victim.txt\" \"wc\")";
     let folder = folder("permissions-replay", program);
-    folder.write("app/q.metta", "!(import! &self fileio)\n!(case (file-open! \"secret.txt\" \"r\") (((Error $a $b) no)))");
+    folder.write(
+        "app/q.metta",
+        "!(import! &self fileio)\n!(case (file-open! \"secret.txt\" \"r\") (((Error $a $b) no)))",
+    );
     let recorded = folder.run(&["run", "--deny-all", "--record", "t.tape", "app/q.metta", "app/p.metta"]);
     assert_eq!(recorded.code, Some(1), "{}", recorded.err);
     assert!(recorded.out.contains("--allow write=victim.txt"), "{}", recorded.out);
