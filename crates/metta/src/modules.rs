@@ -64,6 +64,13 @@ pub enum ModuleError {
         /// The files looked for.
         tried: Vec<String>,
     },
+    /// No file at a path that was given as one.
+    NotAPath {
+        /// The path.
+        path: String,
+        /// The files looked for.
+        tried: Vec<String>,
+    },
     /// The file is being loaded already: the import goes round in a circle.
     Circular {
         /// The modules on the way, the first one again at the end.
@@ -97,11 +104,21 @@ impl fmt::Display for ModuleError {
         match self {
             Self::BadName { name } => write!(
                 formatter,
-                "{name} is no module name: write words joined by ':', such as a:b for the file a/b.metta"
+                "{name} is not the name of a module: write words joined by ':', such as a:b for the file a/b.metta"
             ),
             Self::NotFound { path, tried } => {
-                write!(formatter, "Failed to resolve module {path}: there is no {}", tried.join(" or "))
+                write!(formatter, "Failed to resolve module {path}: there is no {}", tried.join(" or "))?;
+                let last = path.rsplit(':').next().unwrap_or(path);
+                match last.strip_suffix(".metta") {
+                    Some(name) => write!(formatter, "; a module is named without the ending of its file: {name}"),
+                    None => Ok(()),
+                }
             }
+            Self::NotAPath { path, tried } => write!(
+                formatter,
+                "Failed to resolve module {path}: there is no file {}; a folder is a module if it has a file module.metta",
+                tried.join(" or ")
+            ),
             Self::Circular { cycle } => {
                 write!(
                     formatter,

@@ -109,7 +109,7 @@ fn register(call: &mut Call<'_>) -> Outcome {
     let path = crate::modules::join(&directory, path.trim_end_matches('/'));
     let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
     let Some(file) = tried.iter().find(|file| call.runner.world.has_source(file)).cloned() else {
-        return failed(call, &ModuleError::NotFound { path, tried: tried.to_vec() });
+        return failed(call, &ModuleError::NotAPath { path, tried: tried.to_vec() });
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
     let module_path = format!("{TOP}:{}", name.strip_suffix(".metta").unwrap_or(name));
