@@ -232,10 +232,6 @@ impl Reporter for Terminal {
         render::diagnostic(origin, text, diagnostic);
     }
 
-    fn not_text(&mut self, origin: &str, diagnostic: &Diagnostic) {
-        render::error(&format!("{origin}: {}", diagnostic.message), diagnostic.help.as_deref());
-    }
-
     fn limit_reached(&mut self, _: LimitReached) {
         self.heard.set();
     }

@@ -26,7 +26,7 @@ mod program;
 mod recall;
 mod system_world;
 
-pub use engine::{Engine, SourceError};
+pub use engine::Engine;
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};

@@ -110,6 +110,9 @@ fn register(call: &mut Call<'_>) -> Outcome {
     let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
     let file = match call.runner.first_source(&path, tried.to_vec()) {
         Ok(file) => file,
+        Err(ModuleError::NotFound { path, tried, refused: None }) => {
+            return failed(call, &ModuleError::NotAPath { path, tried });
+        }
         Err(error) => return failed(call, &error),
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
