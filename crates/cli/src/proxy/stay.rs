@@ -78,5 +78,8 @@ fn say_how(proxy: &Proxy, doing: &str) {
     let address = proxy.address();
     let certificate = proxy.authority().certificate().display();
     render::say(&format!("mnemon: {doing}, on http://{address}"));
+    if !address.ip().is_loopback() {
+        render::say(&format!("warning: whoever reaches this computer at {address} can use the proxy"));
+    }
     render::say(&format!("help: such as `curl --proxy http://{address} --cacert {certificate} URL`; Ctrl-C ends it"));
 }
