@@ -343,6 +343,26 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
 }
 
+/// A program that started the proxy reads how much came, and a recording of nothing leaves a tape only if it may.
+#[test]
+fn what_was_asked_is_counted_for_a_program() {
+    let stage = Stage::new("counted");
+    let counted = |words: &[&str], asks: bool| {
+        let staying = Staying::start(&stage, words);
+        if asks {
+            staying.ask("/json").expect("it listens");
+        }
+        let ended = wait(staying.child);
+        let counts: serde_json::Value = serde_json::from_str(&ended.out).expect("it is one line of JSON");
+        let is_there = stage.folder.path().join("trip.tape").exists();
+        assert_eq!(counts["kept"], is_there, "{}", ended.err);
+        (counts["requests"].as_u64(), counts["recorded"].as_u64(), is_there)
+    };
+    assert_eq!(counted(&[], false), (Some(0), Some(0), false));
+    assert_eq!(counted(&["--allow-empty"], false), (Some(0), Some(0), true));
+    assert_eq!(counted(&["--mode", "all"], true), (Some(1), Some(1), true));
+}
+
 #[test]
 fn a_proxy_that_stays_ends_with_a_signal() {
     let stage = Stage::new("listens");
