@@ -26,6 +26,7 @@ pub(crate) use watch::Watch;
 use crate::Proxy;
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg, sockopt};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, IoSliceMut, Read, Write};
@@ -100,7 +101,8 @@ impl Isolation {
     /// The system gives no socket.
     pub fn prepare(proxy: &Proxy, bridges: &[SocketAddr]) -> Result<Self, IsolationError> {
         let meeting = Meeting::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
-        let bridges = bridges.iter().copied().take(BRIDGES_MAX).collect();
+        let bridges: BTreeSet<_> = bridges.iter().copied().collect();
+        let bridges = bridges.into_iter().take(BRIDGES_MAX).collect();
         Ok(Self { meeting, verb: OsString::new(), proxy: crate::environment::reachable(proxy.address()), bridges })
     }
 

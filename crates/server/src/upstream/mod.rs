@@ -16,7 +16,7 @@ pub(crate) use tls::provider;
 use crate::error::ProxyError;
 #[cfg(target_os = "linux")]
 use crate::options::is_loopback;
-use crate::options::{Limits, Pass, ProxyOptions, Resolve, UpstreamProxy};
+use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
 use crate::stream::Stream;
 use bytes::Bytes;
 use h2::client::SendRequest;
@@ -66,7 +66,8 @@ pub(crate) struct Network {
     connect_time: Duration,
     head_bytes_max: usize,
     tls: Tls,
-    passes: Vec<Pass>,
+    #[cfg(target_os = "linux")]
+    passes: Vec<crate::Pass>,
     /// The way to the loopback of a program that has one of its own.
     #[cfg(target_os = "linux")]
     door: std::sync::OnceLock<Arc<crate::isolation::Door>>,
@@ -103,6 +104,7 @@ impl Network {
             connect_time: connect,
             head_bytes_max: head_bytes,
             tls: Tls::new(&options.upstream_roots)?,
+            #[cfg(target_os = "linux")]
             passes: options.passes.clone(),
             #[cfg(target_os = "linux")]
             door: std::sync::OnceLock::new(),
