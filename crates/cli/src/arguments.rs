@@ -43,7 +43,8 @@ With --explain, plain forms are added and `import!` and `bind!` forms run, but n
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those.
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -65,6 +66,10 @@ pub(crate) struct RunArguments {
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
@@ -119,6 +124,10 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
+    /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    pub(crate) max_size: Option<u64>,
+
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
 
@@ -140,6 +149,12 @@ pub(crate) struct ReplayArguments {
 pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
 
 fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = byte_count(text)?;
+    if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a heap has at most 4G".to_owned()) }
+}
+
+/// A number of bytes, be it with the letter of a unit.
+pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
     let (digits, unit) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -150,8 +165,8 @@ fn bytes(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_| expected())?;
     match number.checked_mul(unit) {
         Some(0) => Err(expected()),
-        Some(bytes) if bytes <= HEAP_BYTES_MAX => Ok(bytes),
-        _ => Err("a heap has at most 4G".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err("a number of bytes has at most 64 bits".to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a proxy did, counted.
 
 use cassette::matching::{Miss, NotFound};
+use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -52,6 +53,8 @@ pub struct Report {
     pub failures: BTreeMap<String, u64>,
     /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
     pub websocket_differences: u64,
+    /// Which secrets were found in what was recorded to this tape, and where.
+    pub secrets: Findings,
     /// Where a program in a [network of its own](crate::Isolation) wanted to go past the proxy, as `host:port`, each with how often.
     /// Nothing of it reached the network.
     pub bypassed: Vec<(String, u64)>,
@@ -176,6 +179,7 @@ impl Counts {
             abandoned: of(&self.abandoned),
             failures: details.failures.clone(),
             websocket_differences: of(&self.websocket_differences),
+            secrets: Findings::default(),
             bypassed: Vec::new(),
             unanswered: Vec::new(),
             warnings: details.warnings.clone(),

@@ -191,6 +191,7 @@ impl Common {
 
     pub(crate) fn report(&self) -> Report {
         let mut report = self.counts.report();
+        report.secrets = self.session().findings();
         self.session().report_unused(&mut report);
         #[cfg(target_os = "linux")]
         if let Some(watch) = self.watch.get() {

@@ -32,6 +32,10 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "MODE", default_value = "once")]
     pub(super) mode: Mode,
 
+    /// Keep a new tape even if nothing was recorded on it: the next run is answered from it, and finds nothing
+    #[arg(long)]
+    pub(super) allow_empty: bool,
+
     #[command(flatten)]
     pub(super) serving: ServingArguments,
 
@@ -64,7 +68,7 @@ pub(crate) struct ServingArguments {
     pub(super) public: bool,
 
     /// When listening, print a line of JSON with the proxy, the certificate and the variables for programs; end when the standard
-    /// input ends
+    /// input ends, and print a line of JSON that counts what was asked
     #[arg(long, conflicts_with = "command")]
     pub(super) ready_json: bool,
 

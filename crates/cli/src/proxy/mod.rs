@@ -18,7 +18,7 @@ use crate::render;
 use crate::run::End;
 pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
 use arguments::{UpstreamArguments, When};
-use cassette::{Form, Mode, RecordError, Tape};
+use cassette::{Form, Mode, ReadOptions, RecordError, SealError, Tape};
 use child::Program;
 pub(crate) use child::isolated;
 use server::{Control, Edits, Limits, Pass, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
@@ -36,6 +36,8 @@ struct Job<'a> {
     tape: &'a Path,
     records: bool,
     before: Before,
+    /// Whether a new tape on which nothing was recorded stays.
+    allows_empty: bool,
     serving: &'a ServingArguments,
     network: &'a NetworkArguments,
     command: &'a [OsString],
@@ -43,7 +45,7 @@ struct Job<'a> {
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, serving, network, upstream, secrets, playing, command } = arguments;
+    let RecordArguments { tape, mode, allow_empty, serving, network, upstream, secrets, playing, command } = arguments;
     if Form::of_name(tape) != Form::Tape {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
@@ -56,7 +58,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, network, command }.run(options),
+        Ok(options) => {
+            let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
+            Job { tape, records, before, allows_empty, serving, network, command }.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -78,11 +83,12 @@ fn there(path: &Path, mode: Mode) -> Result<(Before, Option<Tape>), End> {
 /// `mnemon replay TAPE -- COMMAND`.
 pub(crate) fn replay(
     tape: &Path,
+    reading: ReadOptions,
     (serving, network): (&ServingArguments, &NetworkArguments),
     (playing, secrets): (&PlayingArguments, &SecretArguments),
     command: &[OsString],
 ) -> ExitCode {
-    let opened = match crate::tape::open(tape) {
+    let opened = match crate::tape::open(tape, reading) {
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
@@ -92,7 +98,11 @@ pub(crate) fn replay(
         options = options.upstream_proxy(proxy);
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, before: Before::Used, serving, network, command }.run(options),
+        Ok(options) => {
+            let job =
+                Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
+            job.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -255,6 +265,9 @@ impl Job<'_> {
         let style = style.map_or(Style::default(), |name| Style::named(&name));
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
+        if self.serving.ready_json {
+            stay::say_done(&report, kept != Kept::Nothing);
+        }
         let failed = self.failure(&report, sealed).or(report.bypassed.first().map(|_| End::Error.code()));
         let differs = report.differs() || !records && !report.bypassed.is_empty();
         let code = if code == 0 { failed.unwrap_or(code) } else { code };
@@ -262,15 +275,16 @@ impl Job<'_> {
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
-    /// Whoever reads the JSON may want just that, such as a test that asks nothing.
+    /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.serving.ready_json && report.recorded == 0;
+        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
     /// The code of a recording that is not whole, after saying so.
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
         let recording = recording_of(self.tape);
+        let secret = matches!(&sealed, Err(ProxyError::Record(RecordError::Seal(SealError::Secret(_)))));
         let what = match (sealed, &report.recorder_failure) {
             (Err(error), _) => error.to_string(),
             (Ok(()), Some(failure)) => format!("not all is recorded: {failure}"),
@@ -278,7 +292,8 @@ impl Job<'_> {
         };
         let help = if recording.exists() {
             let (tape, recording) = (self.tape.display(), recording.display());
-            format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it")
+            let keeping = if secret { " --keep-secrets" } else { "" };
+            format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}{keeping}` seals it")
         } else {
             "make room on the disk, or record to another one, and record it again".to_owned()
         };

@@ -43,7 +43,7 @@ impl Signals {
             }
         }
         self.0.thread_unblock()?;
-        let started = command.spawn();
+        let started = crate::file_size::with_signal(|| command.spawn());
         self.0.thread_block()?;
         started
     }

@@ -4,7 +4,7 @@ use crate::output::counted;
 use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -221,6 +221,7 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
+        lines.extend(self.secrets());
         for address in report.unanswered.iter().take(SHOWN_MAX) {
             lines.push(format!(
                 "note: nothing answered at {address}, which is the program's own while it is isolated; --pass host={address} \
@@ -237,6 +238,18 @@ impl Summary<'_> {
         let warnings = report.warnings.iter().take(SHOWN_MAX);
         lines.extend(warnings.map(|warning| format!("warning: {warning}")));
         lines
+    }
+
+    /// How many secrets were replaced, and where.
+    fn secrets(&self) -> Option<String> {
+        let found = &self.report.secrets;
+        let mut places: BTreeMap<&str, u64> = BTreeMap::new();
+        found.places.iter().for_each(|(finding, times)| *places.entry(&finding.place).or_default() += times);
+        let more = places.len().saturating_sub(SHOWN_MAX);
+        let mut shown: Vec<_> = places.iter().take(SHOWN_MAX).map(|(at, times)| format!("{times} in {at}")).collect();
+        shown.extend((more > 0).then(|| format!("the others in {}", counted(more as u64, "more place"))));
+        let secrets = counted(found.replaced, "secret");
+        (found.replaced > 0).then(|| format!("note: {secrets} replaced by REDACTED: {}", shown.join(", ")))
     }
 
     fn outcome(&self) -> String {

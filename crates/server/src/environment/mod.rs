@@ -28,7 +28,7 @@ const FOLDER: &str = concat!("preload-", env!("CARGO_PKG_VERSION"));
 const PROXIES: [&str; 5] = ["http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy"];
 
 /// Variables that name a file with all certificates to trust. OpenSSL and Go take the first, others a name of their own.
-const BUNDLES: [&str; 11] = [
+const BUNDLES: [&str; 12] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
     "REQUESTS_CA_BUNDLE",
@@ -40,6 +40,7 @@ const BUNDLES: [&str; 11] = [
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
     "NIX_SSL_CERT_FILE",
+    "npm_config_cafile",
 ];
 
 /// Variables that name a file with certificates to trust besides those that the runtime brings.
@@ -217,6 +218,7 @@ mod tests {
         assert_eq!(value(&all, "HTTP_PROXY"), "http://127.0.0.1:3128");
         assert_eq!(value(&all, "NO_PROXY"), "");
         assert_eq!(value(&all, "SSL_CERT_FILE"), "/the data/bundle.pem");
+        assert_eq!(value(&all, "npm_config_cafile"), "/the data/bundle.pem");
         assert_eq!(value(&all, "NODE_EXTRA_CA_CERTS"), "/the data/ca.pem");
         assert_eq!(value(&all, "PYTHONPATH"), "/the data/python");
         assert_eq!(value(&all, "NODE_OPTIONS"), "--require \"/the data/preload.cjs\"");
