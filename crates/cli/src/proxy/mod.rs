@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use summary::{Before, Kept, Summary};
+use summary::{Before, Kept, Style, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
@@ -261,7 +261,9 @@ impl Job<'_> {
             (false, Ok(left)) => Kept::Part(left.len() as u64),
             (false, Err(_)) => Kept::Nothing,
         };
-        let summary = Summary { report: &report, tape, records, before, kept, program };
+        let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
+        let style = style.map_or(Style::default(), |name| Style::named(&name));
+        let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
             stay::say_done(&report, kept != Kept::Nothing);
