@@ -1,5 +1,6 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
+use crate::limits::Excess;
 use crate::redact::Finding;
 use crate::seal::layout::VERSION;
 use std::error::Error;
@@ -131,6 +132,8 @@ pub enum ReadError {
     Damaged(Damage),
     /// The journal of a recording cannot be read.
     Recording(String),
+    /// More would come of it than is allowed.
+    TooMuch(Excess),
 }
 
 impl fmt::Display for ReadError {
@@ -139,6 +142,7 @@ impl fmt::Display for ReadError {
             Self::Disk(failure) => failure.fmt(f),
             Self::Damaged(damage) => damage.fmt(f),
             Self::Recording(message) => f.write_str(message),
+            Self::TooMuch(excess) => excess.fmt(f),
         }
     }
 }
@@ -148,6 +152,12 @@ impl Error for ReadError {}
 impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
         Self::Disk(failure)
+    }
+}
+
+impl From<Excess> for ReadError {
+    fn from(excess: Excess) -> Self {
+        Self::TooMuch(excess)
     }
 }
 

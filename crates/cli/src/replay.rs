@@ -5,15 +5,18 @@ use crate::output::{counted, fail};
 use crate::proxy;
 use crate::render;
 use crate::run::{End, Heard, Terminal, explain, recall_failed, tape_failed, watch_for_interrupts};
+use crate::tape::read_options;
 use mnemon::{Engine, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
 use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, serving, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
     match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
-        false => proxy::replay(tape, serving, playing, secrets, command),
+        false => {
+            proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
+        }
     }
 }
 

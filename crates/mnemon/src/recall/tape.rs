@@ -4,6 +4,7 @@
 //! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
 //! needs no other file. `docs/formats.md` draws the frames.
 
+use super::base_error::{BaseError, advice};
 use super::pieces::{self, Pieces};
 use super::record::{RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
@@ -255,7 +256,7 @@ pub enum TapeError {
         reason: String,
     },
     /// The base it begins with cannot be used.
-    Base(Box<super::base::BaseError>),
+    Base(Box<BaseError>),
     /// A secret would be on it.
     Secret {
         /// Where: `what the file a.txt says`.
@@ -297,6 +298,14 @@ impl TapeError {
                 Some("`mnemon journal verify TAPE` says what is damaged")
             }
             Self::Base(error) => error.help(),
+            Self::Append(error) => match &**error {
+                AppendError::Refused(failure) | AppendError::Unknown { failure, .. } => Some(advice(failure)),
+                _ => None,
+            },
+            Self::Sync(error) => match &**error {
+                SyncError::Failed(failure) => Some(advice(failure)),
+                _ => None,
+            },
             _ => None,
         }
     }
