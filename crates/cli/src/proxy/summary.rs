@@ -401,6 +401,21 @@ mod tests {
     }
 
     #[test]
+    fn secrets_that_were_replaced_are_told_with_their_places() {
+        use cassette::redact::Finding;
+        let said = lines(true, Before::Nothing, |report| {
+            (report.requests, report.recorded, report.secrets.replaced) = (1, 1, 4);
+            for (place, what, times) in
+                [("request target", "a", 1), ("response body", "b", 2), ("response body", "c", 1)]
+            {
+                let finding = Finding { place: place.to_owned(), what: what.to_owned() };
+                report.secrets.places.insert(finding, times);
+            }
+        });
+        assert_eq!(said[0], "note: 4 secrets replaced by REDACTED: 1 in request target, 3 in response body");
+    }
+
+    #[test]
     fn a_tape_that_nothing_takes_the_place_of_is_said_to_stay() {
         assert_eq!(lines(true, Before::Replaced, |_| ())[0], "mnemon: recorded nothing, so trip.tape stays as it was");
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
