@@ -8,6 +8,7 @@
 
 mod arguments;
 mod child;
+mod form;
 mod secrets;
 mod signals;
 mod stay;
@@ -18,7 +19,8 @@ use crate::render;
 use crate::run::End;
 use arguments::UpstreamArguments;
 pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use cassette::{Form, Mode, ReadOptions, RecordError, Tape};
+use cassette::{Mode, ReadOptions, RecordError, Tape};
+use form::OtherForm;
 use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
@@ -31,6 +33,8 @@ use summary::{Before, Summary};
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
     tape: &'a Path,
+    /// The file that the tape stands for, if that has another form.
+    other: Option<OtherForm>,
     records: bool,
     before: Before,
     serving: &'a ServingArguments,
@@ -39,22 +43,31 @@ struct Job<'a> {
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, serving, upstream, secrets, playing, command } = arguments;
-    if Form::of_name(tape) != Form::Tape {
-        let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
-        return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
-    }
-    let (before, used) = match there(tape, *mode) {
-        Ok(there) => there,
+    let RecordArguments { tape: file, mode, serving, upstream, secrets, playing, command } = arguments;
+    let (other, before, used) = match place(file, *mode) {
+        Ok(place) => place,
         Err(end) => return end.into(),
     };
+    let tape = &other.as_ref().map_or(file.as_path(), OtherForm::tape).to_owned();
     let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, command }.run(options),
-        Err(end) => end.into(),
+        Ok(options) => Job { tape, other, records: *mode != Mode::None, before, serving, command }.run(options),
+        Err(end) => {
+            // Nothing was recorded, so nothing stands for the file.
+            let _ = other.map(|other| other.finish(false));
+            end.into()
+        }
     }
+}
+
+/// Where it is recorded to: a tape, be it one that stands for a file of another form, with what lies there.
+fn place(file: &Path, mode: Mode) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
+    let other = OtherForm::of(file, mode)?;
+    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode)?;
+    let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
+    Ok((other, if is_replaced { Before::Replaced } else { before }, used))
 }
 
 /// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
@@ -87,7 +100,7 @@ pub(crate) fn replay(
     let secrets = known_secrets(secrets, Some(&opened), tape, false);
     let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, before: Before::Used, serving, command }.run(options),
+        Ok(options) => Job { tape, other: None, records: false, before: Before::Used, serving, command }.run(options),
         Err(end) => end.into(),
     }
 }
@@ -202,24 +215,35 @@ impl Job<'_> {
 
     fn doing(&self) -> String {
         let verb = if self.records { "recording to" } else { "answering from" };
-        format!("{verb} {}", self.tape.display())
+        format!("{verb} {}", self.named().display())
+    }
+
+    /// What the user named.
+    fn named(&self) -> &Path {
+        self.other.as_ref().map_or(self.tape, OtherForm::file)
     }
 
     /// Seals the tape and says what was done, by the program if one has run.
     fn end(&self, proxy: Proxy, code: u8, program: Option<&OsString>) -> ExitCode {
         let so_far = proxy.report();
         // The control socket may have named another tape since.
-        let tape = proxy.tape().unwrap_or_else(|| self.tape.to_owned()).display().to_string();
+        let tape = proxy.tape().filter(|tape| tape != self.tape).unwrap_or_else(|| self.named().to_owned());
+        let tape = tape.display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
         };
-        let Self { records, before, .. } = *self;
+        let &Self { records, before, .. } = self;
         let is_kept = sealed.is_err() || !self.is_left_out(&report);
+        let is_new = report.recorded > 0 || before == Before::Nothing;
+        let written = match (&self.other, &sealed) {
+            (Some(other), Ok(())) => other.finish(is_kept && is_new),
+            _ => Ok(()),
+        };
         let summary = Summary { report: &report, tape, records, before, is_kept, program };
         summary.lines().iter().for_each(|line| render::say(line));
         let differs = report.differs().then_some(End::Damaged.code());
-        let failed = self.failure(&report, sealed).filter(|_| code == 0);
+        let failed = self.failure(&report, sealed).or(written.err().map(End::code)).filter(|_| code == 0);
         ExitCode::from(differs.or(failed).unwrap_or(code))
     }
 
@@ -234,7 +258,10 @@ impl Job<'_> {
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
         let recording = recording_of(self.tape);
         let (tape, recording) = (self.tape.display(), recording.display());
-        let help = format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it");
+        let help = match &self.other {
+            Some(other) => other.by_hand(),
+            None => format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it"),
+        };
         match (sealed, &report.recorder_failure) {
             (Err(error), _) => Some(fail(&error.to_string(), &help, End::Error).code()),
             (Ok(()), Some(failure)) => Some(fail(&format!("not all is recorded: {failure}"), "", End::Error).code()),

@@ -1,12 +1,10 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
-use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
@@ -89,13 +87,7 @@ impl Summary<'_> {
     }
 
     fn again(&self, mode: &str) -> String {
-        let tape = &self.tape;
-        if Form::of_name(Path::new(tape)) == Form::Tape {
-            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
-        }
-        let new = Path::new(tape).with_extension("tape");
-        let new = new.display();
-        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
+        format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape)
     }
 
     /// What a user should know besides.

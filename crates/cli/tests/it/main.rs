@@ -16,5 +16,6 @@ mod recall;
 mod replay;
 mod sources;
 mod tape_changes;
+mod tape_rubbish;
 mod tape_verbs;
 mod tutorial;
