@@ -195,17 +195,22 @@ pub struct Exposed {
     pub exchange: Option<u64>,
     /// In which field, and the form of the secret.
     pub finding: Finding,
+    /// Whether the field is no text, so that the secret cannot be taken out of it.
+    pub is_kept: bool,
     /// How many others there are.
     pub others: usize,
 }
 
 impl fmt::Display for Exposed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, exchange, finding: Finding { place, what }, others } = self;
+        let Self { file, exchange, finding: Finding { place, what }, is_kept, others } = self;
         write!(f, "{file}: ")?;
         match exchange {
             Some(number) => write!(f, "exchange {number} has {what} in its {place}")?,
             None => write!(f, "the tape has {what} in its {place}")?,
+        }
+        if *is_kept {
+            f.write_str(", which is not text and was left as it is")?;
         }
         match others {
             0 => Ok(()),
@@ -222,6 +227,10 @@ impl fmt::Display for SealError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
+            Self::Secret(exposed) if exposed.is_kept => write!(
+                f,
+                "{exposed}; leave such exchanges out with a filter, or seal them as they are with `keep_secrets()` of the options"
+            ),
             Self::Secret(exposed) => write!(
                 f,
                 "{exposed}; `mnemon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"

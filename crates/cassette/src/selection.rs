@@ -19,7 +19,7 @@ use crate::outline::{BodyReader, Fragment, Outline};
 use crate::record::assemble::Assembler;
 use crate::record::event::{Event, Piece};
 use crate::recorder::{Ending, Redactor, Side};
-use crate::redact::{Redacted, Redaction, is_compressed};
+use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
 use crate::seal::write::Sealer;
 use crate::tape::{SealOptions, Tape, folder_and_name};
@@ -132,7 +132,7 @@ impl<'t> Selection<'t> {
     }
 
     /// Writes the new tape without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
-    /// of the tape. Of a body that is looked through as it goes it gets the first secret as often as there are any.
+    /// of the tape. Of a body that is looked through as it goes it gets what was found sorted.
     ///
     /// # Errors
     /// As [`Selection::write`].
@@ -262,8 +262,12 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -
     if let Some(error) = failed {
         return Err(error);
     }
-    let (first, count) = redactor.findings();
-    Ok(Redacted { findings: first.into_iter().cycle().take(count).collect(), opaque: Vec::new() })
+    let found = redactor.findings();
+    let each = |places: &BTreeMap<Finding, u64>| {
+        let times = places.iter().flat_map(|(finding, &times)| std::iter::repeat_n(finding.clone(), times as usize));
+        times.collect::<Vec<_>>()
+    };
+    Ok(Redacted { findings: each(&found.places), kept: each(&found.kept_places), opaque: Vec::new() })
 }
 
 impl<'t> Outline<'t> {

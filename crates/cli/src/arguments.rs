@@ -43,7 +43,8 @@ With --explain, plain forms are added and `import!` and `bind!` forms run, but n
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those.
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -65,6 +66,10 @@ pub(crate) struct RunArguments {
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
@@ -100,8 +105,10 @@ A tape of `mnemon run --record`: the programs on it are run again. What they are
 from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
 
 A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
-times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
-nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
+times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
+answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
+what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
+shows more.
 
 Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
 there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
@@ -123,6 +130,9 @@ pub(crate) struct ReplayArguments {
 
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
+
+    #[command(flatten)]
+    pub(crate) network: crate::proxy::NetworkArguments,
 
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,

@@ -11,10 +11,10 @@ use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, max_size, serving, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
     match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
-        false => proxy::replay(tape, read_options(*max_size), serving, playing, secrets, command),
+        false => proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command),
     }
 }
 

@@ -156,6 +156,7 @@ pub(crate) async fn relay(
 ) -> After {
     let is_kept = session.keeps(&asked.request, None);
     count(match (records, is_kept) {
+        _ if shared.passes(&asked.route.host, asked.route.port) => &shared.counts.passed,
         (false, _) => &shared.counts.forwarded,
         (true, false) => &shared.counts.left_out,
         (true, true) => &shared.counts.recorded,

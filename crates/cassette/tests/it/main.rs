@@ -1,5 +1,6 @@
 //! The behaviour of tapes, one file a subject.
 
+mod bodies;
 mod comparing;
 mod crash;
 mod damage;
@@ -16,6 +17,7 @@ mod matching;
 mod modes;
 mod outline;
 mod plain;
+mod planted;
 mod recording;
 mod recording_mishaps;
 mod recording_secrets;

@@ -271,6 +271,10 @@ impl Found {
         for place in redacted.opaque {
             render::say(&format!("warning: {whose}: the {place} could not be looked into"));
         }
+        for Finding { place, what } in redacted.kept {
+            let place = crate::journal::escaped(place.as_bytes());
+            render::say(&format!("warning: {whose}: the {place} is not text; {what} in it stays"));
+        }
     }
 
     fn print(&self) -> Ended {
@@ -411,6 +415,10 @@ fn warn_lost(lost: &[String], form: Form) {
 
 fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
     match error {
+        SealError::Secret(exposed) if exposed.is_kept => {
+            let help = "--keep-secrets writes it as it is; `record --leave-out` keeps such exchanges off a tape";
+            fail(&exposed.to_string(), help, End::Error)
+        }
         SealError::Secret(exposed) => {
             let help = format!(
                 "`mnemon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",

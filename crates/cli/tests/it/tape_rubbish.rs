@@ -56,7 +56,7 @@ fn rubbish_is_refused_by_every_verb() {
         ("noise.yaml", b"interactions: [*a]".to_vec()),
         ("noise.mp", vec![0x94, 0xDD, 0xFF, 0xFF, 0xFF, 0xFF]),
         ("many.mp", [&b"\x94\xABmnemon-tape\x01\xDD\xFF\xFF\xFF\xFF"[..], &[0x92, 0xA0, 0xA0].repeat(10)].concat()),
-        ("noise.txt", b"mnemon tape 1\nexchange 99999999999999999999999\n".to_vec()),
+        ("noise.txt", b"mnemon-tape text 1\nexchange 99999999999999999999999\n".to_vec()),
     ] {
         std::fs::write(folder.path().join(name), &bytes).expect("it is written");
         for verb in VERBS {
@@ -133,7 +133,7 @@ fn what_would_be_too_much_is_named_with_the_flag() {
     for wrong in ["0", "4X", "", "99999999999G"] {
         assert_eq!(folder.run(&["tape", "show", "a.tape", "--max-size", wrong]).code, Some(2), "{wrong}");
     }
-    let fed = run_with_input(&["tape", "show", "/dev/stdin", "--max-size", "10"], b"mnemon tape 1\nend\n");
+    let fed = run_with_input(&["tape", "show", "/dev/stdin", "--max-size", "10"], b"mnemon-tape text 1\nend\n");
     assert!(fed.code == Some(1) && fed.err.contains("/dev/stdin: the file has more than the 10 bytes"), "{}", fed.err);
 }
 

@@ -44,6 +44,7 @@ impl Running<'_> {
                     Some(list) => {
                         let tail = self.tail(list)?;
                         self.m.set_slot(dst, tail);
+                        self.collect_soon();
                     }
                     None => self.m.pc = or,
                 }
@@ -64,7 +65,9 @@ impl Running<'_> {
                     list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
                     // What a native function comes to is run if it is code.
-                    Some(element) if element != NOT_REDUCIBLE && !self.is_code(element, true)? => {
+                    Some(element)
+                        if element != NOT_REDUCIBLE && !self.m.is_error(element) && !self.is_code(element, true)? =>
+                    {
                         self.m.set_slot(dst, element)
                     }
                     _ => self.m.pc = or,
@@ -103,6 +106,10 @@ impl Running<'_> {
             return Ok(());
         };
         let head = self.m.read(head);
+        if head == ERROR {
+            self.m.pc = or;
+            return Ok(());
+        }
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
@@ -113,6 +120,7 @@ impl Running<'_> {
             self.m.values.heap.set_note(made, self.m.note);
         }
         self.m.set_slot(dst, made);
+        self.collect_soon();
         Ok(())
     }
 
@@ -123,6 +131,7 @@ impl Running<'_> {
                 let tail = self.tail(list)?;
                 let pair = self.m.values.heap.expression(&mut self.m.values.region, &[head, tail])?;
                 self.m.set_slot(dst, pair);
+                self.collect_soon();
             }
             None => self.m.pc = or,
         }

@@ -218,7 +218,7 @@ fn the_order_is_that_of_the_beginnings() {
     let proxy = trip.record();
     thread::scope(|scope| {
         scope.spawn(|| client(&proxy).get("/slow?ms=300"));
-        thread::sleep(std::time::Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(100));
         scope.spawn(|| client(&proxy).get("/json"));
     });
     proxy.stop().unwrap();

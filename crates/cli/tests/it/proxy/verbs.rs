@@ -211,14 +211,6 @@ fn a_long_upload_is_answered() {
 }
 
 #[test]
-fn a_name_of_another_form_is_refused() {
-    let stage = Stage::new("names");
-    let ended = stage.folder.run(&["record", "-o", "trip.har", "--", "true"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("help: record to trip.tape, then `mnemon tape convert` it"), "{}", ended.err);
-}
-
-#[test]
 fn signals_reach_the_program_and_the_tape_is_sealed() {
     if !has("curl", "--version") {
         return;
