@@ -1,12 +1,10 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
-use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
@@ -193,18 +191,11 @@ impl Summary<'_> {
     }
 
     fn again(&self, mode: &str) -> String {
-        let tape = &self.tape;
         match self.style {
-            Style::CommandLine => {}
-            Style::Pytest => return format!("record it: run pytest with {}", self.style.mode(mode)),
-            Style::Node => return format!("record it: start mnemon with {}", self.style.mode(mode)),
+            Style::CommandLine => format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape),
+            Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
+            Style::Node => format!("record it: start mnemon with {}", self.style.mode(mode)),
         }
-        if Form::of_name(Path::new(tape)) == Form::Tape {
-            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
-        }
-        let new = Path::new(tape).with_extension("tape");
-        let new = new.display();
-        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
     }
 
     /// What a user should know besides.

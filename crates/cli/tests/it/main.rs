@@ -18,5 +18,6 @@ mod recall;
 mod replay;
 mod sources;
 mod tape_changes;
+mod tape_rubbish;
 mod tape_verbs;
 mod tutorial;
