@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how it is explained.
 
+use crate::limits::LimitArguments;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -82,17 +83,8 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) interpreter: bool,
 
-    /// End a `!` form whose heap grows beyond this many bytes; K, M and G stand for 2^10, 2^20 and 2^30
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) heap: Option<u64>,
-
-    /// End a `!` form after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) steps: Option<u64>,
-
-    /// End the run after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) timeout: Option<std::time::Duration>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
 }
 
 const ABOUT_REPLAYS: &str = "\
@@ -103,7 +95,10 @@ A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its 
 times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
 nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
 
-Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
+A tape is a program, and may be a stranger's: a replay has limits of its own, which --heap, --memory, --steps and --timeout change.
+Where the recorded run came to a limit, the replay does as well.
+
+Exit code: 0 all is the same; 1 the output cannot be written, somebody ended the replay, or it came to a limit of its own; 2 wrong usage, or no tape
 there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
 there is none.";
 
@@ -118,6 +113,9 @@ pub(crate) struct ReplayArguments {
     pub(crate) to: Option<u64>,
 
     #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+
+    #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
 
     #[command(flatten)]
@@ -129,29 +127,4 @@ pub(crate) struct ReplayArguments {
     /// The program whose requests the tape answers, and its words
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
-}
-
-/// References of a heap lead no further than this.
-pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
-
-fn bytes(text: &str) -> Result<u64, String> {
-    let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
-    let (digits, unit) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let number: u64 = digits.parse().map_err(|_| expected())?;
-    match number.checked_mul(unit) {
-        Some(0) => Err(expected()),
-        Some(bytes) if bytes <= HEAP_BYTES_MAX => Ok(bytes),
-        _ => Err("a heap has at most 4G".to_owned()),
-    }
-}
-
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let expected = "expected a number of seconds above 0, such as 10 or 0.5";
-    let seconds: f64 = text.parse().map_err(|_| expected.to_owned())?;
-    std::time::Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or(expected.to_owned())
 }

@@ -7,6 +7,7 @@
 mod arguments;
 mod journal;
 mod kb;
+mod limits;
 mod load;
 mod output;
 mod proxy;
@@ -19,6 +20,10 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
+
+/// All that is allocated is counted: limits of memory are kept by that.
+#[global_allocator]
+static ALLOCATOR: region::memory::Counting = region::memory::Counting;
 
 fn main() -> ExitCode {
     match arguments().command {

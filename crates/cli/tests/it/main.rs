@@ -9,6 +9,7 @@ mod journal_verbs;
 mod kb;
 mod limits;
 mod load;
+mod memory;
 mod messages;
 mod output;
 mod proxy;
