@@ -3,7 +3,7 @@
 //! 1. A program that installs [`Counting`] as its allocator has all that it allocates counted, in bytes as the usual
 //!    allocators round them. The chunks of [heaps](crate::Heap) are counted in any case: they lie in reserved memory.
 //! 2. Each thread counts for itself, without a lock: [`of_thread`] is what it has allocated less what it has freed.
-//! 3. When that has changed by [`STEP`], the thread tells the sum of all, which [`of_process`] gives.
+//! 3. When that passes a multiple of [`STEP`], the thread tells the sum of all, which [`of_process`] gives.
 //!
 //! It costs an allocation about ten instructions. What is mapped from files is not counted, nor are the stacks and the code.
 #![allow(unsafe_code)]
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// A thread tells the sum of its count when that has changed by so many bytes.
+/// A thread tells the sum of its count in multiples of so many bytes, a power of two.
 const STEP: isize = 64 << 10;
 
 /// The least that the usual allocators take for anything.
@@ -22,9 +22,8 @@ const LEAST: usize = 32;
 static ALL: AtomicIsize = AtomicIsize::new(0);
 
 thread_local! {
-    // Neither has a destructor, so both are there as long as the thread allocates.
+    // It has no destructor, so it is there as long as the thread allocates.
     static MINE: Cell<isize> = const { Cell::new(0) };
-    static TOLD: Cell<isize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, with a count of what it gives and takes back. A program installs it:
@@ -51,8 +50,7 @@ pub fn of_thread() -> isize {
 
 /// What all threads have, but for up to 64 KiB of each of the others.
 pub fn of_process() -> usize {
-    let untold = MINE.get() - TOLD.get();
-    usize::try_from(ALL.load(Ordering::Relaxed) + untold).unwrap_or(0)
+    usize::try_from(ALL.load(Ordering::Relaxed) + (MINE.get() - told(MINE.get()))).unwrap_or(0)
 }
 
 /// Whether allocations are counted, and not only the chunks of heaps.
@@ -67,13 +65,18 @@ pub fn is_counted() -> bool {
 /// Counts bytes that were taken, or given back.
 #[inline]
 pub(crate) fn count(bytes: isize) {
-    let mine = MINE.get() + bytes;
-    MINE.set(mine);
-    let untold = mine - TOLD.get();
-    if untold.unsigned_abs() >= STEP.unsigned_abs() {
-        TOLD.set(mine);
-        ALL.fetch_add(untold, Ordering::Relaxed);
+    let before = MINE.get();
+    let now = before + bytes;
+    MINE.set(now);
+    if told(before ^ now) != 0 {
+        ALL.fetch_add(told(now) - told(before), Ordering::Relaxed);
     }
+}
+
+/// What a thread has told of its count.
+#[inline]
+fn told(count: isize) -> isize {
+    count & !(STEP - 1)
 }
 
 /// What an allocation takes: its size and a word, in steps of two words.
