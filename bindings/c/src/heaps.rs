@@ -68,6 +68,10 @@ impl Region {
     pub(crate) fn handle(self) -> RegionHandle {
         RegionHandle::from_bits(self.bits)
     }
+
+    pub(crate) fn words(self) -> [u64; 2] {
+        [self.heap, self.bits]
+    }
 }
 
 /// What makes expressions in a region without a call: `mnr_maker`.

@@ -44,7 +44,8 @@ With --explain, plain forms are added and `import!` and `bind!` forms run, but n
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those.
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -66,6 +67,10 @@ pub(crate) struct RunArguments {
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
@@ -92,14 +97,16 @@ A tape of `mnemon run --record`: the programs on it are run again. What they are
 from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
 
 A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
-times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
-nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
+times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
+answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
+what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
+shows more.
 
 A tape is a program, and may be a stranger's: a replay has limits of its own, which --heap, --memory, --steps and --timeout change.
 Where the recorded run came to a limit, the replay does as well.
 
-Exit code: 0 all is the same; 1 the output cannot be written, somebody ended the replay, or it came to a limit of its own; 2 wrong usage, or no tape
-there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
+Exit code: 0 all is the same; 1 the output cannot be written, somebody ended the replay, or it came to a limit of its own; 2 wrong
+usage, or no tape there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
 there is none.";
 
 #[derive(Debug, Args)]
@@ -112,11 +119,18 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
+    /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    pub(crate) max_size: Option<u64>,
+
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
+
+    #[command(flatten)]
+    pub(crate) network: crate::proxy::NetworkArguments,
 
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,
@@ -127,4 +141,21 @@ pub(crate) struct ReplayArguments {
     /// The program whose requests the tape answers, and its words
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+/// A number of bytes, be it with the letter of a unit.
+pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
+    let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().map_err(|_| expected())?;
+    match number.checked_mul(unit) {
+        Some(0) => Err(expected()),
+        Some(bytes) => Ok(bytes),
+        None => Err("a number of bytes has at most 64 bits".to_owned()),
+    }
 }

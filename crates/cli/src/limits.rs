@@ -9,6 +9,7 @@
 //! The memory that is counted is what is allocated: not code, stacks, or what is mapped from files, which the system takes
 //! back when it needs it.
 
+use crate::arguments::byte_count;
 use crate::render;
 use clap::Args;
 use mnemon::{Engine, HEAP_BYTES_DEFAULT, Interrupt, LimitReached};
@@ -44,7 +45,7 @@ pub(crate) struct LimitArguments {
 
     /// End a `!` form in which the process takes more memory than this many bytes, all spaces included; 2G for `replay` if
     /// nothing is said
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(crate) memory: Option<u64>,
 
     /// End a `!` form after this many steps
@@ -79,21 +80,8 @@ impl LimitArguments {
     }
 }
 
-/// A number of bytes, such as 512M.
-fn bytes(text: &str) -> Result<u64, String> {
-    let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
-    let (digits, unit) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let number: u64 = digits.parse().map_err(|_| expected())?;
-    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(expected)
-}
-
 fn heap_bytes(text: &str) -> Result<u64, String> {
-    bytes(text).and_then(|bytes| {
+    byte_count(text).and_then(|bytes| {
         if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a `!` form takes at most 4G".to_owned()) }
     })
 }

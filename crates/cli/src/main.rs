@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod file_size;
 mod journal;
 mod kb;
 mod limits;
@@ -26,7 +27,16 @@ use std::process::ExitCode;
 static ALLOCATOR: region::memory::Counting = region::memory::Counting;
 
 fn main() -> ExitCode {
-    match arguments().command {
+    if let Some(code) = proxy::isolated() {
+        return code;
+    }
+    let command = arguments().command;
+    if let Err(error) = file_size::hold_signal() {
+        render::say(&format!(
+            "warning: a file that reaches its limit of size will end this program without a message: {error}"
+        ));
+    }
+    match command {
         Command::Run(arguments) => run::run(&arguments).into(),
         Command::Record(arguments) => proxy::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),

@@ -6,12 +6,13 @@ use crate::output::{counted, fail};
 use crate::proxy;
 use crate::render;
 use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
+use crate::tape::read_options;
 use mnemon::{Engine, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
 use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, serving, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
     if command.is_empty() && !serving.stays() {
         return replay_run(arguments).into();
     }
@@ -19,7 +20,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
         let message = format!("{flag} limits the replay of a run, and a proxy evaluates nothing");
         return fail(&message, "leave it out", End::Usage).into();
     }
-    proxy::replay(tape, serving, playing, secrets, command)
+    proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
 }
 
 /// A recorded run, or the hint that a cassette is something else.

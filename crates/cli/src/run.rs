@@ -99,7 +99,10 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
-        Some(path) => Some(Tape::create(path).map_err(|error| tape_failed(path, &error))?),
+        Some(path) => {
+            let tape = Tape::create(path).map_err(|error| tape_failed(path, &error))?;
+            Some(if arguments.keep_secrets { tape.keep_secrets() } else { tape })
+        }
         None => None,
     };
     // What is read as a whole, and parsed, is to leave room for what it comes to.
@@ -113,10 +116,27 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
 
 /// Tells why the base in a directory cannot be used.
 pub(crate) fn base_failed(directory: &Path, error: &BaseError) -> End {
-    use BaseError::{Format, InUse, Io, Missing, NotABase};
-    let names_it = matches!(error, InUse { .. } | NotABase { .. } | Missing { .. } | Format { .. } | Io { .. });
-    let message = if names_it { error.to_string() } else { format!("{}: {error}", directory.display()) };
-    render::error(&message, error.help());
+    base_failed_with(directory, error, error.help())
+}
+
+/// Tells why the base in a directory cannot be used, and what to do about it.
+pub(crate) fn base_failed_with(directory: &Path, error: &BaseError, help: Option<&str>) -> End {
+    use BaseError::{Append, Damaged, Differs, NoEpoch, Open, Read, ReadOnly, Semantics, Sync};
+    // All others name it.
+    let is_of_inside = matches!(
+        error,
+        Open(_)
+            | Read(_)
+            | Append(_)
+            | Sync(_)
+            | ReadOnly
+            | Damaged { .. }
+            | Differs { .. }
+            | NoEpoch { .. }
+            | Semantics { .. }
+    );
+    let message = if is_of_inside { format!("{}: {error}", directory.display()) } else { error.to_string() };
+    render::error(&message, help);
     base_end(error)
 }
 

@@ -55,6 +55,7 @@ features! {
     WideIntegers "wide-integers" "Integers around and beyond 64 bits.",
     Tables "tables" "`(pragma! table f)`.",
     Siblings "siblings" "Alternatives that see what their siblings changed: rules, states, facts that hold code.",
+    Shapes "shapes" "`Error`, `Empty` as data and heads, expressions with types, names of the library misused, arguments that bind.",
     Functional "functional" "Functions passed on and returned, partial application as data, loops over lists with a function.",
     Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
     Texts "texts" "Strings, `format-args`, `sort-strings`.",
@@ -112,8 +113,9 @@ impl Features {
     /// else is absent.
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
         // These decide by dice of their own.
-        let is_left_out =
-            |feature: &Feature| !matches!(feature, Feature::Tables | Feature::Siblings) && dice.below(5) < 2;
+        let is_left_out = |feature: &Feature| {
+            !matches!(feature, Feature::Tables | Feature::Siblings | Feature::Shapes) && dice.below(5) < 2
+        };
         let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();
         self.without(&left_out)
     }

@@ -1,8 +1,9 @@
 //! MeTTa programs made from seeds, for tests and chores: the same seed gives the same program everywhere.
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
-//! 2. Two ways of running it are compared with [`renamed`] or [`as_multiset`].
-//! 3. [`shrink`] makes a program that differs as small as it can.
+//! 2. [`mutant`] changes one that somebody else wrote.
+//! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
+//! 4. [`shrink`] makes a program that differs as small as it can.
 //!
 //! Nothing here knows how programs are run, and nothing that is shipped depends on it.
 
@@ -17,7 +18,9 @@ mod features;
 mod functional;
 mod functions;
 mod kinds;
+mod mutants;
 mod nested;
+mod shapes;
 mod shrink;
 mod siblings;
 mod tabling;
@@ -29,7 +32,14 @@ pub use compare::{as_multiset, nameless, renamed};
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};
+pub use mutants::mutant;
 pub use shrink::shrink;
+
+/// A program with one form a line, without comments.
+#[must_use]
+pub fn one_form_a_line(program: &str) -> String {
+    trees::text(&trees::forms(program))
+}
 
 /// A program of a seed. It uses some of the features, and grows with `size`, about a function and two questions each.
 #[must_use]
@@ -38,6 +48,7 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let features = features.some(&mut dice);
     let program = writer::Writer::new(dice, features).program(size);
     let program = if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program };
+    let program = if features.has(Feature::Shapes) { program + &shapes::lines(seed) } else { program };
     if features.has(Feature::Siblings) { program + &siblings::lines(seed) } else { program }
 }
 

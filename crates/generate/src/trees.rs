@@ -16,7 +16,7 @@ pub(crate) struct Form {
     pub(crate) tree: Tree,
 }
 
-/// The forms of a well-formed program without comments.
+/// The forms of a well-formed program; comments are left out.
 pub(crate) fn forms(text: &str) -> Vec<Form> {
     let words = words(text);
     let mut words = words.iter().map(String::as_str).peekable();
@@ -28,6 +28,11 @@ pub(crate) fn forms(text: &str) -> Vec<Form> {
         }
     }
     forms
+}
+
+/// The tree that a text without `!` is.
+pub(crate) fn tree_of(text: &str) -> Tree {
+    forms(text).into_iter().next().map_or(Tree::List(Vec::new()), |form| form.tree)
 }
 
 fn tree<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> Option<Tree> {
@@ -48,6 +53,10 @@ fn words(text: &str) -> Vec<String> {
     let mut characters = text.chars().peekable();
     while let Some(first) = characters.next() {
         if first.is_whitespace() {
+            continue;
+        }
+        if first == ';' {
+            characters.by_ref().find(|&next| next == '\n');
             continue;
         }
         let mut word = String::from(first);

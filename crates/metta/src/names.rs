@@ -48,6 +48,8 @@ names! {
     SPACE_TYPE = "SpaceType";
     /// Head of the type of a state.
     STATE_MONAD = "StateMonad";
+    /// The type of errors.
+    ERROR_TYPE = "ErrorType";
     /// Error: a `function` ended without `return`.
     NO_RETURN = "NoReturn";
     /// Error: the evaluation is nested too deeply.

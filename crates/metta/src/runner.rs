@@ -411,7 +411,8 @@ impl Runner {
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
         source.directory.clone_into(&mut self.modules[1].directory);
-        self.limits.set_ceiling(0);
+        // Who runs it has read its bytes, and has made a text of them.
+        self.limits.set_ceiling(2 * source.text.len());
         let parsed = syntax::parse(source.text);
         self.limits.interrupt.set_ceiling(None);
         self.run_in(ModuleId(1), source.origin, source.file, &parsed, answer)

@@ -9,8 +9,9 @@
 //!
 //! Types are computed from the leaves up with an explicit stack. Types with variables are fresh at each use.
 
-use crate::names::{self, error};
-use space::{Atom, Bindings, Expression, Grounded, SpaceRef, Unifier, VariableSource, make_fresh};
+use crate::names::{self, error, is_metatype};
+use space::{Atom, Bindings, Expression, Grounded, SpaceRef, Unifier, VariableSource, make_fresh, variables};
+use space::{Rewrite, Variable, rewrite};
 
 /// How many types one expression may have: the product of its children's types grows fast.
 pub const TYPES_PER_ATOM_MAX: usize = 4096;
@@ -241,6 +242,32 @@ pub fn function_parts(function: &Atom) -> (&[Atom], &Atom) {
     let children = function.children().expect("a function type is an expression");
     let (result, formals) = children[1..].split_last().expect("a function type has a result");
     (formals, result)
+}
+
+/// A function type with what is known of its variables put in.
+///
+/// The first argument of a function whose result holds its type, as in `(-> $t (List $t) (List $t))`, is evaluated even if the
+/// variable stands for a metatype, and nothing is known of the result then: `(Cons (map-atom …) Nil)` is a list of what the call
+/// comes to. Other arguments whose type stands for a metatype are taken as they stand.
+pub fn instantiated(function: &Atom, bindings: &Bindings) -> Expression {
+    let Atom::Expression(known) = bindings.resolve(function) else { unreachable!("a function type is an expression") };
+    let (formals, result) = function_parts(function);
+    match formals.first() {
+        Some(first @ Atom::Variable(variable))
+            if is_metatype(&bindings.resolve(first)) && variables(result).contains(variable) =>
+        {
+            let open = |found: &Variable| match found == variable {
+                true => Rewrite::Replace(names::undefined()),
+                false => Rewrite::Keep,
+            };
+            let result = rewrite(result, open).unwrap_or_else(|| result.clone());
+            let mut children = known.children().to_vec();
+            children[1] = names::undefined();
+            *children.last_mut().expect("a function type has a result") = bindings.resolve(&result);
+            Expression::new(children)
+        }
+        _ => known,
+    }
 }
 
 /// Whether an argument type is a metatype that takes this argument as it stands.

@@ -37,6 +37,6 @@ pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
-pub use recall::{Difference, RecallError, ReplayEnd, Tape, TapeError, TapeReader};
+pub use recall::{Difference, RecallError, ReplayEnd, SalvagedBase, Tape, TapeError, TapeReader};
 pub use space::Atom;
 pub use system_world::SystemWorld;

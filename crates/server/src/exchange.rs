@@ -67,6 +67,9 @@ pub(crate) async fn answer(shared: &Arc<Shared>, asked: Asked<'_, '_>) -> After 
 async fn answer_by_mode(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After {
     let session = shared.session_for_request().await;
     let clock = Clock::new(asked.started);
+    if shared.passes(&asked.route.host, asked.route.port) {
+        return record::relay(shared, &session, asked, clock, Upload::Live, false).await;
+    }
     if !session.looks_up() {
         let records = matches!(session.plan(&asked.request), Plan::Record);
         return record::relay(shared, &session, asked, clock, Upload::Live, records).await;

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// How many classes of changes a space counts.
-pub const CLASSES: usize = 5;
+pub const CLASSES: usize = 6;
 
 /// Of many atoms so many are added or removed with the space locked: who wants a snapshot waits no longer than that takes.
 const SLICE: usize = 128;

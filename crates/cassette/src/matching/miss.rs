@@ -247,6 +247,7 @@ fn values_differ(place: String, recorded: Vec<Vec<u8>>, live: Vec<Vec<u8>>) -> D
 }
 
 fn explain_body(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+    let (recorded, live) = (&*rules.decompressed(recorded), &*rules.decompressed(live));
     let [one, other] = [recorded, live].map(Request::body_bytes);
     let weight = 100 + 400 * unlikeness(one, other) / 1_000;
     let contents = [recorded, live].map(|request| Content::of(&request.headers));

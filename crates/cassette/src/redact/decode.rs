@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
 /// A body that decodes to more bytes is not looked into.
-pub const DECODED_BYTES_MAX: usize = 256 << 20;
+pub const DECODED_BYTES_MAX: usize = 64 << 20;
 
 /// A body with more codings, one around the other, is not looked into.
 const CODINGS_MAX: usize = 4;

@@ -4,7 +4,7 @@ use crate::output::counted;
 use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -21,6 +21,17 @@ pub(super) enum Before {
     Replaced,
 }
 
+/// What there is of what was recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// The tape, with all of it.
+    All,
+    /// So many exchanges, not all of them whole, since something failed.
+    Part(u64),
+    /// There is no tape.
+    Nothing,
+}
+
 /// What a run came to.
 pub(super) struct Summary<'a> {
     pub(super) report: &'a Report,
@@ -29,8 +40,7 @@ pub(super) struct Summary<'a> {
     /// Whether the verb was `record`.
     pub(super) records: bool,
     pub(super) before: Before,
-    /// Whether there is a tape now.
-    pub(super) is_kept: bool,
+    pub(super) kept: Kept,
     /// The program, if there was one.
     pub(super) program: Option<&'a OsString>,
 }
@@ -41,7 +51,7 @@ impl Summary<'_> {
         let mut lines = self.differences();
         lines.extend(self.remarks());
         lines.push(self.outcome());
-        if self.report.requests == 0 {
+        if self.report.requests == 0 && self.report.bypassed.is_empty() {
             lines.extend(self.nothing_came());
         }
         lines
@@ -73,11 +83,33 @@ impl Summary<'_> {
             lines.push(format!("error: {} too long to be looked up", counted(report.too_long, "request")));
             lines.push("help: --ignore-body compares requests without their bodies".to_owned());
         }
+        if !report.bypassed.is_empty() {
+            lines.extend(self.past_the_proxy());
+        }
         if report.websocket_differences > 0 {
             let messages = counted(report.websocket_differences, "WebSocket message");
             lines.push(format!("error: {messages} of the program not what was recorded"));
         }
         lines
+    }
+
+    /// Where the program wanted to go by itself.
+    fn past_the_proxy(&self) -> [String; 2] {
+        let shown = self.report.bypassed.iter().take(SHOWN_MAX).map(|(place, times)| match times {
+            1 => place.clone(),
+            times => format!("{place} ({times} times)"),
+        });
+        let mut shown = shown.collect::<Vec<_>>().join(", ");
+        let more = self.report.bypassed.len().saturating_sub(SHOWN_MAX);
+        if more > 0 {
+            shown.push_str(&format!(" and {more} more"));
+        }
+        let program = self.program.map_or("the program".to_owned(), |program| program.display().to_string());
+        [
+            format!("error: {program} went past the proxy, to {shown}; it is isolated, so nothing got there"),
+            "help: have its client use the proxy that HTTPS_PROXY names; with --isolate=off it would reach the network"
+                .to_owned(),
+        ]
     }
 
     fn after_a_miss(&self) -> String {
@@ -112,6 +144,13 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
+        lines.extend(self.secrets());
+        for address in report.unanswered.iter().take(SHOWN_MAX) {
+            lines.push(format!(
+                "note: nothing answered at {address}, which is the program's own while it is isolated; --pass host={address} \
+                 leads to yours"
+            ));
+        }
         // Whoever records as well does not look for what a program has ceased to ask.
         if report.unused > 0 && report.requests > 0 && report.recorded == 0 {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
@@ -124,24 +163,51 @@ impl Summary<'_> {
         lines
     }
 
+    /// How many secrets were replaced, and where.
+    fn secrets(&self) -> Option<String> {
+        let found = &self.report.secrets;
+        let mut places: BTreeMap<&str, u64> = BTreeMap::new();
+        found.places.iter().for_each(|(finding, times)| *places.entry(&finding.place).or_default() += times);
+        let more = places.len().saturating_sub(SHOWN_MAX);
+        let mut shown: Vec<_> = places.iter().take(SHOWN_MAX).map(|(at, times)| format!("{times} in {at}")).collect();
+        shown.extend((more > 0).then(|| format!("the others in {}", counted(more as u64, "more place"))));
+        let secrets = counted(found.replaced, "secret");
+        (found.replaced > 0).then(|| format!("note: {secrets} replaced by REDACTED: {}", shown.join(", ")))
+    }
+
     fn outcome(&self) -> String {
+        let passed = match self.report.passed {
+            0 => String::new(),
+            passed => format!("; passed on {}", counted(passed, "request")),
+        };
+        format!("mnemon: {}{passed}", self.what_was_done())
+    }
+
+    fn what_was_done(&self) -> String {
         let Self { report, tape, .. } = self;
         let recorded = counted(report.recorded, "exchange");
         let answered = counted(report.replayed, "request");
         match (report.recorded, report.replayed) {
             _ if report.forwarded > 0 && report.recorded == 0 => {
-                format!("mnemon: passed on {}, recorded nothing", counted(report.forwarded, "request"))
+                format!("passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
-            _ if !self.is_kept => format!("mnemon: recorded nothing, so there is no {tape}"),
+            (of, _) if let Kept::Part(part) = self.kept => {
+                format!(
+                    "{} of {of} recorded, not all of it whole, and {tape} is not complete",
+                    counted(part, "exchange")
+                )
+            }
+            (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
+            _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
-                format!("mnemon: recorded nothing, so {tape} stays as it was")
+                format!("recorded nothing, so {tape} stays as it was")
             }
             (0, _) if self.records && self.before == Before::Used => {
-                format!("mnemon: answered {answered} from {tape}, which was there already; --mode all records it anew")
+                format!("answered {answered} from {tape}, which was there already; --mode all records it anew")
             }
-            (0, _) if !self.records => format!("mnemon: answered {answered} from {tape}"),
-            (_, 0) => format!("mnemon: recorded {recorded} in {tape}"),
-            _ => format!("mnemon: recorded {recorded} in {tape}, answered {answered} from it"),
+            (0, _) if !self.records => format!("answered {answered} from {tape}"),
+            (_, 0) => format!("recorded {recorded} in {tape}"),
+            _ => format!("recorded {recorded} in {tape}, answered {answered} from it"),
         }
     }
 
@@ -228,7 +294,7 @@ mod tests {
         change(&mut report);
         let program = OsString::from("curl");
         let tape = "trip.tape".to_owned();
-        Summary { report: &report, tape, records, before, is_kept: true, program: Some(&program) }.lines()
+        Summary { report: &report, tape, records, before, kept: Kept::All, program: Some(&program) }.lines()
     }
 
     #[test]

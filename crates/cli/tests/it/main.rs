@@ -1,5 +1,6 @@
 //! The `mnemon` command as a person runs it: what it prints, what it says, how it ends.
 
+mod bases;
 mod crash;
 mod endurance;
 mod explain;

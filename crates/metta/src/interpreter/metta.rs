@@ -29,8 +29,8 @@ struct Applicable {
 impl Evaluation<'_> {
     /// Step 1.
     pub(super) fn metta(&mut self, atom: Atom, target: Target) -> Option<Work> {
-        let is_final = atom.is_symbol(names::EMPTY) || names::is_whole_error(&atom);
-        if is_final || accepts_raw(&target.type_atom, &atom) {
+        let is_error = names::is_whole_error(&atom) && self.may_be_an_error(&target.type_atom);
+        if is_error || atom.is_symbol(names::EMPTY) || accepts_raw(&target.type_atom, &atom) {
             return Some(Work::Same(atom));
         }
         match &atom {
@@ -47,6 +47,14 @@ impl Evaluation<'_> {
                 let atom = self.store.resolve(&atom);
                 self.interpret_expression(&atom, target, is_reduct)
             }
+        }
+    }
+
+    /// Whether a type is one that an error may be of; what is expected of another is an error of its own.
+    fn may_be_an_error(&self, type_atom: &Atom) -> bool {
+        match self.store.resolve(type_atom) {
+            Atom::Symbol(name) => [names::UNDEFINED, names::ATOM, names::ERROR_TYPE].contains(&name.as_str()),
+            other => !other.is_ground(),
         }
     }
 
@@ -131,10 +139,8 @@ impl Evaluation<'_> {
         };
         // The variables of the function type are its own: their values are put in. Those of the expected type are
         // seen by others: they are bound.
-        let Atom::Expression(function) = bindings.resolve(function) else {
-            unreachable!("a function type is an expression")
-        };
-        let return_type = bindings.resolve(return_type);
+        let function = types::instantiated(function, &bindings);
+        let return_type = function.children().last().expect("a function type has a result").clone();
         Ok(Applicable { function, return_type, solution: bindings.solution_for(&variables(&expected)) })
     }
 
@@ -164,7 +170,9 @@ impl Evaluation<'_> {
             return self.metta_call(arguments.progress.call(), arguments.target);
         };
         let type_atom = self.store.resolve(type_atom);
-        let work = Work::Metta(argument.clone(), Target { type_atom, space: arguments.target.space.clone() });
+        // What an earlier argument has bound is evaluated as this one.
+        let argument = if let Atom::Variable(_) = argument { self.store.resolve(argument) } else { argument.clone() };
+        let work = Work::Metta(argument, Target { type_atom, space: arguments.target.space.clone() });
         self.push(Waiting::Arguments(arguments));
         Some(work)
     }

@@ -94,6 +94,17 @@ pub(super) enum Guard {
     Head(Slot),
 }
 
+/// Where a value stands, which says what becomes of `Empty` and of errors as they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    /// A child of a tuple: evaluated.
+    Child,
+    /// The argument of a typed function: passed on.
+    Argument,
+    /// What a call was reduced to: an error is final.
+    Answer,
+}
+
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
@@ -166,15 +177,15 @@ pub(super) enum Instruction {
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
-    Value { slot: Slot, dst: Slot, type_id: TypeId, site: u32, is_argument: bool },
+    Value { slot: Slot, dst: Slot, type_id: TypeId, site: u32, position: Position },
     /// Whether a slot holds an unbound variable, into a slot.
     Hold { slot: Slot, dst: Slot },
     /// If that was so, what the variable stands for now is not evaluated: it goes to a slot in place of the next instruction.
     Held { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates an expression as it stands, without code of its own.
     Evaluate { slot: Slot, type_id: TypeId, site: u32, begun: bool },
-    /// The same in place of this frame.
-    TailEvaluate { slot: Slot, type_id: TypeId },
+    /// The same in place of this frame. An answer that is an error is final.
+    TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
     /// Arithmetic on two slots.
     Arithmetic { operation: Arithmetic, left: Slot, right: Slot, site: u32 },
     /// Arithmetic on a slot and a small integer.

@@ -98,7 +98,16 @@ struct State {
 /// Code that is written behind the rest.
 enum Later {
     /// An expression evaluated as it stands.
-    Plain { label: Label, atom: Atom, type_id: TypeId, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Plain {
+        label: Label,
+        atom: Atom,
+        is_answer: bool,
+        type_id: TypeId,
+        dest: Dest,
+        state: State,
+        join: Option<Label>,
+        errors: Errors,
+    },
     /// A conditional whose condition came to no truth value.
     Stuck {
         label: Label,
@@ -181,6 +190,8 @@ pub(super) struct Compiler<'c, 'r> {
     /// The variables among the parts of the expression at hand that may be bound before their turn, and the slots that say
     /// whether they were unbound.
     held: Vec<(Variable, Slot)>,
+    /// What a rule or a form says, if it begins with a variable: an error of that is final.
+    answer: Option<Atom>,
     /// The variables of the head that may hold what is not evaluated.
     raw: Option<Vec<Variable>>,
     /// How many arguments the head has; the whole begins with them.
@@ -368,6 +379,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             contexts: FxHashSet::default(),
             owns: Vec::new(),
             held: Vec::new(),
+            answer: None,
             raw: None,
             heads: 0,
         }
@@ -606,10 +618,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     fn write_later(&mut self, later: Later) {
         match later {
-            Later::Plain { label, atom, type_id, dest, state, join, errors } => {
+            Later::Plain { label, atom, is_answer, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.plain(&atom, type_id, dest);
+                self.plain_in_place(&atom, is_answer, type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -689,17 +701,30 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// Evaluates an expression as it stands.
     fn plain(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let is_answer = self.is_answer(atom);
+        self.plain_in_place(atom, is_answer, type_id, dest);
+    }
+
+    /// Whether an expression is what a rule or a form says, and begins with a variable, which may be the word `Error`.
+    fn is_answer(&self, atom: &Atom) -> bool {
+        self.answer.as_ref() == Some(atom)
+    }
+
+    fn plain_in_place(&mut self, atom: &Atom, is_answer: bool, type_id: TypeId, dest: Dest) {
         let template = self.template(atom);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
         self.mark_live(slot);
+        if is_answer {
+            return self.value_of_slot(slot, type_id, dest);
+        }
         self.evaluate_slot(slot, type_id, dest);
     }
 
     fn evaluate_slot(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
         match dest {
             Dest::Tail => {
-                self.emit(Instruction::TailEvaluate { slot, type_id });
+                self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: false });
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, None);

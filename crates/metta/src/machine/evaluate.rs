@@ -130,7 +130,7 @@ impl Running<'_> {
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
             return self.cast_here(value, type_id);
         }
-        if self.m.is_error(value) && self.m.values.heap.length(value) == 3 {
+        if self.is_passed_on(value, type_id) {
             return self.give(value);
         }
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));

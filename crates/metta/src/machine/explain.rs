@@ -531,7 +531,7 @@ impl<'a> Listing<'a> {
             Instruction::Came { slot: value } => format!("came {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
-            Instruction::TailEvaluate { slot: value, type_id } => {
+            Instruction::TailEvaluate { slot: value, type_id, .. } => {
                 format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
             }
             Instruction::Interpret { slot: call, type_id, site } => {

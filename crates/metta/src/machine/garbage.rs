@@ -177,7 +177,7 @@ impl Running<'_> {
     }
 
     /// Whether there is room for a collection: a copy of all that is held, and a table as large as all that was taken.
-    fn has_room_to_collect(&self) -> bool {
+    pub(super) fn has_room_to_collect(&self) -> bool {
         let heap = &self.m.values.heap;
         let held = self.runner.limits.held_bytes_max();
         heap.can_address_copy() && held.is_none_or(|held| self.bytes_taken().0 + heap.bytes_to_copy() <= held)

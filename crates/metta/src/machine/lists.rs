@@ -65,7 +65,9 @@ impl Running<'_> {
                     list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
                 match element {
                     // What a native function comes to is run if it is code.
-                    Some(element) if element != NOT_REDUCIBLE && !self.is_code(element, true)? => {
+                    Some(element)
+                        if element != NOT_REDUCIBLE && !self.m.is_error(element) && !self.is_code(element, true)? =>
+                    {
                         self.m.set_slot(dst, element)
                     }
                     _ => self.m.pc = or,
@@ -104,6 +106,10 @@ impl Running<'_> {
             return Ok(());
         };
         let head = self.m.read(head);
+        if head == ERROR {
+            self.m.pc = or;
+            return Ok(());
+        }
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));

@@ -142,6 +142,9 @@ pub(crate) struct Machine {
     /// Which types agree, inside a type or at its top; the only types of symbols.
     agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     only_types: FxHashMap<Ref, Option<TypeId>>,
+    /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
+    has_whole_types: bool,
+    whole_types: FxHashMap<(Ref, usize), bool>,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
@@ -222,6 +225,8 @@ impl Machine {
             ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
+            has_whole_types: false,
+            whole_types: FxHashMap::default(),
             special: FxHashMap::default(),
             number_type,
             bool_type,

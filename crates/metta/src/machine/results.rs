@@ -107,12 +107,18 @@ impl Running<'_> {
     pub(super) fn results_leave(&mut self) -> (Vec<Atom>, bool) {
         // An alternative that was not ended may have bound what an earlier result holds.
         self.m.undo_to(0);
+        let has_room = self.has_room_to_collect();
         let values = &mut self.m.values;
         let mut kept = values.heap.open();
         let evaluation = std::mem::replace(&mut values.region, values.heap.open());
         values.heap.set_limit(None);
-        let left = values.heap.transmigrate(&mut self.results, evaluation, &mut kept);
-        left.expect("a region without a limit takes what is joined to it");
+        if has_room {
+            let left = values.heap.transmigrate(&mut self.results, evaluation, &mut kept);
+            left.expect("a region without a limit takes what is joined to it");
+        } else {
+            // There is no memory to copy them with: the region stays until they are atoms.
+            kept = evaluation;
+        }
         values.ceiling = Ceiling::of_results(&self.runner.limits, &self.runner.form_steps);
         let source = &mut self.runner.variables;
         let mut atoms = Vec::new();

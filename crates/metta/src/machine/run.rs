@@ -8,8 +8,8 @@
 //! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
 
 use super::code::{
-    Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, SOURCES_MAX, Site, Slot, Source, TypeId,
-    WRAPPER,
+    Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, Position, SOURCES_MAX, Site, Slot, Source,
+    TypeId, WRAPPER,
 };
 use super::values::{
     EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_small, small, word,
@@ -136,6 +136,16 @@ impl Machine {
 }
 
 impl Machine {
+    /// The same where the word may be what a variable stands for.
+    pub(super) fn is_error_as_bound(&self, value: Ref) -> bool {
+        let value = self.values.heap.walk(value);
+        if value.is_expression() {
+            let first = self.values.heap.children(value).first();
+            return first.is_some_and(|&first| self.values.heap.walk(first) == ERROR);
+        }
+        self.is_error(value)
+    }
+
     #[inline]
     fn put(&mut self, dst: Slot, value: Ref) -> Result<(), Halt> {
         self.set_slot(dst, value);
@@ -203,8 +213,8 @@ impl Running<'_> {
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
                 Instruction::WrapCall { data, function, arguments } => self.wrap_call(data, function, arguments),
-                Instruction::Value { slot, dst, type_id, site, is_argument } => {
-                    self.value(slot, dst, type_id, site, is_argument)
+                Instruction::Value { slot, dst, type_id, site, position } => {
+                    self.value(slot, dst, type_id, site, position)
                 }
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
@@ -260,8 +270,12 @@ impl Running<'_> {
                 self.held(flag, slot, dst);
                 Ok(())
             }
-            Instruction::TailEvaluate { slot, type_id } => {
+            Instruction::TailEvaluate { slot, type_id, is_answer } => {
                 let value = self.m.slot(slot);
+                if is_answer && self.m.is_error_as_bound(value) {
+                    let error = self.resolve(value)?;
+                    return self.give(error.unmarked());
+                }
                 self.evaluate_here(value, type_id)
             }
             Instruction::Compare { comparison, left, right, site } => {
@@ -574,17 +588,21 @@ impl Running<'_> {
 
     /// Evaluates what a slot holds, if it needs that, into another.
     #[inline]
-    fn value(&mut self, slot: Slot, dst: Slot, type_id: TypeId, site: u32, is_argument: bool) -> Result<(), Halt> {
+    fn value(&mut self, slot: Slot, dst: Slot, type_id: TypeId, site: u32, position: Position) -> Result<(), Halt> {
         let value = self.m.read(slot);
         match self.settled(value, type_id) {
-            Some(EMPTY) if !is_argument => self.fail(),
+            Some(EMPTY) if position != Position::Argument => self.fail(),
             Some(value) => {
                 self.m.set_slot(dst, value);
                 Ok(())
             }
-            None if is_argument && self.m.is_error(value) => {
+            None if position == Position::Argument && self.is_passed_on(value, type_id) => {
                 self.m.set_slot(dst, value);
                 Ok(())
+            }
+            None if position == Position::Answer && self.m.is_error_as_bound(value) => {
+                let error = self.resolve(value)?;
+                self.resume(site, error)
             }
             None => self.evaluate_value(value, type_id, site),
         }

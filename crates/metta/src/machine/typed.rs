@@ -6,7 +6,7 @@
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
 use super::code::{Slot, TypeId};
-use super::evaluate::{CHILDREN, EXPRESSION, SHAPE, TYPED};
+use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
 use super::run::raw;
 use super::types::{Formal, HeadKind, Signature};
 use super::values::{EMPTY, SYMBOL, TERM};
@@ -190,7 +190,9 @@ impl Running<'_> {
     pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED if self.m.values.heap.note(value) == self.m.note => {
-                self.result_of_head(value)
+                let head = self.m.values.heap.walk(*self.m.values.heap.children(value).first()?);
+                let may_have_more = self.may_have_whole_type(head, self.m.values.heap.length(value) - 1);
+                if may_have_more { None } else { self.result_of_head(value) }
             }
             SYMBOL => self.only_type_of_symbol(value),
             _ => None,
@@ -225,6 +227,18 @@ impl Running<'_> {
         self.results_agree_at_top(result, type_id) && self.arguments_have_types(value, signature)
     }
 
+    /// Whether an argument is an error that is passed on as it stands: a whole one, if its type is the expected one.
+    pub(super) fn is_passed_on(&mut self, value: Ref, type_id: TypeId) -> bool {
+        if !self.m.is_error(value) {
+            return false;
+        }
+        let is_whole = match value.is_expression() {
+            true => self.m.values.heap.length(value) == 3,
+            false => self.m.values.term_shape(value, 3, None),
+        };
+        is_whole && self.has_type(value, type_id, false)
+    }
+
     fn results_agree_at_top(&mut self, result: TypeId, type_id: TypeId) -> bool {
         type_id == 0 || self.results_agree(result, type_id, false)
     }
@@ -236,7 +250,8 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
-        self.hold_children(value, length)?;
+        // What an argument before it has bound is evaluated like any other argument.
+        self.m.set_slot(HELD, raw(0));
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {
@@ -254,8 +269,7 @@ impl Running<'_> {
         for index in from..length {
             let child = self.original_child(index);
             let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
-            let is_raw = formal == AS_IT_STANDS || self.is_held(index);
-            let is_final = is_raw || child == EMPTY || self.m.is_error(child);
+            let is_final = formal == AS_IT_STANDS || child == EMPTY || self.is_passed_on(child, formal as TypeId);
             let settled = match is_final {
                 true => Some(child),
                 false => self.settled(child, formal as TypeId),

@@ -5,7 +5,7 @@
 //! counts after everything that may have changed them.
 
 use super::code::TypeId;
-use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
 use super::{Machine, Running};
 use crate::names;
 use crate::operation::Operation;
@@ -21,10 +21,12 @@ const FACT: usize = 0;
 const RULE: usize = 1;
 /// A type, a subtype, a rule of a special form, or what any lookup may match.
 const SHAPE: usize = 2;
+/// The type of an expression, `(: (two things) Pair)`: the head of the expression does not say it.
+const WHOLE_TYPE: usize = 3;
 /// What may change rules when it is evaluated.
-const CHANGER: usize = 3;
+const CHANGER: usize = 4;
 /// A space inside a space, or an import.
-const NESTED: usize = 4;
+const NESTED: usize = 5;
 
 /// Of which class the adding or removing of an atom is.
 pub(crate) fn classify(atom: &Atom) -> usize {
@@ -37,6 +39,7 @@ pub(crate) fn classify(atom: &Atom) -> usize {
         Atom::Expression(_) => match atom.children() {
             Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
                 names::EQUAL => class_of_rule(rest.first()),
+                names::HAS_TYPE if matches!(rest.first(), Some(Atom::Expression(_))) => WHOLE_TYPE,
                 names::HAS_TYPE | names::SUBTYPE => SHAPE,
                 _ => FACT,
             },
@@ -124,9 +127,10 @@ impl Running<'_> {
         self.m.tabling = tabling;
         let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
         self.m.counts = sums;
-        if !self.m.is_exact && self.has_changers() {
+        if !self.m.is_exact && self.has_any(CHANGER) {
             self.m.is_exact = true;
         }
+        self.m.has_whole_types = self.m.is_exact || self.has_any(WHOLE_TYPE);
         if is_shape {
             let space = self.space.clone();
             self.m.watch(&space);
@@ -134,10 +138,28 @@ impl Running<'_> {
         self.m.next_version(is_shape);
     }
 
-    /// Whether something in the spaces in which rules are looked up, the library apart, may change rules.
-    fn has_changers(&self) -> bool {
+    /// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
+    fn has_any(&self, class: usize) -> bool {
         let library = self.runner.library_space();
-        self.m.watched.iter().any(|space| !space.is_same(&library) && space.changes()[CHANGER] > 0)
+        self.m.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
+    }
+
+    /// Whether an expression with this symbol as its head, and so many arguments, may have a type declared for the whole.
+    pub(super) fn may_have_whole_type(&mut self, head: Ref, arity: usize) -> bool {
+        if !self.m.has_whole_types {
+            return false;
+        }
+        if let Some(&known) = self.m.whole_types.get(&(head, arity)) {
+            return known;
+        }
+        let mut children = vec![self.m.values.leaf_atom(head)];
+        let source = &mut self.runner.variables;
+        children.extend((0..arity).map(|_| Atom::Variable(source.fresh(names::asked()))));
+        let wanted = Atom::Variable(source.fresh(names::asked()));
+        let query = Atom::expression([Atom::symbol(names::HAS_TYPE), Atom::expression(children), wanted]);
+        let may_have = !self.space.query(&query, source).is_empty();
+        self.m.whole_types.insert((head, arity), may_have);
+        may_have
     }
 
     /// What the only function type of a head says of results, if that has no variable.
@@ -164,7 +186,11 @@ impl Running<'_> {
             return known.clone();
         }
         let atom = self.m.values.leaf_atom(head);
-        let kind = self.kind_of(&atom, arity);
+        let kind = match self.kind_of(&atom, arity) {
+            // As a head `Empty` is no result; code looks for that only where there is no function type.
+            HeadKind::Raw { .. } | HeadKind::Typed(_) | HeadKind::Parametric(_) if head == EMPTY => HeadKind::Other,
+            kind => kind,
+        };
         if head.tag() == SYMBOL || head.payload() & 1 == 0 {
             self.m.heads.insert((head, arity), kind.clone());
         }
@@ -361,10 +387,17 @@ impl Running<'_> {
             tag::EXPRESSION | tag::MARKED => {
                 let Some(&head) = self.m.values.heap.children(value).first() else { return true };
                 let head = self.m.values.heap.walk(head);
-                head.tag() == SYMBOL && self.has_no_type(head)
+                head.tag() == SYMBOL
+                    && self.has_no_type(head)
+                    && !self.may_have_whole_type(head, self.m.values.heap.length(value) - 1)
             }
             _ => false,
         }
+    }
+
+    /// Whether no expression with this symbol as its head, and so many arguments, has a type.
+    pub(super) fn makes_open(&mut self, head: Ref, arity: usize) -> bool {
+        self.is_open(head) && !self.may_have_whole_type(head, arity)
     }
 
     fn has_no_type(&mut self, symbol: Ref) -> bool {
@@ -417,6 +450,7 @@ impl Machine {
             self.heads.clear();
             self.typed.clear();
             self.only_types.clear();
+            self.whole_types.clear();
             self.special.clear();
         }
     }

@@ -6,6 +6,8 @@
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
 use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -99,6 +101,26 @@ fn generated_programs_print_the_same_in_both_evaluators() {
     let interpreter = by(Evaluator::Interpreter);
     let machine = by(Evaluator::Machine);
     let report = compare(seeds(0..600), program, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    assert_agree(&report);
+}
+
+/// The programs of the corpus.
+fn corpus() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let entries = fs::read_dir(folder).expect("the corpus can be listed");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the corpus can be listed").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "metta"));
+    paths.sort();
+    paths.iter().map(|path| fs::read_to_string(path).expect("a program of the corpus can be read")).collect()
+}
+
+#[test]
+fn mutants_of_the_corpus_print_the_same_in_both_evaluators() {
+    let programs = corpus();
+    let interpreter = by(Evaluator::Interpreter);
+    let machine = by(Evaluator::Machine);
+    let make = |seed| generate::mutant(seed, &programs);
+    let report = compare(seeds(0..400), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
     assert_agree(&report);
 }
 

@@ -338,7 +338,7 @@ fn a_subject_that_is_empty_is_compared_with_itself() {
     check_both(&[
         ("!(case (empty) (($d (== $d $d))))", "[True]"),
         ("(= (f $y) (case (empty) (($d (== $d $d))))) !(f 1)", "[True]"),
-        ("(= (f $x (S Z)) $x) (= (S Z) two) (= (h $z $y) (== (f $z $y) $y)) !(h (S Z) $y)", "[False]"),
+        ("(= (f $x (S Z)) $x) (= (S Z) two) (= (h $z $y) (== (f $z $y) $y)) !(h (S Z) $y)", "[True]"),
     ]);
 }
 
@@ -565,5 +565,175 @@ fn a_form_that_an_alternative_before_gave_a_rule_is_called() {
         (&after("(if $x $y $z)", "(if True 1 2)"), "[(), sole, 1]"),
         (&after("(car-atom $x)", "(car-atom (1 2))"), "[(), sole, 1]"),
         (&after("(g $x)", "(k (g 1))"), "[(), (k sole)]"),
+    ]);
+}
+
+/// What `Empty` as it is written means as an argument of a function of the library, in Hyperon 0.2.10 as well.
+#[test]
+fn empty_as_it_is_written_is_an_argument_like_any_other() {
+    check_both(&[
+        ("!(== 1 Empty)", "[False]"),
+        ("!(== Empty Empty)", "[True]"),
+        ("(= (has $x) (if (== $x Empty) no yes)) !(has 5)", "[yes]"),
+        ("(= (has $x) (if (== $x Empty) no yes)) !(bag (has 5) (has 6))", "[(bag yes yes)]"),
+        ("!(+ 1 Empty)", "[(+ 1 Empty)]"),
+        ("!(+ (+ 1 Empty) 2)", "[(+ (+ 1 Empty) 2)]"),
+        ("!(- (superpose (1 2)) Empty)", "[(- 1 Empty), (- 2 Empty)]"),
+        ("!(< Empty 1)", "[(< Empty 1)]"),
+        ("!(not Empty)", "[(not Empty)]"),
+        ("!(or (and Empty True) False)", "[(or (and Empty True) False)]"),
+        ("!(if Empty p q)", "[(if Empty p q)]"),
+        ("!(if (== Empty Empty) 1 2)", "[1]"),
+        ("!(+ (let (q $x) (noeval (q Empty)) 1) $x)", "[(+ 1 Empty)]"),
+        ("(q Empty) !(match &self (q $x) (+ 1 $x))", "[(+ 1 Empty)]"),
+        // As a child of a tuple it is no result.
+        ("!(foo Empty)", "[]"),
+        ("(q Empty) !(match &self (q $x) (foo $x))", "[]"),
+    ]);
+}
+
+#[test]
+fn an_expression_with_empty_as_its_head_has_no_result() {
+    check_both(&[
+        ("(= (f) (Empty a)) !(f)", "[]"),
+        ("!(foo (Empty))", "[]"),
+        ("!(foo (bar (Empty)) 1)", "[]"),
+        ("!((Empty) 1)", "[]"),
+        ("(= (Empty a) 5) !(Empty a)", "[]"),
+        ("(: Empty (-> Atom A)) !(Empty a)", "[]"),
+        ("!(let $x (Empty a) (got $x))", "[]"),
+        ("!(min-atom (Empty 1))", "[]"),
+        ("(q Empty) !(match &self (q $x) ($x foo))", "[]"),
+    ]);
+}
+
+#[test]
+fn the_word_error_is_a_result_like_any_other() {
+    check_both(&[
+        ("!(assertEqual Error Error)", "[()]"),
+        ("!(assertAlphaEqual Error Error)", "[()]"),
+        ("!(assertIncludes Error (Error))", "[()]"),
+        ("!(assertEqualToResult Error (Error))", "[()]"),
+        ("!(assertEqual (id Error) (superpose (Error)))", "[()]"),
+        ("!(collapse (unify a b Empty (Error)))", "[((Error))]"),
+        ("!(collapse (if True (Error) 1))", "[((Error))]"),
+        ("!(collapse (let $x 1 (Error $x)))", "[((Error 1))]"),
+        ("!(collapse (case 1 ((1 (Error)))))", "[((Error))]"),
+    ]);
+}
+
+/// An error is final as what a rule or a form says, also if it has another number of parts than two.
+#[test]
+fn what_a_rule_says_is_an_error_if_it_begins_with_the_word() {
+    check_both(&[
+        ("(= (p) (Error -> parser a)) !(p)", "[(Error -> parser a)]"),
+        ("(= (p $x) (Error -> parser $x)) !(let $y (p 2) (got $y))", "[(Error -> parser 2)]"),
+        ("(= (p $x) (Error -> parser $x)) !(case (p 2) (((Error $a $b $c) ok) ($y other)))", "[ok]"),
+        ("!(let $x Error ($x 1))", "[(Error 1)]"),
+        ("(= (h $x) ($x 1)) !(h Error)", "[(Error 1)]"),
+        ("(= (h $x) (got (let $y $x ($y 1)))) !(h Error)", "[(Error 1)]"),
+        ("(q Error) !(match &self (q $x) ($x a))", "[(Error a)]"),
+        ("!(cdr-atom (a Error b))", "[(Error b)]"),
+        ("!(let $x (cdr-atom (a Error b)) (got $x))", "[(Error b)]"),
+        ("!(let $x (cons-atom Error (a)) (got $x))", "[(Error a)]"),
+        // A call is none: it is evaluated.
+        ("!(foo (Error a))", "[(Error (Error a) IncorrectNumberOfArguments)]"),
+        ("(= (h $x) (foo ($x 1))) !(h Error)", "[(Error (Error 1) IncorrectNumberOfArguments)]"),
+    ]);
+}
+
+#[test]
+fn an_error_is_no_value_of_another_type() {
+    check_both(&[
+        ("!(metta (Error a b) Number &self)", "[(Error (Error a b) (BadType Number ErrorType))]"),
+        ("!(metta (Error a b) %Undefined% &self)", "[(Error a b)]"),
+        ("!(+ (let (q $x) (noeval (q (Error a b))) 1) $x)", "[(Error (Error a b) (BadType Number ErrorType))]"),
+    ]);
+}
+
+#[test]
+fn an_expression_has_the_type_that_is_declared_for_the_whole() {
+    let pair = "(: (two things) Pair)";
+    let bad = |call: &str, place: u32, wanted: &str, found: &str| {
+        format!("[(Error {call} (BadArgType {place} {wanted} {found}))]")
+    };
+    check_both(&[
+        (&format!("{pair} !(+ 1 (two things))"), &bad("(+ 1 (two things))", 2, "Number", "Pair")),
+        (&format!("{pair} !(if (two things) 1 2)"), &bad("(if (two things) 1 2)", 1, "Bool", "Pair")),
+        (&format!("{pair} !(and True (two things))"), &bad("(and True (two things))", 2, "Bool", "Pair")),
+        (&format!("{pair} !(not (two things))"), &bad("(not (two things))", 1, "Bool", "Pair")),
+        (&format!("{pair} !(== 1 (two things))"), &bad("(== 1 (two things))", 2, "Number", "Pair")),
+        (&format!("{pair} !(== (two things) 1)"), &bad("(== (two things) 1)", 2, "Pair", "Number")),
+        (&format!("{pair} (= (f $x) (+ 1 $x)) !(f (two things))"), &bad("(+ 1 (two things))", 2, "Number", "Pair")),
+        (&format!("{pair} !(== (two things) (two things))"), "[True]"),
+        (&format!("{pair} !(+ 1 (two others))"), "[(+ 1 (two others))]"),
+        (
+            "(: (c d) (C D)) (: foo (-> (A B) %Undefined%)) (= (foo $x) succ) !(foo (c d))",
+            &bad("(foo (c d))", 1, "(A B)", "(C D)"),
+        ),
+        // The type is declared when the code is there.
+        (
+            "(= (f) (+ 1 (two things))) !(f) !(add-atom &self (: (two things) Pair)) !(f)",
+            &bad("(+ 1 (two things))", 2, "Number", "Pair"),
+        ),
+        ("(: A TA) (= (one) 5) !(== (one) (A))", "[(Error 5 (BadType (TA) Number))]"),
+    ]);
+}
+
+#[test]
+fn the_error_that_is_named_is_that_of_the_call_around() {
+    check_both(&[
+        (
+            "!(map-atom (a) $v (% $v (size-atom 1)))",
+            "[(Error (% a (size-atom 1)) (BadArgType 2 Number (-> Expression Number)))]",
+        ),
+        (
+            "(= (f $list) (map-atom $list $v (% $v (size-atom 1)))) !(f (5 6))",
+            "[(Error (% 5 (size-atom 1)) (BadArgType 2 Number (-> Expression Number)))]",
+        ),
+        ("!(map-atom (a 1) $v (+ $v 1))", "[((+ a 1) 2)]"),
+        ("!(map-atom (1 \"s\") $v (+ $v 1))", "[(Error (+ \"s\" 1) (BadArgType 1 Number String))]"),
+        (
+            "!(match (superpose (1 2)) x y)",
+            "[(Error (match 1 x y) match expects a space as the first argument), \
+             (Error (match 2 x y) match expects a space as the first argument)]",
+        ),
+        ("!(match 1 x y)", "[(Error (match 1 x y) (BadArgType 1 SpaceType Number))]"),
+    ]);
+}
+
+/// In a tuple what an earlier part has bound stays as it is.
+#[test]
+fn an_argument_that_an_earlier_one_has_bound_is_evaluated_to_its_type() {
+    let bar = "(: bar (-> Number Number Number)) (= (g) 7)";
+    check_both(&[
+        (
+            "(: f (-> Number Number Number)) (= (f $a $b) (got $a $b)) (n 5) (n \"str\")
+             !(f (match &self (n $x) 1) $x)",
+            "[(got 1 5)]",
+        ),
+        (&format!("{bar} !(bar (let (q $x) (noeval (q (g))) 1) $x)"), "[(bar 1 7)]"),
+        (&format!("{bar} (= (h $z) (bar (let (q $x) (noeval (q (g))) 1) $x)) !(h 1)"), "[(bar 1 7)]"),
+        (&format!("{bar} !(bar (let $x \"s\" 1) $x)"), "[(Error \"s\" (BadType Number String))]"),
+        (&format!("{bar} !(bar $x (let $x \"s\" 1))"), "[(bar \"s\" 1)]"),
+        ("!(+ (let $y \"s\" 1) $y)", "[(Error \"s\" (BadType Number String))]"),
+        ("(= (h $x) (+ (let $x \"s\" 1) $x)) !(h $z)", "[(Error \"s\" (BadType Number String))]"),
+        ("!(and (let $y 5 True) $y)", "[(Error 5 (BadType Bool Number))]"),
+        ("!(< (let $x \"s\" 1) $x)", "[(Error \"s\" (BadType Number String))]"),
+        ("(= (g) 7) !(foo (let (q $x) (noeval (q (g))) 1) $x)", "[(foo 1 (g))]"),
+    ]);
+}
+
+#[test]
+fn the_first_argument_of_a_polymorphic_constructor_is_evaluated() {
+    let link = "(: Cons (-> $t (List $t) (List $t))) (: Nil (List $t))";
+    check_both(&[
+        (&format!("{link} !(Cons (map-atom (1 2) $x (+ $x 1)) Nil)"), "[(Cons (2 3) Nil)]"),
+        (&format!("{link} !(Cons (cdr-atom (1 2)) (Cons (cdr-atom (1 3)) Nil))"), "[(Cons (2) (Cons (3) Nil))]"),
+        ("(: Some (-> $t (Opt $t))) (= (mk $l) (Some (map-atom $l $x (+ $x 1)))) !(mk (1 2))", "[(Some (2 3))]"),
+        ("!(let $s (new-state (cdr-atom (1 2))) (get-state $s))", "[(2)]"),
+        // Others are taken as they stand.
+        ("(: Pair (-> $t $u (Pair $t $u))) !(Pair (cdr-atom (1 2)) (cdr-atom (1 3)))", "[(Pair (2) (cdr-atom (1 3)))]"),
+        ("(: foo (-> $t Bar)) !(foo (cdr-atom (1 2)))", "[(foo (cdr-atom (1 2)))]"),
     ]);
 }

@@ -3,11 +3,13 @@
 //! A [`Recall`] is the memory of a [`Runner`]. It turns each commit into records for a base's journal, keeps the state hash,
 //! and writes commits to a tape or checks them against one.
 //!
-//! - `record` and `tape` say what lies on disk; `base` is the directory of a base.
-//! - `load` makes a run again from its base; `past` answers for earlier commits.
+//! - `record` and `tape` say what lies on disk; `base` is a base's journal and `directory` what lies around it.
+//! - `load` makes a run again from its base; `past` answers for earlier commits; `salvage` makes a base of a damaged one.
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
 
 mod base;
+mod base_error;
+mod directory;
 #[cfg(test)]
 mod hostile;
 mod load;
@@ -16,14 +18,17 @@ mod pieces;
 mod record;
 mod recording;
 mod replaying;
+mod salvage;
 mod sources;
 mod state_hash;
 mod tape;
 mod view;
 mod written;
 
-pub use base::{Base, BaseError};
+pub use base::Base;
+pub use base_error::BaseError;
 pub use replaying::{Difference, ReplayEnd};
+pub use salvage::SalvagedBase;
 pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};

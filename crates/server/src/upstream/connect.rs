@@ -76,24 +76,31 @@ impl fmt::Display for Failure {
 impl Network {
     /// Makes a connection.
     pub(super) async fn connect(&self, route: &Route) -> Result<Link, Failure> {
-        let mapped = self.mapped(route);
-        let proxy = self.proxy.as_ref().filter(|proxy| mapped.is_none() && proxy.serves(&route.host));
-        let tcp = match (mapped, proxy) {
-            (Some(address), _) => tcp_to(&[address], &route.authority()).await?,
-            (None, Some(proxy)) => named_tcp(&proxy.host, proxy.port).await?,
-            (None, None) => named_tcp(&route.host, route.port).await?,
-        };
-        let stream = Stream::from(tcp);
-        match proxy {
-            Some(proxy) if route.is_secure => {
-                let stream = self.tunnel(stream, route, proxy).await?;
-                self.secure(stream, route).await
-            }
-            Some(proxy) => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
-            None if route.is_secure => self.secure(stream, route).await,
-            None if route.may_be_http2 => self.speak_http2(stream).await,
-            None => Ok(Link::Http1(Http1::new(stream, None))),
+        let stream = self.way(route).await?;
+        match self.proxy_for(route) {
+            Some(proxy) if !route.is_secure => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
+            _ if route.is_secure => self.secure(stream, route).await,
+            _ if route.may_be_http2 => self.speak_http2(stream).await,
+            _ => Ok(Link::Http1(Http1::new(stream, None))),
         }
+    }
+
+    /// Makes a connection on which nothing is said yet: to a server, or, if it is not a secure one, to the proxy that requests for
+    /// it go through.
+    pub(super) async fn way(&self, route: &Route) -> Result<Stream, Failure> {
+        if let Some(address) = self.mapped(route) {
+            return tcp_to(&[address], &route.authority()).await.map(Stream::from);
+        }
+        let Some(proxy) = self.proxy_for(route) else {
+            return named_tcp(&route.host, route.port).await.map(Stream::from);
+        };
+        let stream = Stream::from(named_tcp(&proxy.host, proxy.port).await?);
+        if route.is_secure { self.tunnel(stream, route, proxy).await } else { Ok(stream) }
+    }
+
+    /// The proxy that requests go through.
+    fn proxy_for(&self, route: &Route) -> Option<&UpstreamProxy> {
+        self.proxy.as_ref().filter(|proxy| self.mapped(route).is_none() && proxy.serves(&route.host))
     }
 
     /// The address that the user gave for it.

@@ -15,6 +15,7 @@ pub(crate) use tls::provider;
 
 use crate::error::ProxyError;
 use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
+use crate::stream::Stream;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use link::Http1;
@@ -117,6 +118,15 @@ impl Upstream {
     pub(crate) async fn fresh(&self, route: &Route) -> Result<Link, Failure> {
         let time = self.network.connect_time;
         let connected = tokio::time::timeout(time, self.network.connect(route)).await;
+        connected.unwrap_or_else(|_| Err(Failure::timeout(time, "no connection was made")))
+    }
+
+    /// A connection to a host on which nothing was said yet.
+    pub(crate) async fn way(&self, host: &str, port: u16) -> Result<Stream, Failure> {
+        let (host, is_secure) = (host.to_owned(), true);
+        let route = Route { is_secure, host, port, server_name: None, may_be_http2: false };
+        let time = self.network.connect_time;
+        let connected = tokio::time::timeout(time, self.network.way(&route)).await;
         connected.unwrap_or_else(|_| Err(Failure::timeout(time, "no connection was made")))
     }
 

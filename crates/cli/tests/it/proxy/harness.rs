@@ -122,7 +122,8 @@ impl Pond {
 
     /// The options by which a recording finds the origin.
     pub(crate) fn options(&self) -> String {
-        let resolve = POND.map(|name| format!("--resolve={name}:443={}", self.origin.tls()));
+        let (tls, plain) = (self.origin.tls(), self.origin.plain());
+        let resolve = POND.map(|name| format!("--resolve={name}:443={tls} --resolve={name}:80={plain}"));
         format!("{} --upstream-ca={}", resolve.join(" "), self.folder.join("origin.pem").display())
     }
 

@@ -2,7 +2,7 @@
 
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
-use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, SOURCES_MAX, Slot, Source, TypeId};
+use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, Source, TypeId};
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
@@ -24,7 +24,7 @@ impl Compiler<'_, '_> {
             return self.raw(atom, dest);
         }
         match atom {
-            Atom::Variable(variable) => self.variable_value(variable, type_id, dest, false),
+            Atom::Variable(variable) => self.variable_value(variable, type_id, dest, Position::Child),
             Atom::Expression(expression) if !expression.is_empty() => {
                 self.depth += 1;
                 let held = std::mem::take(&mut self.held);
@@ -43,7 +43,20 @@ impl Compiler<'_, '_> {
 
     /// Evaluates what a rule or a form says: an error there is final, also one that is no whole one.
     pub(super) fn reduct(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
-        if dest == Dest::Tail && names::is_error(atom) { self.raw(atom, dest) } else { self.value(atom, type_id, dest) }
+        match dest {
+            _ if !names::is_error(atom) => {
+                let is_doubtful = matches!(atom.head(), Some(Atom::Variable(_)));
+                let outer = std::mem::replace(&mut self.answer, is_doubtful.then(|| atom.clone()));
+                self.value(atom, type_id, dest);
+                self.answer = outer;
+            }
+            Dest::Tail => self.raw(atom, dest),
+            Dest::Slot(_) => {
+                let slot = self.slot();
+                self.raw(atom, Dest::Slot(slot));
+                self.odd_answer(slot, None, type_id, dest);
+            }
+        }
     }
 
     /// An atom as it stands.
@@ -125,19 +138,19 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn variable_value(&mut self, variable: &Variable, type_id: TypeId, dest: Dest, is_argument: bool) {
+    fn variable_value(&mut self, variable: &Variable, type_id: TypeId, dest: Dest, position: Position) {
         let slot = self.slot_of(variable);
         if self.is_settled(slot, type_id) {
             return self.finish(slot, dest);
         }
         match dest {
             Dest::Tail => {
-                self.emit(Instruction::TailEvaluate { slot, type_id });
+                self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: false });
             }
             Dest::Slot(dst) => {
                 self.unless_held(variable, slot, dst);
                 let site = self.site(dst, None);
-                self.emit(Instruction::Value { slot, dst, type_id, site, is_argument });
+                self.emit(Instruction::Value { slot, dst, type_id, site, position });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -174,23 +187,23 @@ impl Compiler<'_, '_> {
         dst
     }
 
-    /// The slot of an argument of a comparison: one that is `Empty` or an error as it stands is passed on.
-    pub(super) fn compared(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
+    /// The slot of an argument of a native function: one that is `Empty` or an error as it stands is passed on.
+    pub(super) fn native_operand(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
         if let Atom::Variable(variable) = atom {
             let slot = self.slot_of(variable);
-            if !self.is_settled(slot, type_id) {
-                let dst = self.slot();
-                self.variable_value(variable, type_id, Dest::Slot(dst), true);
-                return dst;
+            if self.is_settled(slot, type_id) {
+                return slot;
             }
         }
-        self.operand(atom, type_id)
+        let dst = self.slot();
+        self.argument(atom, type_id, dst);
+        dst
     }
 
     /// An argument of a typed function: what is an error as it stands is passed on.
     pub(super) fn argument(&mut self, atom: &Atom, type_id: TypeId, dst: Slot) {
         match atom {
-            Atom::Variable(variable) => self.variable_value(variable, type_id, Dest::Slot(dst), true),
+            Atom::Variable(variable) => self.variable_value(variable, type_id, Dest::Slot(dst), Position::Argument),
             Atom::Symbol(name) if name.as_str() == names::EMPTY => {
                 self.emit(Instruction::Load { dst, value: EMPTY });
                 self.mark_live(dst);
@@ -212,6 +225,8 @@ impl Compiler<'_, '_> {
             self.state.is_stale = false;
         }
         match &children[0] {
+            // As a head it is no result, whatever follows.
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => self.empty_head(atom, type_id, dest),
             Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arity) => {
                 self.special(name.as_str(), atom, type_id, dest);
             }
@@ -226,6 +241,16 @@ impl Compiler<'_, '_> {
                 self.guard(&guards, atom, type_id, dest);
                 self.apply(children, type_id, dest);
             }
+        }
+    }
+
+    fn empty_head(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let arity = atom.children().map_or(0, |children| children.len() - 1);
+        match self.run.head_kind(EMPTY, arity) {
+            HeadKind::Untyped => {
+                self.emit(Instruction::Fail);
+            }
+            _ => self.plain(atom, type_id, dest),
         }
     }
 
@@ -288,8 +313,8 @@ impl Compiler<'_, '_> {
         let label = self.label();
         let join = self.join(dest);
         self.emit_to(instruction, label);
-        let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Plain { label, atom: atom.clone(), type_id, dest, state, join, errors });
+        let (state, errors, is_answer) = (self.state.clone(), self.errors, self.is_answer(atom));
+        self.later.push(Later::Plain { label, atom: atom.clone(), is_answer, type_id, dest, state, join, errors });
     }
 
     /// Where the code goes on behind the expression that is being compiled.
@@ -369,7 +394,8 @@ impl Compiler<'_, '_> {
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
         let Whole { atom, type_id } = whole;
-        self.later.push(Later::Plain { label, atom: atom.clone(), type_id, dest, state, join, errors });
+        let atom = atom.clone();
+        self.later.push(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCallWith { function, arguments: list });
@@ -513,9 +539,6 @@ impl Compiler<'_, '_> {
 
     /// Puts arguments into slots in a row, each as its type says.
     pub(super) fn typed_arguments(&mut self, formals: &[Formal], arguments: &[Atom], first: Slot) {
-        let pairs = formals.iter().zip(arguments);
-        let evaluated = pairs.filter_map(|(formal, argument)| matches!(formal, Formal::Typed(_)).then_some(argument));
-        let held = self.hold(evaluated);
         for (index, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             let dst = first + index as Slot;
             match formal {
@@ -523,7 +546,6 @@ impl Compiler<'_, '_> {
                 Formal::Raw | Formal::Expression => self.raw(argument, Dest::Slot(dst)),
             }
         }
-        self.held = held;
     }
 
     /// Emits guards: where one does not hold, the whole expression is evaluated as it stands.
@@ -542,7 +564,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether what is known already makes a guard needless.
-    fn holds(&self, guard: Instruction) -> bool {
+    pub(super) fn holds(&self, guard: Instruction) -> bool {
         let fact = |slot: Slot| self.state.facts.get(&slot).copied();
         match guard {
             Instruction::Guard { slot, guard, .. } => match guard {
@@ -626,7 +648,7 @@ impl Compiler<'_, '_> {
                 None => true,
                 Some(inner @ Atom::Symbol(_)) => {
                     let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
-                    self.run.is_open(inner)
+                    self.run.makes_open(inner, expression.len() - 1)
                 }
                 Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, Guard::Open, guards),
                 Some(_) => false,
@@ -658,7 +680,7 @@ impl Compiler<'_, '_> {
                 && self.sides_agree(left, right, true, guards).is_some();
         }
         match self.run.head_kind(head, arity) {
-            HeadKind::Untyped => type_id == 0 || self.run.is_open(head),
+            HeadKind::Untyped => type_id == 0 || self.run.makes_open(head, arity),
             HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
             HeadKind::Typed(signature) => self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards),
             HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {

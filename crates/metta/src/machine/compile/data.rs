@@ -7,7 +7,7 @@
 //!    place of the frame.
 
 use super::{Compiler, Dest, Errors, Label, Later, State};
-use crate::machine::code::{Data, DataSlot, Instruction, Maybe, Pc, Slot};
+use crate::machine::code::{Data, DataSlot, Instruction, Maybe, Pc, Position, Slot};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::{COMPOUND, EMPTY, ERROR};
 use crate::names;
@@ -227,7 +227,7 @@ impl Compiler<'_, '_> {
         for part in parts.slots.iter_mut().filter(|part| !part.is_value) {
             let dst = self.slot();
             let site = self.site(dst, None);
-            self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, site, is_argument: false });
+            self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, site, position: Position::Child });
             self.mark_live(dst);
             *part = DataSlot { slot: dst, is_value: true, ..*part };
         }

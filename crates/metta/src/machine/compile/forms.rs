@@ -4,7 +4,7 @@ use super::answers::Odd;
 use super::body::Whole;
 use super::head::Or;
 use super::{Compiler, Dest, Errors, Fact, Label, Later};
-use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Slot, TypeId};
+use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
 use crate::machine::values::is_small;
 use crate::names;
@@ -60,7 +60,7 @@ enum Side {
     Slot(Slot),
     /// A symbol without types.
     Open,
-    /// A call of a function without types.
+    /// A call of a function without types, of no type itself.
     Call,
     Other,
 }
@@ -149,7 +149,7 @@ impl Compiler<'_, '_> {
         self.guard(&guards, atom, type_id, dest);
         let fused = self.fuse(condition);
         let live = self.state.live.clone();
-        let slot = self.operand(condition, bool_type);
+        let slot = self.native_operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
         self.or_changed(stuck);
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise_label);
@@ -435,7 +435,7 @@ impl Compiler<'_, '_> {
             [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
                 self.superpose(atom, list, dest);
             }
-            _ if self.on_space(name, &kind, atom, type_id, dest) => {}
+            _ if self.on_space(name, &kind, atom, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
         }
     }
@@ -470,9 +470,9 @@ impl Compiler<'_, '_> {
     fn arithmetic(&mut self, operation: Arithmetic, left: &Atom, right: &Atom, dest: Dest) {
         self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
             let number = compiler.run.m.number_type;
-            let first = compiler.operand(left, number);
+            let first = compiler.native_operand(left, number);
             let constant = compiler.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant));
-            let second = if constant.is_none() { compiler.operand(right, number) } else { 0 };
+            let second = if constant.is_none() { compiler.native_operand(right, number) } else { 0 };
             let is_number = |compiler: &Self, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number);
             let is_known = is_number(compiler, first) && (constant.is_some() || is_number(compiler, second));
             let dst = compiler.target(dest);
@@ -490,10 +490,8 @@ impl Compiler<'_, '_> {
 
     fn comparison(&mut self, comparison: Comparison, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
         self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
-            let held = compiler.hold([left, right].into_iter());
-            let left = compiler.compared(left, type_id);
-            let right = compiler.compared(right, type_id);
-            compiler.held = held;
+            let left = compiler.native_operand(left, type_id);
+            let right = compiler.native_operand(right, type_id);
             let dst = compiler.target(dest);
             let site = compiler.site(dst, None);
             compiler.emit(Instruction::Compare { comparison, left, right, site });
@@ -505,8 +503,8 @@ impl Compiler<'_, '_> {
         let arguments = if operation == Logic::Not { vec![left.clone()] } else { vec![left.clone(), right.clone()] };
         self.around(&arguments, dest, |compiler, dest| {
             let bool_type = compiler.run.m.bool_type;
-            let first = compiler.operand(left, bool_type);
-            let second = if operation == Logic::Not { first } else { compiler.operand(right, bool_type) };
+            let first = compiler.native_operand(left, bool_type);
+            let second = if operation == Logic::Not { first } else { compiler.native_operand(right, bool_type) };
             let dst = compiler.target(dest);
             let site = compiler.site(dst, None);
             compiler.emit(Instruction::Logic { operation, left: first, right: second, site });
@@ -582,8 +580,9 @@ impl Compiler<'_, '_> {
                 }
                 let Atom::Symbol(_) = head else { return Side::Other };
                 let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                let kind = self.run.head_kind(leaf, expression.len() - 1);
-                if matches!(kind, HeadKind::Untyped) { Side::Call } else { Side::Other }
+                let arity = expression.len() - 1;
+                let is_untyped = matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped);
+                if is_untyped && self.run.makes_open(leaf, arity) { Side::Call } else { Side::Other }
             }
             _ => Side::Other,
         }
@@ -628,15 +627,15 @@ impl Compiler<'_, '_> {
         if are_plain(list) { write(self, dest) } else { self.within_barrier(dest, write) }
     }
 
-    /// Evaluates what a slot holds.
+    /// Evaluates what a slot holds, which a call was reduced to.
     pub(super) fn value_of_slot(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
         match dest {
             Dest::Tail => {
-                self.emit(Instruction::TailEvaluate { slot, type_id });
+                self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: true });
             }
             Dest::Slot(dst) => {
                 let site = self.site(dst, None);
-                self.emit(Instruction::Value { slot, dst, type_id, site, is_argument: false });
+                self.emit(Instruction::Value { slot, dst, type_id, site, position: Position::Answer });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }

@@ -326,11 +326,45 @@ impl Compiler<'_, '_> {
         let value = if is_instruction(template) {
             self.minimal_value(template)
         } else {
+            self.unless_first_is_ill_typed(made, template, next);
             let slot = self.slot();
             self.value(template, 0, Dest::Slot(slot));
             slot
         };
         self.again_with(made, next + 1, value, found);
+    }
+
+    /// The results of `map-atom` are evaluated as one tuple, whose head is the first of them: if that has a type error, it is
+    /// the error of the head that is named. The interpreter knows which.
+    fn unless_first_is_ill_typed(&mut self, made: &Made, template: &Atom, next: Slot) {
+        let mut guards = Vec::new();
+        let agrees = self.agrees(template, 0, false, &mut guards);
+        if agrees && guards.iter().all(|&guard| self.holds(guard)) {
+            return;
+        }
+        let (doubtful, go_on) = (self.label(), self.label());
+        if agrees {
+            for &guard in &guards {
+                self.emit_to(guard, doubtful);
+            }
+            self.emit_to(Instruction::Jump { to: 0 }, go_on);
+        }
+        self.place(doubtful);
+        let before = self.state.clone();
+        let first = super::super::run::raw(1);
+        self.emit_to(Instruction::MatchLeaf { slot: next + 1, leaf: first, or: 0 }, go_on);
+        let children = made.call.children().expect("a loop is a call");
+        for own in
+            children[2..].iter().filter_map(|child| if let Atom::Variable(own) = child { Some(own) } else { None })
+        {
+            self.state.variables.remove(own);
+        }
+        let call = self.template_of_form(made, &made.call);
+        let slot = self.slot();
+        self.emit(Instruction::Build { dst: slot, template: call });
+        self.emit(Instruction::TailInterpret { slot, type_id: 0 });
+        self.state = before;
+        self.place(go_on);
     }
 
     /// Goes on with another element found.
@@ -418,7 +452,7 @@ impl Compiler<'_, '_> {
         if kind == Loop::Map && !is_instruction(template) {
             self.emit(Instruction::LeaveList { slot });
         } else {
-            self.emit(Instruction::TailEvaluate { slot, type_id: 0 });
+            self.emit(Instruction::TailEvaluate { slot, type_id: 0, is_answer: false });
         }
     }
 }

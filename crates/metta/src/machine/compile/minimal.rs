@@ -259,13 +259,23 @@ impl Compiler<'_, '_> {
         if let Some((goal, result, rest, subjects)) = self.collected_together(nested, variable, template) {
             let dst = self.slot();
             self.make_shared(nested);
-            self.collected(goal, dst, subjects);
+            self.collected_as_value(goal, dst, subjects);
             return self.bound(result, dst, false, |compiler| compiler.minimal(rest, out));
         }
         let is_context =
             nested.children().is_some_and(|nested| nested.len() == 1 && nested[0].is_symbol("context-space"));
         let dst = self.minimal_value(nested);
         self.bound(variable, dst, is_context, |compiler| compiler.minimal(template, out));
+    }
+
+    /// All results of a goal as a value, which a list that begins with the word `Error` is as well.
+    fn collected_as_value(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
+        let (label, back) = (self.label(), self.label());
+        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
+        self.collected(goal, dst, subjects);
+        self.errors = outer;
+        self.later.push(Later::Raw { label, dst, back });
+        self.place(back);
     }
 
     /// Compiles something in which a variable stands for what is in a slot.
@@ -333,7 +343,7 @@ impl Compiler<'_, '_> {
             {
                 let dst = self.slot_for(out);
                 self.make_shared(call);
-                self.collected(&arguments[0], dst, false);
+                self.collected_as_value(&arguments[0], dst, false);
                 self.done(dst, out);
             }
             Atom::Symbol(_) if arguments.len() < 64 => self.open_call(head, arguments, out),

@@ -38,7 +38,7 @@ impl Compiler<'_, '_> {
             let mut found = types::agree(&formal, &actual, &bindings, &mut self.run.runner.variables);
             bindings = found.pop().filter(|_| found.is_empty())?;
         }
-        let function = bindings.resolve(function);
+        let function = Atom::Expression(types::instantiated(function, &bindings));
         if !function.is_ground() {
             return None;
         }

@@ -1,21 +1,14 @@
 //! Native functions of states and spaces that have instructions of their own.
 
 use super::answers::Odd;
-use super::{Compiler, Dest};
+use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
 use crate::machine::types::{Formal, Signature};
 use space::{Atom, Variable, conjunction, variables};
 
 impl Compiler<'_, '_> {
     /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.
-    pub(super) fn on_space(
-        &mut self,
-        name: &str,
-        signature: &Signature,
-        atom: &Atom,
-        type_id: TypeId,
-        dest: Dest,
-    ) -> bool {
+    pub(super) fn on_space(&mut self, name: &str, signature: &Signature, atom: &Atom, dest: Dest) -> bool {
         let arguments = &atom.children().expect("a call is an expression")[1..];
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
         match (name, arguments, formals.as_slice()) {
@@ -25,8 +18,8 @@ impl Compiler<'_, '_> {
             }
             ("change-state!", [state, value], &[Some(formal), Some(content)]) => {
                 self.around(arguments, dest, |compiler, dest| {
-                    let slot = compiler.operand(state, formal);
-                    let value = compiler.operand(value, content);
+                    let slot = compiler.native_operand(state, formal);
+                    let value = compiler.native_operand(value, content);
                     let dst = compiler.target(dest);
                     let site = compiler.site(dst, None);
                     compiler.emit(Instruction::ChangeState { slot, value, site });
@@ -35,7 +28,7 @@ impl Compiler<'_, '_> {
             }
             ("add-atom", [space, value], &[Some(formal), None]) => {
                 self.around(std::slice::from_ref(space), dest, |compiler, dest| {
-                    let space = compiler.operand(space, formal);
+                    let space = compiler.native_operand(space, formal);
                     let slot = compiler.slot();
                     compiler.raw(value, Dest::Slot(slot));
                     let dst = compiler.target(dest);
@@ -48,8 +41,8 @@ impl Compiler<'_, '_> {
             ("match", [space, pattern, template], &[Some(formal), None, None])
                 if !crate::interpreter::is_function(template) =>
             {
-                let space = self.operand(space, formal);
-                self.query(space, pattern, template, type_id, dest);
+                let space = self.native_operand(space, formal);
+                self.query(space, pattern, template, dest);
             }
             _ => return false,
         }
@@ -57,7 +50,7 @@ impl Compiler<'_, '_> {
     }
 
     fn get_state(&mut self, state: &Atom, formal: TypeId, content: TypeId, dest: Dest) {
-        let slot = self.operand(state, formal);
+        let slot = self.native_operand(state, formal);
         let value = self.slot();
         let site = self.site(value, None);
         self.emit(Instruction::GetState { slot, site });
@@ -66,11 +59,16 @@ impl Compiler<'_, '_> {
     }
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
-    fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, type_id: TypeId, dest: Dest) {
+    fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, dest: Dest) {
         let head = crate::stdlib::operation("match", crate::modules::ModuleId(0)).expect("the library has it");
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
-        self.or_plain(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, &rest, type_id, dest);
+        // What is no space is an argument all the same: it is evaluated, and its type was looked at.
+        let label = self.label();
+        let join = self.join(dest);
+        self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
         let asked = variables(pattern);
         for variable in variables(template).iter().filter(|variable| !asked.contains(variable)) {
             self.slot_of(variable);
