@@ -10,6 +10,7 @@ mod journal_verbs;
 mod kb;
 mod limits;
 mod load;
+mod memory;
 mod messages;
 mod output;
 mod permissions;
