@@ -8,6 +8,8 @@ export interface Options {
   mode?: Mode;
   /** Further options of `mnemon record`, such as `--ignore-query=nonce`. */
   options?: string[];
+  /** Whether it is well if nothing is asked. Otherwise `stop()` fails then. */
+  allowEmpty?: boolean;
   /** The program: `MNEMON`, else `mnemon`. */
   command?: string;
 }
@@ -21,7 +23,7 @@ export interface Mnemon {
   bundle: string;
   /** What programs are told; `process.env` has it until the proxy is stopped. */
   env: Record<string, string>;
-  /** Seals the tape. Fails if a request had no answer, with the nearest recorded one and what differs. */
+  /** Seals the tape. Fails if a request had no answer, with the nearest recorded one and what differs, and if there was no request. */
   stop(): Promise<string>;
 }
 

@@ -3,6 +3,7 @@
 
 const assert = require('node:assert');
 const fs = require('node:fs');
+const http = require('node:http');
 const https = require('node:https');
 const os = require('node:os');
 const path = require('node:path');
@@ -47,4 +48,43 @@ test('a miss is told', async () => {
 test('a missing tape and a missing program are told', async () => {
   await assert.rejects(startMnemon({ tape: path.join(folder, 'none.tape'), mode: 'none' }), /there is no tape at/);
   await assert.rejects(startMnemon({ tape, command: 'no-such-mnemon' }), /there is no program no-such-mnemon/);
+});
+
+test('a recording of nothing fails, and leaves no tape', async () => {
+  const silent = path.join(folder, 'silent.tape');
+  await assert.rejects((await startMnemon({ tape: silent, options })).stop(), /saw no request[^]*allowEmpty: true/);
+  assert.strictEqual(fs.existsSync(silent), false);
+  await (await startMnemon({ tape: silent, options, allowEmpty: true })).stop();
+  await (await startMnemon({ tape: silent, mode: 'none', allowEmpty: true })).stop();
+});
+
+test('connections that were there before are not used again', async () => {
+  // A server of the test's own: what comes to it directly is not on the tape.
+  const server = http.createServer((request, answer) => { answer.end(request.headers['x-turn']); });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  const ask = async (turn) => {
+    const fetched = await (await fetch(url, { headers: { 'x-turn': turn } })).text();
+    const got = await new Promise((resolve, reject) => {
+      http.get(url, { headers: { 'x-turn': turn } }, (answer) => answer.on('data', (text) => resolve(String(text)))).on('error', reject);
+    });
+    return [fetched, got];
+  };
+  assert.deepStrictEqual(await ask('direct'), ['direct', 'direct']);
+  const tapes = path.join(folder, 'kept.tape');
+  const recording = await startMnemon({ tape: tapes });
+  assert.deepStrictEqual(await ask('recorded'), ['recorded', 'recorded']);
+  assert.match(await recording.stop(), /recorded 2 exchanges/);
+  const replaying = await startMnemon({ tape: tapes, mode: 'none' });
+  assert.deepStrictEqual(await ask('replayed'), ['recorded', 'recorded']);
+  assert.match(await replaying.stop(), /answered 2 requests/);
+  assert.deepStrictEqual(await ask('direct'), ['direct', 'direct']);
+  server.closeAllConnections();
+  server.close();
+});
+
+test('help is asked for in the words of Node', async () => {
+  const command = path.join(folder, 'mnemon');
+  fs.writeFileSync(command, '#!/bin/sh\necho "in the words of $MNEMON_HELP_STYLE" >&2\n', { mode: 0o755 });
+  await assert.rejects(startMnemon({ tape, command }), /in the words of node/);
 });

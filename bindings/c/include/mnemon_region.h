@@ -9,10 +9,15 @@
  * function that refuses has changed nothing. Where a result may be unwanted, "may be NULL" is said.
  *
  * What is found out and refused: NULL, handles of what was closed, of another heap or of another thread, an operation too
- * many, a size or a position out of range, a reference of the wrong kind, a mark too old, a limit that is reached.
- * What is not: a pointer that points nowhere; lengths that are not true; a maker or a view that is used on another thread than
- * the heap's; a view of a tether that has ended; a struct of this header that the caller has changed. A reference that
- * outlived what it refers to refers to some other cell of its heap: no memory of others is touched, and mnr_stray finds it.
+ * many, a size or a position out of range, a reference of the wrong kind, a mark that is too old or was changed, a limit that
+ * is reached. What is not: a pointer that points nowhere; lengths that are not true; a maker or a view that is used on another
+ * thread than the heap's; a view of a tether that has ended; a maker that the caller has changed.
+ *
+ * A reference that outlived what it refers to, or was made up, refers to some cell of its heap. What does not lie there as a
+ * whole is MNR_BROKEN. Otherwise the call works on whatever lies there now, and what it reads or changes may be part of something
+ * else in the same heap. It touches no other memory, takes none beyond the limits, and comes to an end. mnr_stray finds such
+ * references. Where one is met while things are moved (mnr_transmigrate, mnr_freeze, mnr_thaw) and nothing can be made of it,
+ * that is MNR_BROKEN as well, and the heap can only be closed from then on.
  *
  * A heap belongs to the thread that opened it, and ends with it. Frozen regions and tethers belong to all threads.
  *
@@ -178,11 +183,16 @@ MNR_API mnr_status mnr_region_bytes(mnr_region region, uint64_t *bytes);
 /* MNR_FOREIGN unless what is in a region may refer to this: to what is in it, around it, or in what it refers to. */
 MNR_API mnr_status mnr_region_check(mnr_region region, mnr_ref value);
 
-/* Where a region stands. To be copied, not to be changed. */
+/*
+ * Where a region stands. To be copied, not to be changed: one of which a bit has changed is MNR_STALE_MARK. A mark that is forged
+ * on purpose, its check included, gives back memory that the region does not hold, and then nothing of this heap means anything;
+ * a process must not take marks from anybody it would not let write to its memory.
+ */
 typedef struct mnr_mark {
     mnr_region region;
     uint64_t serial;
     uint64_t places[3];
+    uint64_t check; /* of the fields above */
 } mnr_mark;
 
 MNR_API mnr_status mnr_mark_take(mnr_region region, mnr_mark *mark);

@@ -6,7 +6,7 @@ use region::{Object, Ref, RegionHandle};
 
 use crate::arguments::{Out, array, place};
 use crate::heaps::{Kept, Region, with};
-use crate::reading::{array_in, chain, expression_in, map_in, object_in, variable_in};
+use crate::reading::{array_in, chain, expression_in, map_in, object_in, variable_in, whole};
 use crate::status::{Outcome, Status, guard};
 
 /// Works on something in a region, after a look at it and at what is to be stored.
@@ -133,6 +133,7 @@ extern "C" fn mnr_map_insert(region: Region, map: Ref, key: Ref, value: Ref) -> 
     guard(|| {
         change(region, map, &[key, value], |kept, handle| {
             map_in(kept.regions.heap(), map)?;
+            whole(kept.regions.heap(), key)?;
             let (heap, region) = kept.regions.parts(handle)?;
             heap.map_insert(region, map, key, value)?;
             Ok(())
@@ -145,6 +146,7 @@ extern "C" fn mnr_map_remove(region: Region, map: Ref, key: Ref, removed: Out<Re
     guard(|| {
         change(region, map, &[], |kept, _| {
             map_in(kept.regions.heap(), map)?;
+            whole(kept.regions.heap(), key)?;
             let value = kept.regions.heap_mut().map_remove(map, key).ok_or(Status::NoKey)?;
             removed.write(value);
             Ok(())

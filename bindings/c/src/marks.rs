@@ -3,6 +3,9 @@
 //! A mark has a serial number in its region. To rewind to one makes those that were taken later mean nothing: an interval of
 //! numbers. Intervals that lie in a new one are dropped, so there are never more than marks that still mean something, and
 //! looking one up is a binary search.
+//!
+//! The places of a mark say how far chunks are given back, and no look at a region tells those that it was at from others. So a
+//! mark has a check over its fields: one that a program has changed is refused like one that is too old.
 
 use region::{Mark as Place, RegionHandle};
 
@@ -17,7 +20,29 @@ pub(crate) struct Mark {
     region: Region,
     serial: u64,
     places: [u64; 3],
+    check: u64,
 }
+
+impl Mark {
+    fn new(region: Region, serial: u64, places: [u64; 3]) -> Mark {
+        let mark = Mark { region, serial, places, check: 0 };
+        Mark { check: mark.expected_check(), ..mark }
+    }
+
+    fn expected_check(&self) -> u64 {
+        let [handle, bits] = self.region.words();
+        let words = [handle, bits, self.serial].into_iter().chain(self.places);
+        words.fold(CHECK_START, |check, word| {
+            let product = u128::from(check ^ word) * u128::from(CHECK_MULTIPLIER);
+            (product >> 64) as u64 ^ product as u64
+        })
+    }
+}
+
+/// The digits of e, so that a mark of zeros has another check.
+const CHECK_START: u64 = 2_718_281_828_459_045_235;
+/// An odd number near 2^64 divided by the golden ratio.
+const CHECK_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The marks of a region.
 #[derive(Default)]
@@ -71,7 +96,7 @@ extern "C" fn mnr_mark_take(region: Region, out: Out<Mark>) -> Status {
             let (heap, made) = kept.regions.parts(region.handle())?;
             let places = heap.mark(made).bits();
             let serial = kept.marks_of(region.handle()).take();
-            out.write(Mark { region, serial, places });
+            out.write(Mark::new(region, serial, places));
             Ok(())
         })
     })
@@ -84,7 +109,10 @@ extern "C" fn mnr_rewind(region: Region, mark: Option<&Mark>) -> Status {
         with(region.heap, |kept| {
             let handle = region.handle();
             kept.regions.parts(handle)?;
-            if mark.region != region || !kept.marks_of(handle).is_good(mark.serial) {
+            if mark.region != region
+                || mark.check != mark.expected_check()
+                || !kept.marks_of(handle).is_good(mark.serial)
+            {
                 return Err(Status::StaleMark.into());
             }
             let (heap, made) = kept.regions.parts(handle)?;
@@ -98,6 +126,21 @@ extern "C" fn mnr_rewind(region: Region, mark: Option<&Mark>) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_changed_mark_is_recognized() {
+        let mark = Mark::new(Region::new(1 << 16, RegionHandle::from_bits(2)), 3, [4, 5, 6]);
+        assert_eq!(mark.check, mark.expected_check());
+        for bit in 0..64 {
+            let changed = [
+                Mark { serial: mark.serial ^ 1 << bit, ..mark },
+                Mark { places: [4 ^ 1 << bit, 5, 6], ..mark },
+                Mark { places: [4, 5, 6 ^ 1 << bit], ..mark },
+                Mark { check: mark.check ^ 1 << bit, ..mark },
+            ];
+            assert!(changed.iter().all(|mark| mark.check != mark.expected_check()), "bit {bit}");
+        }
+    }
 
     #[test]
     fn later_marks_mean_nothing() {

@@ -1,7 +1,7 @@
 //! Reading what is in a heap or under a tether: both are sources, whose numbers differ in the highest bit.
 //!
 //! A reference that outlived its region refers to some cell of the heap. What is read there means nothing, but it is read
-//! within the heap: each reference is compared with its end, and what is no thing at all is refused as broken.
+//! within the heap: each reference is compared with its end, and what does not lie there as a whole is refused as broken.
 
 use region::{FrozenHeap, Heap, Object, Ref, Tether, Words, tag};
 
@@ -74,7 +74,13 @@ pub(crate) fn chain(heap: &Heap<impl Words>, from: Ref, look: impl Fn(Ref) -> Ou
 
 pub(crate) fn object_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome<Object> {
     of_kind(heap, reference, reference.is_expression())?;
+    whole(heap, reference)?;
     Ok(heap.object(reference))
+}
+
+/// Refuses what does not lie in the heap as a whole.
+pub(crate) fn whole(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
+    if heap.is_whole(reference) { Ok(()) } else { Err(Status::Broken.into()) }
 }
 
 /// The length of an expression.
@@ -109,7 +115,7 @@ fn kind(heap: &Heap<impl Words>, reference: Ref) -> Outcome<u32> {
     Ok(match reference.tag() {
         tag::NUMBER => 4,
         tag::VARIABLE => 5,
-        _ => match heap.object(reference) {
+        _ => match object_in(heap, reference)? {
             Object::Expression => 6,
             Object::String => 7,
             Object::Buffer => 8,
@@ -230,6 +236,7 @@ extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, lengt
 extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Status {
     read_to!(source, out, |heap| {
         map_in(heap, map)?;
+        whole(heap, key)?;
         Ok(heap.map_get(map, key).ok_or(Status::NoKey)?)
     })
 }

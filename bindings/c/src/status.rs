@@ -48,7 +48,7 @@ statuses! {
     OutOfRange = 23, c"a position or a size is out of range; compare it with the length first";
     NotText = 24, c"the bytes are no UTF-8 and make no string; make a buffer";
     Ring = 25, c"the variable would be bound to itself; bind to another value";
-    StaleMark = 26, c"the mark is of another region, or its region was rewound to an earlier one; take a new one";
+    StaleMark = 26, c"the mark is of another region, was changed, or its region was rewound to an earlier one; take a new one";
     Stray = 27, c"something refers out of what is frozen; copy that into the region first";
     NoPlace = 28, c"no more regions can be frozen; close some";
     FrozenClosed = 29, c"the frozen region was closed; start tethers before its owner closes it";

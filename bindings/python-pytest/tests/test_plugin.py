@@ -3,6 +3,8 @@
 import os
 
 import pytest
+from pytest_mnemon import _tape_name
+from pytest_mnemon._guard import Guard, OutsideConnection
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +35,8 @@ def project(pytester, monkeypatch):
 
 
 def run(project, *words):
-    return project.runpytest_inprocess("-p", "pytest_mnemon", *words)
+    # A process of its own has its libraries to itself, as those of users do.
+    return project.runpytest_subprocess("-p", "pytest_mnemon", *words)
 
 
 def test_recorded_then_answered(project):
@@ -64,3 +67,173 @@ def test_a_missing_program_is_named(project):
     project.makeini("[pytest]\nmnemon_command = no-such-mnemon")
     result = run(project, "-k", "marked")
     result.stdout.fnmatch_lines(["*there is no program no-such-mnemon*"])
+
+
+# Each is made before there is a proxy, and the second of a kind is told to know no variables.
+CLIENTS = """
+    import asyncio, http.client, ssl
+    import aiohttp, httpx, openai, pytest, requests, urllib3
+
+    URL = "https://example.com/json"
+    context = ssl.create_default_context()
+    plain, deaf = httpx.Client(), httpx.Client(trust_env=False, http2=True)
+    unheard = httpx.AsyncClient(trust_env=False)
+    session, deaf_session = requests.Session(), requests.Session()
+    deaf_session.trust_env = False
+    manager, pool = urllib3.PoolManager(), urllib3.HTTPSConnectionPool("example.com", 443)
+    of_python = http.client.HTTPSConnection("example.com", context=context)
+    of_openai = openai.OpenAI(base_url="https://example.com/v1", api_key="none", max_retries=0)
+
+    def with_http_client():
+        of_python.request("GET", "/json")
+        return of_python.getresponse().read()
+
+    async def with_aiohttp():
+        async with aiohttp.ClientSession(trust_env=False) as asking:
+            return await (await asking.get(URL)).read()
+
+    async def with_httpx():
+        return (await unheard.get(URL)).content
+
+    WAYS = {
+        "httpx": lambda: plain.get(URL).content,
+        "httpx deaf": lambda: deaf.get(URL).content,
+        "httpx async": lambda: asyncio.run(with_httpx()),
+        "requests": lambda: session.get(URL).content,
+        "requests deaf": lambda: deaf_session.get(URL).content,
+        "requests told": lambda: requests.get(URL, proxies={"https": "http://192.0.2.1:3128"}).content,
+        "urllib3": lambda: manager.request("GET", URL).data,
+        "urllib3 pool": lambda: pool.request("GET", "/json").data,
+        "http.client": with_http_client,
+        "aiohttp": lambda: asyncio.run(with_aiohttp()),
+        "plain": lambda: plain.get("http://example.com/json").content,
+        "plain deaf": lambda: deaf_session.get("http://example.com/json").content,
+    }
+
+    @pytest.mark.mnemon
+    @pytest.mark.parametrize("way", WAYS)
+    def test_way(way):
+        assert WAYS[way]() == b'{"frog":"Sam","green":true}'
+
+    @pytest.mark.mnemon
+    @pytest.mark.parametrize("turn", [1, 2])
+    def test_openai(turn):
+        question = [{"role": "user", "content": "What is a frog?"}]
+        pieces = of_openai.chat.completions.create(model="frog-1", messages=question, stream=True)
+        said = "".join(piece.choices[0].delta.content or "" for piece in pieces)
+        assert said == "A frog croaks, and eats flies."
+"""
+
+
+def test_clients_made_before_the_test_are_recorded(project):
+    project.makepyfile(test_pond=CLIENTS)
+    run(project).assert_outcomes(passed=14)
+    project.makeini("[pytest]")
+    run(project, "--mnemon-mode=none").assert_outcomes(passed=14)
+
+
+NOTHING = """
+    import pytest
+
+    @pytest.mark.mnemon
+    def test_silent():
+        pass
+
+    @pytest.mark.mnemon(allow_empty=True)
+    def test_silent_by_intent():
+        pass
+
+    @pytest.mark.mnemon
+    def test_skipped():
+        pytest.skip("not today")
+"""
+
+
+def test_a_test_that_asks_nothing_fails_and_seals_nothing(project):
+    project.makepyfile(test_pond=NOTHING)
+    result = run(project)
+    result.assert_outcomes(passed=2, errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*the proxy saw no request of this test*", "*allow_empty=True*"])
+    assert [path.name for path in project.path.joinpath("tapes/test_pond").iterdir()] == ["test_silent_by_intent.tape"]
+    run(project, "--mnemon-mode=none", "-k", "intent").assert_outcomes(passed=1)
+
+
+OUTSIDE = """
+    import asyncio, socket, threading, urllib.request
+    import pytest
+
+    pytestmark = pytest.mark.mnemon
+
+    def test_address():
+        socket.create_connection(("192.0.2.1", 9), timeout=1)
+
+    def test_caught():
+        urllib.request.urlopen("https://example.com/json").read()
+        with pytest.raises(OSError):
+            socket.create_connection(("pond.invalid", 5432), timeout=1)
+
+    def test_asyncio():
+        with pytest.raises(OSError):
+            asyncio.run(asyncio.open_connection("192.0.2.2", 9))
+
+    def test_loopback():
+        urllib.request.urlopen("https://example.com/json").read()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname()).close()
+            socket.create_connection(("localhost", server.getsockname()[1])).close()
+        ours, theirs = socket.socketpair()
+        ours.close(), theirs.close()
+"""
+
+
+def test_connections_past_the_proxy_are_refused(project):
+    project.makepyfile(test_pond=OUTSIDE)
+    result = run(project)
+    result.assert_outcomes(passed=3, failed=1, errors=2)
+    result.stdout.fnmatch_lines(["*the test reaches for 192.0.2.1:9 past the proxy, which is refused*"])
+    result.stdout.fnmatch_lines(["*the test reaches for pond.invalid:5432 past the proxy*", '*allow_hosts=?"pond.invalid"?*'])
+    result.stdout.fnmatch_lines(["*the test reaches for 192.0.2.2:9 past the proxy*"])
+
+
+def test_hosts_that_are_allowed_are_reached():
+    guard = Guard(["db.internal", "192.0.2.0", "*.pond.test:443"])
+    for host in ["db.internal", "one.db.internal", "192.0.2.0", "a.pond.test", "127.0.0.3", "::1", "localhost", b"localhost", None]:
+        guard._check(host, 5432)
+    for host in ["db.internal.test", "notdb.internal", "192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1", "example.com"]:
+        with pytest.raises(OutsideConnection):
+            guard._check(host, 5432)
+
+
+def test_each_test_has_a_tape_of_its_own():
+    assert _tape_name("test_pond") == "test_pond.tape"
+    assert _tape_name("TestPond::test_frog") == "TestPond-test_frog.tape"
+    assert _tape_name("test_p[a-b]") == "test_p-a-b.tape"
+    names = ["test_p[a-b]", "test_p[a/b]", "test_p[a b]", "test_p[-a-b]", "test_p[a-b-]", "test_p[a--b]", "test_p[]", "test_p"]
+    names += ["test_p[" + "long" * 60 + end + "]" for end in "xy"]
+    tapes = [_tape_name(name) for name in names]
+    assert len(set(tapes)) == len(names), tapes
+    assert all(len(tape) < 140 and "/" not in tape for tape in tapes), tapes
+
+
+def test_two_values_have_two_tapes(project):
+    test = """
+        import urllib.request
+        import pytest
+
+        @pytest.mark.mnemon
+        @pytest.mark.parametrize("frog", ["a/b", "a-b"])
+        def test_p(frog):
+            urllib.request.urlopen("https://example.com/echo?frog=" + frog).read()
+    """
+    project.makepyfile(test_pond=test)
+    run(project).assert_outcomes(passed=2)
+    assert len(list(project.path.joinpath("tapes/test_pond").iterdir())) == 2
+
+
+def test_help_is_asked_for_in_the_words_of_pytest(project):
+    script = project.path.joinpath("mnemon")
+    script.write_text('#!/bin/sh\necho "in the words of $MNEMON_HELP_STYLE" >&2\n')
+    script.chmod(0o755)
+    project.makeini(f"[pytest]\nmnemon_command = {script}")
+    result = run(project, "-k", "marked")
+    result.stdout.fnmatch_lines(["*mnemon did not start:*", "*in the words of pytest*"])

@@ -1,5 +1,6 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
+use crate::limits::Excess;
 use crate::redact::Finding;
 use crate::seal::layout::VERSION;
 use std::error::Error;
@@ -131,6 +132,8 @@ pub enum ReadError {
     Damaged(Damage),
     /// The journal of a recording cannot be read.
     Recording(String),
+    /// More would come of it than is allowed.
+    TooMuch(Excess),
 }
 
 impl fmt::Display for ReadError {
@@ -139,6 +142,7 @@ impl fmt::Display for ReadError {
             Self::Disk(failure) => failure.fmt(f),
             Self::Damaged(damage) => damage.fmt(f),
             Self::Recording(message) => f.write_str(message),
+            Self::TooMuch(excess) => excess.fmt(f),
         }
     }
 }
@@ -148,6 +152,12 @@ impl Error for ReadError {}
 impl From<Failure> for ReadError {
     fn from(failure: Failure) -> Self {
         Self::Disk(failure)
+    }
+}
+
+impl From<Excess> for ReadError {
+    fn from(excess: Excess) -> Self {
+        Self::TooMuch(excess)
     }
 }
 
@@ -185,17 +195,22 @@ pub struct Exposed {
     pub exchange: Option<u64>,
     /// In which field, and the form of the secret.
     pub finding: Finding,
+    /// Whether the field is no text, so that the secret cannot be taken out of it.
+    pub is_kept: bool,
     /// How many others there are.
     pub others: usize,
 }
 
 impl fmt::Display for Exposed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, exchange, finding: Finding { place, what }, others } = self;
+        let Self { file, exchange, finding: Finding { place, what }, is_kept, others } = self;
         write!(f, "{file}: ")?;
         match exchange {
             Some(number) => write!(f, "exchange {number} has {what} in its {place}")?,
             None => write!(f, "the tape has {what} in its {place}")?,
+        }
+        if *is_kept {
+            f.write_str(", which is not text and was left as it is")?;
         }
         match others {
             0 => Ok(()),
@@ -212,6 +227,10 @@ impl fmt::Display for SealError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
+            Self::Secret(exposed) if exposed.is_kept => write!(
+                f,
+                "{exposed}; leave such exchanges out with a filter, or seal them as they are with `keep_secrets()` of the options"
+            ),
             Self::Secret(exposed) => write!(
                 f,
                 "{exposed}; `mnemon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"

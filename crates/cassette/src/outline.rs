@@ -108,11 +108,27 @@ impl<'t> BodyReader<'t> {
         self.bytes
     }
 
+    /// What its chunks take in memory.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunks.len() * size_of::<Chunk>()
+    }
+
+    /// Refuses a body that is too long for memory.
+    pub(crate) fn check_in_memory(&self) -> Result<(), ReadError> {
+        match &self.source {
+            Source::Inline(_) => Ok(()),
+            Source::Shared { sealed, .. } => sealed.check_in_memory(self.bytes),
+        }
+    }
+
     /// The next bytes that came together; `None` at the end.
     ///
     /// # Errors
     /// What lies on the tape is not what was written.
     pub fn read(&mut self) -> Result<Option<Fragment<'_>>, ReadError> {
+        if let Source::Shared { sealed, .. } = &self.source {
+            sealed.check_streamed(self.bytes)?;
+        }
         let goes_on = self.chunk.bytes > 0;
         if !goes_on {
             let Some(next) = self.chunks.next() else { return self.end() };

@@ -11,6 +11,8 @@
 use crate::bytes::Bytes;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note, Outcome};
+use crate::file;
+use crate::limits::{ReadOptions, Room};
 use crate::message::Response;
 use crate::outline::Outline;
 use crate::record::assemble::{Assembler, Draft, KeepNothing};
@@ -21,7 +23,6 @@ use crate::seal::write::Sealer;
 use crate::tape::SealOptions;
 use journal::{Chain, Disk, Durability, Journal, Reader};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub(crate) fn recording_path(tape: &Path) -> PathBuf {
 
 /// Whether a file has nothing in it but zeros: what a power failure leaves of one that has its name and was never synced.
 pub(crate) fn is_blank(path: &Path) -> bool {
-    let Ok(mut file) = File::open(path) else { return false };
+    let Ok(mut file) = file::open(path) else { return false };
     let mut some = [0; 4096];
     loop {
         match file.read(&mut some) {
@@ -61,9 +62,18 @@ impl Frames<'_> {
         shown: &str,
         mut take: impl FnMut(u64, Event<'_>) -> Result<(), E>,
     ) -> Result<Chain, E> {
+        self.each_with_length(shown, |number, event, _| take(number, event))
+    }
+
+    /// The same with the length of each frame.
+    fn each_with_length<E: From<ReadError>>(
+        &self,
+        shown: &str,
+        mut take: impl FnMut(u64, Event<'_>, usize) -> Result<(), E>,
+    ) -> Result<Chain, E> {
         let mut event = |payload: &[u8], offset| {
             let (number, event) = Event::decode(payload).map_err(|malformed| damaged(shown, offset, malformed))?;
-            take(number, event)
+            take(number, event, payload.len())
         };
         let disk = match self {
             Self::On(disk) => disk.clone(),
@@ -87,6 +97,9 @@ fn damaged(shown: &str, offset: u64, malformed: Malformed) -> ReadError {
     ReadError::Damaged(Damage { file: shown.to_owned(), offset, flaw: Flaw::Record(malformed) })
 }
 
+/// What a frame takes in memory beside its bytes: a chunk, a header or a message has no more.
+const FRAME_MEMORY_BYTES: usize = 64;
+
 /// What a recording holds, in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
@@ -99,11 +112,13 @@ pub(crate) struct Recorded {
 }
 
 /// Reads a recording, be it that of a crashed program.
-pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str) -> Result<Recorded, ReadError> {
+pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str, options: ReadOptions) -> Result<Recorded, ReadError> {
+    let mut room = Room::new(options.most());
     let mut assembler = Assembler::default();
     let mut drafts: Vec<Draft> = Vec::new();
     let broken = |what| damaged(shown, 0, Malformed { what, at: 0 });
-    let chain = Frames::On(disk).each(shown, |number, event| {
+    let chain = Frames::On(disk).each_with_length(shown, |number, event, bytes| {
+        room.take(bytes + FRAME_MEMORY_BYTES, "the recording").map_err(|excess| excess.of(shown))?;
         drafts.extend(assembler.take(number, event, &mut KeepNothing).map_err(broken)?);
         Ok::<(), ReadError>(())
     })?;
@@ -174,7 +189,7 @@ impl Survey {
         // A recording without frames has the same chain as any other without, sealed or not.
         let is_last = self.chain != Chain::genesis() && *self.chain.as_bytes() == sealed.trailer().chain;
         let may_be = !self.numbers.is_empty() && self.next_number <= sealed.trailer().next_number;
-        Ok(is_last || may_be && read(disk.clone(), shown)?.is_on(sealed)?)
+        Ok(is_last || may_be && read(disk.clone(), shown, ReadOptions::default())?.is_on(sealed)?)
     }
 }
 
@@ -291,7 +306,7 @@ mod tests {
     }
 
     fn sealed(disk: &SimulatedDisk) -> Option<Result<Sealed, ReadError>> {
-        disk.contents("a.tape").map(|bytes| Sealed::from_bytes(bytes, "a.tape".to_owned()))
+        disk.contents("a.tape").map(|bytes| Sealed::from_bytes(bytes, "a.tape".to_owned(), ReadOptions::default()))
     }
 
     /// Records five exchanges behind those of the tape that is there, and seals them: everything that `Recorder` does with files.
@@ -355,7 +370,7 @@ mod tests {
         let shared: Arc<dyn Disk> = Arc::new(found.clone());
         // A recording that nobody waited for may be none.
         let Ok((journal, _)) = Journal::open(shared.clone(), journal::Options::default()) else { return };
-        let recorded = read(shared.clone(), "a.tape.recording").unwrap();
+        let recorded = read(shared.clone(), "a.tape.recording", ReadOptions::default()).unwrap();
         let survey = survey(&Frames::On(shared.clone()), "a.tape.recording", None).unwrap();
         let Some(tape) = &tape else { return };
         if journal.progress().appended == 0 || exchanges_or_none(tape).is_none() {

@@ -10,7 +10,7 @@ use crate::exchange::{Exchange, Note};
 use crate::message::{Request, Response};
 use crate::record::event::Event;
 use crate::recorder::{Ending, Redactor, Side};
-use crate::redact::{Finding, Redaction};
+use crate::redact::{Finding, Findings, Redacted, Redaction, kept_finding};
 use crate::tape::SealOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,13 +20,28 @@ pub(crate) struct Scanner {
     redaction: Arc<Redaction>,
     /// Exchanges that are not over.
     open: BTreeMap<u64, Redactor>,
-    first: Option<(Option<u64>, Finding)>,
+    /// Notes of exchanges that are not over, of secrets that are no known form and stay.
+    noted: BTreeMap<u64, Finding>,
+    first: Option<Hit>,
     count: usize,
+}
+
+/// A secret, the exchange that has it, and whether it is in something that is no text.
+struct Hit {
+    exchange: Option<u64>,
+    finding: Finding,
+    is_kept: bool,
 }
 
 impl Scanner {
     pub(crate) fn new() -> Self {
-        Self { redaction: Redaction::known_forms(), open: BTreeMap::new(), first: None, count: 0 }
+        Self {
+            redaction: Redaction::known_forms(),
+            open: BTreeMap::new(),
+            noted: BTreeMap::new(),
+            first: None,
+            count: 0,
+        }
     }
 
     /// That nothing is found in exchanges and in what is known of their tape, unless secrets are to be kept.
@@ -46,18 +61,29 @@ impl Scanner {
     }
 
     fn exchange(&mut self, exchange: &Exchange<'_>) {
-        self.found(Some(exchange.number), self.redaction.scan(exchange).findings);
+        let noted = exchange.notes.iter().find_map(kept_finding);
+        self.found(Some(exchange.number), self.redaction.scan(exchange), noted);
     }
 
     fn meta(&mut self, note: &Note<'_>) {
         let exchange = Exchange { notes: vec![note.borrowed()], ..Exchange::default() };
-        self.found(None, self.redaction.scan(&exchange).findings);
+        self.found(None, self.redaction.scan(&exchange), None);
     }
 
-    fn found(&mut self, exchange: Option<u64>, findings: Vec<Finding>) {
-        self.count += findings.len();
-        let first = findings.into_iter().next().filter(|_| self.first.is_none());
-        self.first = self.first.take().or(first.map(|finding| (exchange, finding)));
+    /// Takes what was found, or else what a note says that a recorder found by rules of the user's.
+    fn found(&mut self, exchange: Option<u64>, redacted: Redacted, noted: Option<Finding>) {
+        let mut found = Findings::default();
+        found.add(&redacted);
+        self.take(exchange, &found, noted);
+    }
+
+    fn take(&mut self, exchange: Option<u64>, found: &Findings, noted: Option<Finding>) {
+        let noted = noted.filter(|_| found.kept == 0).map(|noted| (noted, true));
+        self.count += found.count() as usize + noted.iter().count();
+        if self.first.is_none() {
+            let first = found.first.clone().or(noted);
+            self.first = first.map(|(finding, is_kept)| Hit { exchange, finding, is_kept });
+        }
     }
 
     /// The next event of a recording.
@@ -66,6 +92,9 @@ impl Scanner {
             Event::Meta(note) => self.meta(note),
             Event::Whole(exchange) => self.exchange(exchange),
             _ => {
+                if let Event::Note(note) = event {
+                    kept_finding(note).into_iter().for_each(|noted| drop(self.noted.insert(number, noted)));
+                }
                 let redaction = self.redaction.clone();
                 let redactor = self.open.entry(number).or_insert_with(|| Redactor::new(redaction));
                 // What is given out goes nowhere, and nothing can go wrong there.
@@ -80,9 +109,8 @@ impl Scanner {
     fn close(&mut self, number: u64) {
         let Some(mut redactor) = self.open.remove(&number) else { return };
         let _ = redactor.settle(&mut |_| Ok(()));
-        let (first, count) = redactor.findings();
-        self.count += count.saturating_sub(1);
-        self.found(Some(number), first.into_iter().collect());
+        let noted = self.noted.remove(&number);
+        self.take(Some(number), redactor.findings(), noted);
     }
 
     /// That nothing was found.
@@ -91,9 +119,9 @@ impl Scanner {
         left.into_iter().for_each(|number| self.close(number));
         match self.first {
             None => Ok(()),
-            Some((exchange, finding)) => {
+            Some(Hit { exchange, finding, is_kept }) => {
                 let others = self.count - 1;
-                Err(SealError::Secret(Box::new(Exposed { file: shown.to_owned(), exchange, finding, others })))
+                Err(SealError::Secret(Box::new(Exposed { file: shown.to_owned(), exchange, finding, is_kept, others })))
             }
         }
     }

@@ -12,22 +12,27 @@ use crate::bytes::Bytes;
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::forms::Content;
+use crate::limits::Room;
 use crate::merge::next_of;
-use crate::message::{Body, Chunk};
+use crate::message::{Body, Chunk, Header, Response};
 use crate::outline::{BodyReader, Fragment, Outline};
 use crate::record::assemble::Assembler;
 use crate::record::event::{Event, Piece};
 use crate::recorder::{Ending, Redactor, Side};
-use crate::redact::{Redacted, Redaction, is_compressed};
+use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
 use crate::seal::write::Sealer;
 use crate::tape::{SealOptions, Tape, folder_and_name};
+use crate::websocket::WsFrame;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Exchanges whose bodies have no more bytes together are taken whole.
 const WHOLE_BYTES_MAX: usize = 1 << 20;
+
+/// What is named if a tape does not fit into memory whole.
+const WHOLE_TAPE: &str = "the tape with all of its bodies";
 
 /// A chunk of more bytes is looked through in pieces, and becomes several chunks of one time.
 const CHUNK_BYTES_GATHERED: usize = 8 << 20;
@@ -107,11 +112,14 @@ impl<'t> Selection<'t> {
     /// # Errors
     /// A tape is not what was written.
     pub fn content(&self) -> Result<Content, ReadError> {
-        let exchange = |pick: &Pick<'t>| {
-            let exchange = pick.tape.outline(pick.index)?.into_exchange()?;
-            Ok(Exchange { number: pick.number, ..exchange.into_owned() })
-        };
-        let exchanges = self.picks.iter().map(exchange).collect::<Result<_, ReadError>>()?;
+        let mut exchanges = Vec::with_capacity(self.picks.len());
+        let most = self.picks.iter().map(|pick| pick.tape.most()).max().unwrap_or_default();
+        let mut room = Room::new(most);
+        for pick in &self.picks {
+            let outline = pick.tape.outline(pick.index)?;
+            room.take(outline.memory_bytes(), WHOLE_TAPE)?;
+            exchanges.push(Exchange { number: pick.number, ..outline.into_exchange()?.into_owned() });
+        }
         Ok(Content { exchanges, meta: self.meta.clone() })
     }
 
@@ -124,7 +132,7 @@ impl<'t> Selection<'t> {
     }
 
     /// Writes the new tape without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
-    /// of the tape. Of a body that is looked through as it goes it gets the first secret as often as there are any.
+    /// of the tape. Of a body that is looked through as it goes it gets what was found sorted.
     ///
     /// # Errors
     /// As [`Selection::write`].
@@ -236,7 +244,7 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -
             Event::Informational(informational) => redactor.informational(informational, &mut give),
             Event::ResponseHead { has_body, response } => {
                 let body = has_body.then(Body::default);
-                redactor.response(&crate::Response { body, ..response.clone() }, &mut give)
+                redactor.response(&Response { body, ..response.clone() }, &mut give)
             }
             Event::ResponseChunk(piece) => redactor.chunk(Side::Response, piece.at_us, &piece.bytes, &mut give),
             Event::WsOpen => redactor.open_websocket(&mut give),
@@ -254,11 +262,34 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -
     if let Some(error) = failed {
         return Err(error);
     }
-    let (first, count) = redactor.findings();
-    Ok(Redacted { findings: first.into_iter().cycle().take(count).collect(), opaque: Vec::new() })
+    let found = redactor.findings();
+    let each = |places: &BTreeMap<Finding, u64>| {
+        let times = places.iter().flat_map(|(finding, &times)| std::iter::repeat_n(finding.clone(), times as usize));
+        times.collect::<Vec<_>>()
+    };
+    Ok(Redacted { findings: each(&found.places), kept: each(&found.kept_places), opaque: Vec::new() })
 }
 
 impl<'t> Outline<'t> {
+    /// What the exchange takes in memory with its bodies: these, and its lists.
+    fn memory_bytes(&self) -> usize {
+        let Exchange { request, response, frames, informational, notes, .. } = &self.exchange;
+        let headers = |headers: &[Header<'_>]| {
+            let bytes = |header: &Header<'_>| size_of::<Header<'_>>() + header.name.len() + header.value.len();
+            headers.iter().map(bytes).sum::<usize>()
+        };
+        let of_response = |response: &Response<'_>| headers(&response.headers) + headers(&response.trailers);
+        let frame = |frame: &WsFrame<'_>| size_of::<WsFrame<'_>>() + frame.payload.len();
+        size_of::<Exchange<'_>>()
+            + self.readers().map(|body| body.bytes().saturating_add(body.chunk_bytes())).fold(0, usize::saturating_add)
+            + headers(&request.headers)
+            + headers(&request.trailers)
+            + response.iter().map(of_response).sum::<usize>()
+            + informational.iter().map(|interim| headers(&interim.headers)).sum::<usize>()
+            + frames.iter().flatten().map(frame).sum::<usize>()
+            + notes.iter().map(|note| size_of::<Note<'_>>() + note.name.len() + note.value.len()).sum::<usize>()
+    }
+
     fn readers(&self) -> impl Iterator<Item = &BodyReader<'t>> {
         self.request_body.iter().chain(&self.response_body)
     }
@@ -336,6 +367,7 @@ fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Pu
 
 impl BodyReader<'_> {
     fn into_body<'b>(mut self) -> Result<Body<'b>, ReadError> {
+        self.check_in_memory()?;
         let (mut bytes, mut chunks): (Vec<u8>, Vec<Chunk>) = (Vec::with_capacity(self.bytes()), Vec::new());
         while let Some(fragment) = self.read()? {
             match chunks.last_mut() {

@@ -2,9 +2,11 @@
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::file;
 use crate::filter;
 use crate::forms::Content;
 use crate::key::KeyScheme;
+use crate::limits::ReadOptions;
 use crate::matching::Rules;
 use crate::message::Request;
 use crate::outline::Outline;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 pub struct Tape {
     sealed: Option<Sealed>,
     recorded: Recorded,
+    options: ReadOptions,
 }
 
 /// What a tape comes to.
@@ -55,22 +58,32 @@ impl Tape {
     /// # Errors
     /// There is no tape, the system refuses, or what lies there is not what was written.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        Self::open_with(path, ReadOptions::default())
+    }
+
+    /// The same with another limit of what comes of the file.
+    ///
+    /// # Errors
+    /// As [`Tape::open`], and [`ReadError::TooMuch`].
+    pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let recording = recording_path(path);
         let failed = |error| Failure::new("open", path.display().to_string())(error);
-        let sealed = match File::open(path) {
-            Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => return Self::of_recording(None, path),
-            Ok(file) => Some(Sealed::of_file(&file, path)?),
+        let sealed = match file::open(path) {
+            Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => {
+                return Self::of_recording(None, path, options);
+            }
+            Ok(file) => Some(Sealed::of_file(&file, path, options)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
             Err(error) => return Err(failed(error).into()),
         };
         let is_recorded = recording.exists() && !(sealed.is_some() && is_blank(&recording));
-        if is_recorded { Self::of_recording(sealed, &recording) } else { Ok(Self::of(sealed)) }
+        if is_recorded { Self::of_recording(sealed, &recording, options) } else { Ok(Self::of(sealed, options)) }
     }
 
     /// Whether a file begins as a tape does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
-        beginning(&File::open(path)?).map(|found| found.starts_with(b"MNEMON"))
+        beginning(&file::open(path)?).map(|found| found.starts_with(b"MNEMON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.
@@ -78,11 +91,20 @@ impl Tape {
     /// # Errors
     /// The bytes are no sealed tape.
     pub fn from_bytes(bytes: Vec<u8>, shown: &str) -> Result<Self, ReadError> {
-        Sealed::from_bytes(bytes, shown.to_owned()).map(|sealed| Self::of(Some(sealed)))
+        Self::from_bytes_with(bytes, shown, ReadOptions::default())
     }
 
-    fn of(sealed: Option<Sealed>) -> Self {
-        Self { sealed, recorded: Recorded::default() }
+    pub(crate) fn from_bytes_with(bytes: Vec<u8>, shown: &str, options: ReadOptions) -> Result<Self, ReadError> {
+        Sealed::from_bytes(bytes, shown.to_owned(), options).map(|sealed| Self::of(Some(sealed), options))
+    }
+
+    fn of(sealed: Option<Sealed>, options: ReadOptions) -> Self {
+        Self { sealed, recorded: Recorded::default(), options }
+    }
+
+    /// How many bytes are made of it at most.
+    pub(crate) fn most(&self) -> usize {
+        self.options.most()
     }
 
     /// A recording whose journal lies on any disk, such as one in memory; `shown` is what messages call it.
@@ -90,18 +112,19 @@ impl Tape {
     /// # Errors
     /// As [`Tape::open`].
     pub fn from_recording(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
-        Ok(Self { sealed: None, recorded: recording::read(disk, shown)? })
+        let options = ReadOptions::default();
+        Ok(Self { sealed: None, recorded: recording::read(disk, shown, options)?, options })
     }
 
-    fn of_recording(sealed: Option<Sealed>, path: &Path) -> Result<Self, ReadError> {
+    fn of_recording(sealed: Option<Sealed>, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
         let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
-        let recorded = recording::read(Arc::new(disk), &shown)?;
+        let recorded = recording::read(Arc::new(disk), &shown, options)?;
         // A crash can leave a recording that was sealed already, and one without frames adds nothing.
         if sealed.as_ref().map_or(Ok(false), |sealed| recorded.is_on(sealed))? {
-            return Ok(Self::of(sealed));
+            return Ok(Self::of(sealed, options));
         }
-        Ok(Self { sealed, recorded })
+        Ok(Self { sealed, recorded, options })
     }
 
     /// How many exchanges it has.
@@ -283,7 +306,8 @@ impl From<Content> for Tape {
         let Content { mut exchanges, meta } = content;
         exchanges.sort_by_key(|exchange| exchange.number);
         let next_number = exchanges.last().map_or(0, |last| last.number.saturating_add(1));
-        Self { sealed: None, recorded: Recorded { exchanges, meta, next_number, chain: None } }
+        let recorded = Recorded { exchanges, meta, next_number, chain: None };
+        Self { sealed: None, recorded, options: ReadOptions::default() }
     }
 }
 

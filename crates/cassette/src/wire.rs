@@ -4,6 +4,7 @@
 //! that small ones of either sign are short. A byte string is its length and its bytes. `docs/formats.md` draws all of it.
 
 use crate::error::Malformed;
+use crate::limits::BYTES_MAX_DEFAULT;
 
 pub(crate) fn put_u64(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -27,11 +28,28 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// How many bytes the lists that are made may have in memory.
+    room: usize,
 }
+
+/// What is said if there is no room for more.
+pub(crate) const NO_ROOM: &str = "lists that take more memory than is allowed";
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self::with_room(bytes, BYTES_MAX_DEFAULT as usize)
+    }
+
+    /// One whose lists have at most so many bytes in memory.
+    pub(crate) fn with_room(bytes: &'a [u8], room: usize) -> Self {
+        Self { bytes, at: 0, room }
+    }
+
+    /// Makes room for another thing of a list.
+    #[inline]
+    pub(crate) fn make_room(&mut self, bytes: usize) -> Result<(), Malformed> {
+        self.room = self.room.checked_sub(bytes).ok_or_else(|| self.malformed(NO_ROOM))?;
+        Ok(())
     }
 
     /// How far it is.

@@ -42,8 +42,13 @@ after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon wh
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
+A program may read and write every file that you may, and read every environment variable; none reaches the network. With
+--deny-all, for a program of somebody else, it may do neither, but for importing what lies beside it and for what --allow names. What
+it may not do is an error atom that says which --allow would permit it.
+
 With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those.
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -65,6 +70,10 @@ pub(crate) struct RunArguments {
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
 
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
@@ -93,6 +102,9 @@ pub(crate) struct RunArguments {
     /// End the run after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<std::time::Duration>,
+
+    #[command(flatten)]
+    pub(crate) permissions: crate::permissions::PermissionArguments,
 }
 
 const ABOUT_REPLAYS: &str = "\
@@ -100,8 +112,10 @@ A tape of `mnemon run --record`: the programs on it are run again. What they are
 from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
 
 A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
-times that were recorded. Nothing reaches the network through the proxy; a request that the tape does not answer is refused, with the
-nearest recorded one and what differs. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
+times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
+answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
+what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
+shows more.
 
 Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
 there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
@@ -117,8 +131,15 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
+    /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    pub(crate) max_size: Option<u64>,
+
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
+
+    #[command(flatten)]
+    pub(crate) network: crate::proxy::NetworkArguments,
 
     #[command(flatten)]
     pub(crate) playing: crate::proxy::PlayingArguments,
@@ -135,6 +156,12 @@ pub(crate) struct ReplayArguments {
 pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
 
 fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = byte_count(text)?;
+    if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a heap has at most 4G".to_owned()) }
+}
+
+/// A number of bytes, be it with the letter of a unit.
+pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
     let (digits, unit) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -145,8 +172,8 @@ fn bytes(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_| expected())?;
     match number.checked_mul(unit) {
         Some(0) => Err(expected()),
-        Some(bytes) if bytes <= HEAP_BYTES_MAX => Ok(bytes),
-        _ => Err("a heap has at most 4G".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err("a number of bytes has at most 64 bits".to_owned()),
     }
 }
 

@@ -207,7 +207,7 @@ fn stats(path: &Path) -> Ended {
         out.line(&format!("{name:<13}  {value}"))?;
     }
     out.end()?;
-    tell(&found, &report)
+    tell(&found, &report, &way_out(&found))
 }
 
 fn verify_all(path: &Path) -> Ended {
@@ -219,13 +219,17 @@ fn verify_all(path: &Path) -> Ended {
         out.line(&format!("{}: sound: {frames} in {segments}, {bytes} bytes, chain {}", found.name, report.chain))?;
         out.end()?;
     }
-    tell(&found, &report)
+    tell(&found, &report, &way_out(&found))
 }
 
-/// Says what is damaged in a journal, if something is.
+/// Says what is damaged in the journal of a knowledge base, if something is.
 pub(crate) fn check(path: &Path) -> Ended {
     let (found, report) = verified(path)?;
-    tell(&found, &report)
+    tell(
+        &found,
+        &report,
+        &format!("`mnemon kb salvage {} --to NEW` makes a knowledge base of what is sound", found.name),
+    )
 }
 
 /// What a journal is like; an error if there is none.
@@ -246,14 +250,14 @@ fn is_foreign(found: &Found, report: &Report) -> bool {
 }
 
 /// Tells warnings and damage on the standard error.
-fn tell(found: &Found, report: &Report) -> Ended {
+fn tell(found: &Found, report: &Report, help: &str) -> Ended {
     warn(&report.warnings);
     if report.is_sound() {
         return Ok(End::Fine);
     }
     render::error(&format!("{} is damaged", found.name), None);
     list(&report.damage);
-    render::say(&format!("help: {}", way_out(found)));
+    render::say(&format!("help: {help}"));
     Err(End::Damaged)
 }
 

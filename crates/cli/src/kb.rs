@@ -1,13 +1,13 @@
-//! `mnemon kb` and `mnemon why`: looking at a knowledge base, and loading files into one.
+//! `mnemon kb` and `mnemon why`: looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
 //! No verb but `load` writes to the base, and all others work while another process does: they show the commits there are when they
-//! begin.
+//! begin. `salvage` writes to a new directory.
 
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::{End, base_failed};
+use crate::run::{End, base_failed, base_failed_with};
 use clap::{Args, Subcommand};
-use mnemon::{Atom, Change, CommitView, LogEntry, Reason, SourceWriter, View};
+use mnemon::{Atom, Base, BaseError, Change, CommitView, LogEntry, Reason, SalvagedBase, SourceWriter, Unsound, View};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,9 @@ enum Verb {
     /// Read everything, make each commit happen again, and say whether it comes to its recorded state
     #[command(after_help = ABOUT)]
     Verify(DirectoryArguments),
+    /// Make a new knowledge base of the sound commits of a damaged one
+    #[command(after_help = ABOUT_SALVAGE)]
+    Salvage(SalvageArguments),
 }
 
 #[derive(Debug, Args)]
@@ -104,6 +107,25 @@ struct StatsArguments {
     json: bool,
 }
 
+const ABOUT_SALVAGE: &str = "\
+The commits of DIR are made to happen again up to the first that cannot be read, and kept in NEW as they are. What comes after it
+is lost. DIR is not changed; it may lack its MANIFEST. Make NEW beside DIR, since a knowledge base knows its source files by
+their way from its directory.
+
+Exit code: 0 the new knowledge base is made; 1 a file cannot be read or written; 2 wrong usage, or no knowledge base there; 4 no
+commit of DIR is sound.";
+
+#[derive(Debug, Args)]
+struct SalvageArguments {
+    /// The damaged knowledge base, which is not touched
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Where the new knowledge base is to be: a directory that is empty or not there yet
+    #[arg(long, value_name = "NEW")]
+    to: PathBuf,
+}
+
 const ABOUT_WHY: &str = "\
 Prints a line for each copy of each atom that matches and is in the program's space now: the atom, the commit that added
 it, and the file, line and column of the form that did. The words of ATOM mean what they mean to the base's program.
@@ -136,6 +158,7 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Stats(arguments) => stats(arguments),
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
+        Verb::Salvage(arguments) => salvage(arguments),
     };
     done.unwrap_or_else(|end| end)
 }
@@ -321,23 +344,68 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
 }
 
 fn verify(directory: &Path) -> Ended {
-    let report = View::verify(directory).map_err(|unsound| {
-        if unsound.error.is_damage() {
-            let name = directory.display();
-            let sound = match unsound.sound_up_to {
-                0 => "no commit can be read".to_owned(),
-                last => format!("commits up to {last} are sound, commit {} is not", last + 1),
-            };
-            render::say(&format!("{name}: damaged: {sound}"));
-        }
-        base_failed(directory, &unsound.error)
-    })?;
+    let report = View::verify(directory).map_err(|unsound| tell_unsound(directory, &unsound))?;
     // What the commits do not touch, such as the tail of a journal, is looked at as bytes.
     crate::journal::check(directory)?;
     let mut out = Out::new();
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: sound: {commits}, {atoms}, state {:032x}", directory.display(), report.hash))?;
     out.end()
+}
+
+/// Tells what is sound of a base, what is not, and what to type.
+fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
+    let Unsound { sound_up_to, error, .. } = unsound;
+    let is_of_later_version = matches!(error, BaseError::Format { .. } | BaseError::Semantics { .. });
+    if !error.is_damage() || is_of_later_version {
+        return base_failed(directory, error);
+    }
+    let name = directory.display();
+    let sound = match sound_up_to {
+        0 => "no commit can be read".to_owned(),
+        last if matches!(error, BaseError::NoManifest { .. }) => format!("all commits up to {last} are sound"),
+        last => format!("commits up to {last} are sound, commit {} is not", last + 1),
+    };
+    render::say(&format!("{name}: damaged: {sound}"));
+    let help = match sound_up_to {
+        0 if matches!(error, BaseError::NoJournal { .. }) => return base_failed(directory, error),
+        0 => format!(
+            "restore it from a copy; `mnemon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
+        ),
+        last => format!("`mnemon kb salvage {name} --to NEW` makes a knowledge base of the commits up to {last}"),
+    };
+    base_failed_with(directory, error, Some(&help))
+}
+
+/// Makes a base of what is sound in a damaged one.
+fn salvage(arguments: &SalvageArguments) -> Ended {
+    let SalvageArguments { directory, to } = arguments;
+    let salvaged = Base::salvage(directory, to).map_err(|error| match error {
+        BaseError::Occupied { .. } => base_failed(to, &error),
+        error => tell_unsound(directory, &Unsound { sound_up_to: 0, error }),
+    })?;
+    let SalvagedBase { report, lost, .. } = salvaged;
+    let mut out = Out::new();
+    let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
+    out.line(&format!("{}: {commits}, {atoms}, state {:032x}", to.display(), report.hash))?;
+    if let Some(error) = lost {
+        out.line(&format!("lost what came after commit {}: {error}", report.commits))?;
+    }
+    out.end()?;
+    if parent(directory) != parent(to) {
+        render::say(&format!(
+            "note: a knowledge base knows its source files by their way from its directory: move {} to where {} was before \
+             they are run again",
+            to.display(),
+            directory.display()
+        ));
+    }
+    Ok(End::Fine)
+}
+
+/// The directory that another one lies in.
+fn parent(directory: &Path) -> Option<PathBuf> {
+    Some(std::fs::canonicalize(directory).ok()?.parent()?.to_owned())
 }
 
 /// Says where atoms come from.

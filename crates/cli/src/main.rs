@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod file_size;
 mod journal;
 mod kb;
 mod load;
 mod output;
+mod permissions;
 mod proxy;
 mod render;
 mod replay;
@@ -21,7 +23,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match arguments().command {
+    if let Some(code) = proxy::isolated() {
+        return code;
+    }
+    let command = arguments().command;
+    if let Err(error) = file_size::hold_signal() {
+        render::say(&format!(
+            "warning: a file that reaches its limit of size will end this program without a message: {error}"
+        ));
+    }
+    match command {
         Command::Run(arguments) => run::run(&arguments).into(),
         Command::Record(arguments) => proxy::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),

@@ -5,15 +5,16 @@ use crate::output::{counted, fail};
 use crate::proxy;
 use crate::render;
 use crate::run::{End, Heard, Terminal, explain, recall_failed, tape_failed, watch_for_interrupts};
-use mnemon::{Engine, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
+use crate::tape::read_options;
+use mnemon::{Engine, Permissions, PermittedWorld, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
 use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, serving, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
     match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
-        false => proxy::replay(tape, serving, playing, secrets, command),
+        false => proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command),
     }
 }
 
@@ -26,7 +27,9 @@ fn replay_run(arguments: &ReplayArguments) -> End {
         return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
     }
     let opened = TapeReader::open(&arguments.tape).map_err(RecallError::Tape);
-    let replaying = opened.and_then(|tape| Engine::replaying(SystemWorld::default(), tape, arguments.to));
+    // A replay asks for nothing but its output; a tape is a stranger's program.
+    let output = PermittedWorld::new(SystemWorld::default(), Permissions::nothing());
+    let replaying = opened.and_then(|tape| Engine::replaying(output, tape, arguments.to));
     let (mut engine, program) = match replaying {
         Ok(replaying) => replaying,
         Err(RecallError::Tape(error)) => return tape_failed(&arguments.tape, &error),

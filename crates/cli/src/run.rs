@@ -4,8 +4,8 @@ use crate::arguments::{HEAP_BYTES_MAX, RunArguments};
 use crate::render;
 use mnemon::syntax::Diagnostic;
 use mnemon::{
-    Base, BaseError, Engine, Evaluator, LimitReached, Program, ProgramEnd, RecallError, Reporter, SystemWorld, Tape,
-    TapeError, WorldError,
+    Base, BaseError, Engine, Evaluator, LimitReached, PermittedWorld, Program, ProgramEnd, RecallError, Reporter,
+    SystemWorld, Tape, TapeError, WorldError,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -96,6 +96,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
+    let permissions = arguments.permissions.permissions(&program.files)?;
     let base = match &arguments.kb {
         Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
@@ -104,10 +105,14 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
-        Some(path) => Some(Tape::create(path).map_err(|error| tape_failed(path, &error))?),
+        Some(path) => {
+            let tape = Tape::create(path).map_err(|error| tape_failed(path, &error))?;
+            Some(if arguments.keep_secrets { tape.keep_secrets() } else { tape })
+        }
         None => None,
     };
-    let made = Engine::remembering(SystemWorld::default(), base, tape, program);
+    let world = PermittedWorld::new(SystemWorld::default(), permissions);
+    let made = Engine::remembering(world, base, tape, program);
     made.map_err(|error| match (&error, &arguments.kb) {
         (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
         _ => recall_failed(&error),
@@ -116,10 +121,27 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
 
 /// Tells why the base in a directory cannot be used.
 pub(crate) fn base_failed(directory: &Path, error: &BaseError) -> End {
-    use BaseError::{Format, InUse, Io, Missing, NotABase};
-    let names_it = matches!(error, InUse { .. } | NotABase { .. } | Missing { .. } | Format { .. } | Io { .. });
-    let message = if names_it { error.to_string() } else { format!("{}: {error}", directory.display()) };
-    render::error(&message, error.help());
+    base_failed_with(directory, error, error.help())
+}
+
+/// Tells why the base in a directory cannot be used, and what to do about it.
+pub(crate) fn base_failed_with(directory: &Path, error: &BaseError, help: Option<&str>) -> End {
+    use BaseError::{Append, Damaged, Differs, NoEpoch, Open, Read, ReadOnly, Semantics, Sync};
+    // All others name it.
+    let is_of_inside = matches!(
+        error,
+        Open(_)
+            | Read(_)
+            | Append(_)
+            | Sync(_)
+            | ReadOnly
+            | Damaged { .. }
+            | Differs { .. }
+            | NoEpoch { .. }
+            | Semantics { .. }
+    );
+    let message = if is_of_inside { format!("{}: {error}", directory.display()) } else { error.to_string() };
+    render::error(&message, help);
     base_end(error)
 }
 
@@ -208,10 +230,6 @@ pub(crate) struct Terminal {
 impl Reporter for Terminal {
     fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
         render::diagnostic(origin, text, diagnostic);
-    }
-
-    fn not_text(&mut self, origin: &str, diagnostic: &Diagnostic) {
-        render::error(&format!("{origin}: {}", diagnostic.message), diagnostic.help.as_deref());
     }
 
     fn limit_reached(&mut self, _: LimitReached) {

@@ -45,7 +45,8 @@
 //! the bytes. After a power loss, bytes that the very last sync covered and that the medium then lost anyhow look like a
 //! torn tail; they are cut, with a warning. A journal that was closed has no such gap, even with one of its notes damaged.
 //!
-//! What is left to the owner: a lock against a second writer (a journal in a [`SingleFile`] has one), and what a frame means.
+//! What is left to the owner: a lock against a second writer ([`FolderLock`]; a journal in a [`SingleFile`] has its own), and what
+//! a frame means.
 //!
 //! # Where things are
 //!
@@ -59,10 +60,12 @@ mod error;
 mod file;
 mod format;
 mod journal;
+mod lock;
 mod mapping;
 mod pending;
 mod reader;
 mod recovery;
+mod regular;
 mod salvage;
 mod scan;
 mod segment;
@@ -77,9 +80,11 @@ pub use error::{
 };
 pub use format::{FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES, FRAMES_AT, Identity, VERSION};
 pub use journal::{BUFFER_BYTES_DEFAULT, Durability, Journal, Options, Progress, SEGMENT_BYTES_DEFAULT};
+pub use lock::{FolderLock, LockError};
 pub use mapping::Mapping;
 pub use pending::Receipt;
 pub use reader::{Frame, Place, Reader};
+pub use regular::{open_regular, read_regular};
 pub use salvage::{Kept, Salvaged, salvage};
 pub use survey::{Lost, SegmentReport};
 pub use verify::{Report, verify};

@@ -2,6 +2,8 @@
 //!
 //! Opening costs the same however long the file is, and bytes come into memory when somebody looks at them.
 
+use crate::disk::Access;
+use crate::regular::{self, open_regular};
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
@@ -22,23 +24,21 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Maps an ordinary file.
+    /// Maps a regular file.
     ///
     /// # Errors
-    /// There is none of this name, it is no ordinary file, or the system refuses.
+    /// There is none of this name, it is not a regular file, or the system refuses.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::of(&File::open(path)?)
+        Self::of(&open_regular(path, Access::Read)?)
     }
 
-    /// Maps an ordinary file that is open.
+    /// Maps a regular file that is open.
     ///
     /// # Errors
-    /// It is no ordinary file, or the system refuses.
+    /// It is not a regular file, or the system refuses.
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file"));
-        }
+        regular::check(&found)?;
         let map = if found.len() == 0 { None } else { Some(map(file)?) };
         Ok(Self { map })
     }

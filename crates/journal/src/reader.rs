@@ -88,15 +88,17 @@ struct Known {
     frames: u64,
     /// The segment that follows, which makes all of this one synced.
     next: Option<u64>,
+    /// Whether one must follow.
+    is_continued: bool,
 }
 
 impl Known {
     fn nothing(first: u64) -> Self {
-        Self { synced: FRAMES_AT, frames: first, next: None }
+        Self { synced: FRAMES_AT, frames: first, next: None, is_continued: false }
     }
 
     fn makes_damage(&self, offset: u64) -> bool {
-        self.next.is_some() || offset < self.synced
+        self.next.is_some() || self.is_continued || offset < self.synced
     }
 }
 
@@ -188,7 +190,10 @@ impl Reader {
                     self.enter(next)?;
                     continue;
                 }
-                (Step::End, Some(_)) if self.known.frames == self.scan.at().frames => {
+                // All of this segment has been read: what is missing is the one after it.
+                (Step::End, next)
+                    if (next.is_some() || self.known.is_continued) && self.known.frames == self.scan.at().frames =>
+                {
                     return Err(segment_missing(self.known.frames));
                 }
                 (Step::End, _) => Flaw::Short,
@@ -213,10 +218,8 @@ impl Reader {
         let Some(slot) = slots.newest() else {
             return Err(self.segment.damage(SLOTS_AT[0], Flaw::Slots).into());
         };
-        if slot.is_continued && next.is_none() {
-            return Err(segment_missing(slot.synced.frames));
-        }
-        let known = Known { synced: slot.synced.offset, frames: slot.synced.frames, next };
+        let (synced, frames, is_continued) = (slot.synced.offset, slot.synced.frames, slot.is_continued);
+        let known = Known { synced, frames, next, is_continued };
         let is_news = known != self.known;
         self.known = known;
         Ok(is_news)

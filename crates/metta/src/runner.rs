@@ -86,12 +86,14 @@ pub struct Source<'a> {
     pub directory: &'a str,
     /// The text.
     pub text: &'a str,
+    /// Where the bytes of the text were not UTF-8: see [`syntax::Decoded`]. Nothing from there on is run.
+    pub flaw: Option<&'a Diagnostic>,
 }
 
 impl<'a> Source<'a> {
     /// A text that is no file, its imports looked for in the current directory.
     pub fn text(text: &'a str) -> Self {
-        Self { origin: "text", file: None, directory: "", text }
+        Self { origin: "text", file: None, directory: "", text, flaw: None }
     }
 }
 
@@ -408,7 +410,7 @@ impl Runner {
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
         source.directory.clone_into(&mut self.modules[1].directory);
-        let parsed = syntax::parse(source.text);
+        let parsed = syntax::parse_with_flaw(source.text, source.flaw);
         self.run_in(ModuleId(1), source.origin, source.file, &parsed, answer)
     }
 

@@ -66,8 +66,8 @@ impl World for SystemWorld {
         found(path, std::fs::read(path), unreadable).map(Arc::new)
     }
 
-    fn has_source(&mut self, path: &str) -> bool {
-        Path::new(path).is_file()
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
+        Ok(Path::new(path).is_file())
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {

@@ -12,6 +12,8 @@ const NAMES: [&str; 7] =
 
 pub(crate) struct Certificate {
     pub(crate) ca_pem: String,
+    /// The certificate and its key.
+    pub(crate) identity_pem: String,
     pub(crate) acceptor: TlsAcceptor,
 }
 
@@ -31,6 +33,7 @@ pub(crate) fn make(protocols: Protocols) -> Certificate {
     params.distinguished_name.push(DnType::CommonName, crate::NAME);
     params.use_authority_key_identifier_extension = true;
     let certificate = params.signed_by(&key, &issuer).expect(MADE);
+    let identity_pem = certificate.pem() + &key.serialize_pem();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().expect("the provider knows TLS 1.2 and 1.3");
@@ -38,5 +41,5 @@ pub(crate) fn make(protocols: Protocols) -> Certificate {
     let mut config = config.expect("the key is the certificate's");
     let h2 = (protocols == Protocols::Both).then_some(b"h2".to_vec());
     config.alpn_protocols = h2.into_iter().chain([b"http/1.1".to_vec()]).collect();
-    Certificate { ca_pem, acceptor: TlsAcceptor::from(Arc::new(config)) }
+    Certificate { ca_pem, identity_pem, acceptor: TlsAcceptor::from(Arc::new(config)) }
 }

@@ -53,6 +53,7 @@ pub struct Origin {
     plain: SocketAddr,
     tls: SocketAddr,
     ca_pem: String,
+    identity_pem: String,
     seen: Arc<Seen>,
     runtime: Option<Runtime>,
 }
@@ -97,7 +98,8 @@ impl Origin {
             let plain = listen(None, Arc::clone(&seen)).await;
             (plain, listen(Some(certificate.acceptor), Arc::clone(&seen)).await)
         });
-        Self { plain, tls, ca_pem: certificate.ca_pem, seen, runtime: Some(runtime) }
+        let certificate::Certificate { ca_pem, identity_pem, .. } = certificate;
+        Self { plain, tls, ca_pem, identity_pem, seen, runtime: Some(runtime) }
     }
 
     /// Where HTTP without TLS is served, and WebSockets.
@@ -116,6 +118,12 @@ impl Origin {
     #[must_use]
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
+    }
+
+    /// The server's certificate and its key in PEM, for a further server of a test under a name for which it holds.
+    #[must_use]
+    pub fn identity_pem(&self) -> &str {
+        &self.identity_pem
     }
 
     /// The requests until now, each as `METHOD TARGET`, in the order in which their heads came.

@@ -12,7 +12,7 @@
 //! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is no UTF-8 |
 //! | `/trailers` | a body and the trailer `x-sum: 3`, for clients that say `TE: trailers` |
 //! | `/sse?n=5&gap=20` | n events `data: K`, `gap` milliseconds apart, each a piece of its own |
-//! | `/v1/chat/completions?gap=20` | a language model's answer, whole or as events, as the request's `stream` says |
+//! | `/v1/chat/completions?gap=20`, `/v1/messages?gap=20` | a language model's answer in OpenAI's and in Anthropic's words, whole or as events, as the request's `stream` says |
 //! | `/ws`, `/ws/ticker?n=5&gap=20`, `/ws/abort` | a WebSocket: echo, ticks, an end without a close |
 //! | `/refuse` | 417, and the body is not read: for `Expect: 100-continue` |
 //! | `/slow?ms=200` | a head that takes its time |
@@ -164,11 +164,14 @@ async fn upload(request: Request<Incoming>) -> Answer {
 
 async fn completion(request: Request<Incoming>) -> Answer {
     let gap = gap(request.uri());
+    let is_messages = request.uri().path() == "/v1/messages";
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
-    if model::streams(&body) {
-        return Ok(events(model::events(), gap));
-    }
-    Ok(typed("application/json", model::whole()))
+    Ok(match (is_messages, model::streams(&body)) {
+        (false, true) => events(model::events(), gap),
+        (false, false) => typed("application/json", model::whole()),
+        (true, true) => events(model::message_events(), gap),
+        (true, false) => typed("application/json", model::message().to_string()),
+    })
 }
 
 /// A body that a task writes.

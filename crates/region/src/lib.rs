@@ -85,6 +85,7 @@ mod stray;
 mod tether;
 mod transmigrate;
 mod variable;
+mod whole;
 mod words;
 
 /// The programs of the page for users, which are tests.

@@ -30,6 +30,8 @@ pub(crate) const TABLE: usize = 2;
 const INDEX: usize = 3;
 const BITS: usize = 4;
 const USED: usize = 5;
+/// How many words a map has beside its header.
+pub(crate) const WORDS: usize = USED;
 /// Words of a table, the first entry among them.
 const KIND: usize = 1;
 const OWNER: usize = 2;
@@ -38,6 +40,8 @@ const ENTRIES: usize = 3;
 const IS_TABLE: u32 = 1 << 28;
 /// The slots of the smallest map, as a power of two: twice the entries.
 const BITS_MIN: u32 = 3;
+/// The slots of the largest one.
+const BITS_MAX: u32 = ENTRIES_MAX.trailing_zeros() + 1;
 /// Where the bits of the hash begin in a slot.
 const PRINT_SHIFT: u32 = 26;
 const POSITION: u32 = (1 << PRINT_SHIFT) - 1;
@@ -161,23 +165,26 @@ impl<W: Words> Heap<W> {
         self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
     }
 
+    /// At most half of the slots are in use, so a search ends at an empty one, if not at the key.
     #[inline(always)]
     fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
         let index = &self.words[layout.index..layout.index + layout.slots()];
-        let (mut slot, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
-        loop {
-            let word = index[slot & mask].bits();
+        let entries = &self.words[layout.entries..layout.entries + layout.room() * 2];
+        let (home, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
+        for step in 0..index.len() {
+            let slot = (home + step) & mask;
+            let word = index[slot].bits();
             if word == 0 {
                 return Found::Slot { slot, print };
             }
             if word & !POSITION == print {
                 let position = (word & POSITION) as usize - 1;
-                if is_key(self.words[layout.entries + position * 2]) {
+                if is_key(entries[position * 2]) {
                     return Found::Entry { position, slot };
                 }
             }
-            slot = (slot + 1) & mask;
         }
+        index_is_damaged()
     }
 
     /// Whether two different references are the same key.
@@ -222,6 +229,19 @@ impl<W: Words> Heap<W> {
     pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
         let kind = self.word(object, KIND);
         (kind.tag() == MAP && kind.payload() & IS_TABLE != 0).then(|| self.word(object, OWNER))
+    }
+
+    /// Whether the parts of a map lie within the heap and belong together: see [`Heap::is_whole`].
+    pub(crate) fn is_whole_map(&self, map: Ref) -> bool {
+        let [count, table, index, bits, used] = [COUNT, TABLE, INDEX, BITS, USED].map(|word| self.word(map, word));
+        let Some(&[kind, owner, ref entries @ ..]) = self.table_words(table) else { return false };
+        (BITS_MIN..=BITS_MAX).contains(&bits.payload())
+            && entries.len() == 1 << bits.payload()
+            && kind == Ref::new(MAP, IS_TABLE)
+            && owner == map.unmarked()
+            && self.has_run(index, entries.len())
+            && count.payload() <= used.payload()
+            && used.payload() as usize <= entries.len() / 2
     }
 
     /// Whether a map has this table, and not one that it has moved to since.
@@ -342,14 +362,14 @@ impl Heap {
     }
 
     /// Empties a slot, and moves back what would no longer be found over the gap.
-    fn empty_slot(&mut self, layout: Layout, mut gap: usize) {
-        let mask = layout.slots() - 1;
-        let mut slot = gap;
-        loop {
-            slot = (slot + 1) & mask;
+    fn empty_slot(&mut self, layout: Layout, removed: usize) {
+        let (mut gap, mask) = (removed, layout.slots() - 1);
+        for step in 1..=mask {
+            let slot = (removed + step) & mask;
             let word = self.words[layout.index + slot];
             if word == ZERO {
-                break;
+                self.words[layout.index + gap] = ZERO;
+                return;
             }
             let position = (word.bits() & POSITION) as usize - 1;
             let home = home(self.hash(self.words[layout.entries + position * 2]), layout);
@@ -359,7 +379,7 @@ impl Heap {
                 gap = slot;
             }
         }
-        self.words[layout.index + gap] = ZERO;
+        index_is_damaged()
     }
 
     /// Makes room for entries: among those there are if half of them were removed, else in a table of twice the length.
@@ -417,6 +437,13 @@ impl Heap {
         self.maps_made = true;
         Ok(())
     }
+}
+
+/// What a search comes to that has found no empty slot: whoever wrote to the index did not own it any more.
+#[cold]
+#[inline(never)]
+fn index_is_damaged() -> ! {
+    panic!("the index of a map has no empty slot: the map was used after its region had given it back")
 }
 
 /// The slot where a search begins: the uppermost bits of the hash.

@@ -14,14 +14,15 @@ struct Used {
 
 impl Heap {
     /// The first reference that roots lead to, over children and bindings, and that refers to nothing in these regions: to
-    /// another region, or to memory that was given back.
+    /// another region, to memory that was given back, or to words that are no expression.
     ///
     /// Such a reference is sound only while what it refers to is kept. Linear in what is reachable and in the chunks of the
     /// regions; takes memory for a bit for each cell of the heap.
     pub fn stray(&self, regions: &[&Region], roots: &[Ref]) -> Option<Ref> {
         let used = self.used_by(regions);
         let mut seen = vec![0_u64; self.chunks.count() as usize];
-        let mut open = roots.to_vec();
+        // No two expressions have a word in common: more of them than there are words are none.
+        let (mut open, mut words_left) = (roots.to_vec(), self.words().len());
         while let Some(reference) = open.pop() {
             if reference.is_immediate() {
                 continue;
@@ -38,7 +39,13 @@ impl Heap {
             match reference.tag() {
                 tag::VARIABLE => open.extend(self.binding(reference)),
                 tag::NUMBER => {}
-                _ => open.extend_from_slice(self.children(reference)),
+                _ => match self.expression_words(reference) {
+                    Some([_, children @ ..]) if children.len() < words_left => {
+                        words_left -= 1 + children.len();
+                        open.extend_from_slice(children);
+                    }
+                    _ => return Some(reference),
+                },
             }
         }
         None

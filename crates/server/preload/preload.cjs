@@ -4,12 +4,11 @@
 // through a CONNECT of its own, at the places where all clients get theirs:
 //
 // - `http` and `https`: every agent, and the `createConnection` that `ws` passes instead of one;
-// - `http2.connect`;
-// - `fetch`, `WebSocket` and the package `undici`: the global dispatcher, made anew with a `connect` of ours. It is touched
-//   when it is first needed, since loading it takes a program that never fetches noticeable time.
+// - `tls.connect`, if it offers HTTP by ALPN: `fetch`, `WebSocket`, every copy of `undici`, `http2`, `got`;
+// - `net.connect`, if `undici` has said that it is about to connect, and `http2.connect`: the same without TLS.
 //
-// Sockets with a path, connections to the proxy itself, and dispatchers of another kind are left alone. Without MNEMON_PROXY
-// everything is as it would be without this file.
+// Other protocols, hosts that NO_PROXY excepts, sockets with a path, and connections to the proxy itself are left alone. Without
+// MNEMON_PROXY everything is as it would be without this file.
 'use strict';
 
 const installed = Symbol.for('mnemon.preload');
@@ -26,6 +25,7 @@ function install() {
   const net = require('node:net');
   const tls = require('node:tls');
   const { Duplex } = require('node:stream');
+  const diagnostics = require('node:diagnostics_channel');
   const Module = require('node:module');
 
   // Node reads this variable once, at its start. Where it came later, certificates are named for each connection.
@@ -92,15 +92,36 @@ function install() {
     return { host, port };
   }
 
+  // Whether an entry of NO_PROXY is about a host: a name, which stands for those below it as well, with or without a port.
+  function excepts(entry, host, port) {
+    const [, name, , ofPort] = /^\*?\.?(\[.*\]|[^:]*|.*:.*:.*?)(:(\d+))?$/.exec(entry) ?? [];
+    const isNamed = Boolean(name) && (host === bare(name) || host.endsWith(`.${name}`));
+    return entry === '*' || (isNamed && (ofPort === undefined || Number(ofPort) === port));
+  }
+
+  // Mnemon has set it.
+  function isExcepted(host, port) {
+    const entries = (process.env.NO_PROXY ?? '').toLowerCase().split(',');
+    return entries.some((entry) => excepts(entry.trim(), host.toLowerCase(), port));
+  }
+
   function isLeftAlone(options, { host, port }) {
     const through = proxy();
-    return !through || Boolean(options.socketPath || options.socket) || (host === through.host && port === through.port);
+    const isDirect = !through || Boolean(options.socketPath || options.socket) || isExcepted(host, port);
+    return isDirect || (host === through.host && port === through.port);
   }
 
   function secured(options, host, socket) {
     const servername = options.servername ?? (net.isIP(host) ? '' : host);
     return { ...options, host, servername, ...trusted(options.ca), path: undefined, socket };
   }
+
+  // Connections that an agent keeps are used again only through the proxy that they were made through.
+  const nameOf = http.Agent.prototype.getName;
+  http.Agent.prototype.getName = function getName(...words) {
+    const name = nameOf.apply(this, words);
+    return process.env.MNEMON_PROXY ? `${name}:${process.env.MNEMON_PROXY}` : name;
+  };
 
   // `createConnection` of an agent.
   function ofAgent(original, secure) {
@@ -154,20 +175,29 @@ function install() {
     module.get = wrapped(module.get, secure);
   }
 
-  // A stream that can be had at once, while its tunnel is being made.
+  // A stream that can be had at once, while its tunnel is being made, with what clients do to a socket.
   class Pending extends Duplex {
     constructor(host, port) {
-      super();
+      super({ allowHalfOpen: false });
+      this.connecting = true;
+      this.isHeld = true;
       this.opened = new Promise((resolve, reject) => {
         tunnel(host, port, (error, socket) => (error ? reject(error) : resolve(socket)));
       });
-      this.opened.then((socket) => {
-        this.socket = socket;
-        socket.on('data', (bytes) => { if (!this.push(bytes)) socket.pause(); });
-        socket.on('end', () => this.push(null));
-        socket.on('error', (error) => this.destroy(error));
-        socket.on('close', () => this.destroy());
-      }, (error) => this.destroy(error));
+      this.opened.then((socket) => this.open(socket), (error) => this.destroy(error));
+    }
+
+    open(socket) {
+      this.socket = socket;
+      this.connecting = false;
+      if (!this.isHeld) socket.unref();
+      socket.on('data', (bytes) => { if (!this.push(bytes)) socket.pause(); });
+      socket.on('end', () => this.push(null));
+      socket.on('error', (error) => this.destroy(error));
+      // What has come to its end may not have been read to it.
+      socket.on('close', () => { if (!socket.readableEnded) this.destroy(); });
+      if (this.destroyed) socket.destroy();
+      else this.emit('connect');
     }
 
     _read() {
@@ -179,14 +209,91 @@ function install() {
     }
 
     _final(done) {
-      this.opened.then((socket) => socket.end(done), done);
+      this.opened.then((socket) => (socket.destroyed ? done() : socket.end(() => done())), done);
     }
 
     _destroy(error, done) {
-      this.opened.then((socket) => socket.destroy(), () => {});
+      this.socket?.destroy();
       done(error);
     }
+
+    // An idle connection does not keep a program from ending.
+    ref() {
+      this.isHeld = true;
+      this.socket?.ref();
+      return this;
+    }
+
+    unref() {
+      this.isHeld = false;
+      this.socket?.unref();
+      return this;
+    }
+
+    // The way to the proxy is one on this computer, where these make no difference.
+    setNoDelay() {
+      return this;
+    }
+
+    setKeepAlive() {
+      return this;
+    }
+
+    setTimeout(time, listener) {
+      this.opened.then((socket) => {
+        socket.setTimeout(time);
+        if (listener) socket.once('timeout', listener);
+        socket.once('timeout', () => this.emit('timeout'));
+      }, () => {});
+      return this;
+    }
   }
+
+  // Whether a client offers HTTP: a list of names, or bytes in which each name follows its length.
+  function offersHttp(protocols) {
+    if (Array.isArray(protocols)) return protocols.some((name) => offersHttp(Buffer.from(name)));
+    if (!ArrayBuffer.isView(protocols)) return false;
+    const text = Buffer.from(protocols.buffer, protocols.byteOffset, protocols.byteLength).toString('latin1');
+    return /(^|[\x02\x08])(h2|http\/1\.[01])/.test(text);
+  }
+
+  const connectSecured = tls.connect;
+  tls.connect = function (...words) {
+    const listener = typeof words.at(-1) === 'function' ? words.at(-1) : undefined;
+    const named = words.filter((word) => typeof word === 'object' && word !== null);
+    const [port, host] = words.filter((word) => ['number', 'string'].includes(typeof word));
+    const options = Object.assign({}, port === undefined ? {} : { port }, host === undefined ? {} : { host }, ...named);
+    const to = destination(options, true);
+    if (options.path || !offersHttp(options.ALPNProtocols) || Number.isNaN(to.port) || isLeftAlone(options, to)) {
+      return connectSecured.apply(this, words);
+    }
+    const pending = new Pending(to.host, to.port);
+    const socket = connectSecured.call(this, secured(options, to.host, pending), listener);
+    for (const name of ['ref', 'unref']) {
+      const own = socket[name];
+      socket[name] = function () { pending[name](); return own.call(this); };
+    }
+    return socket;
+  };
+
+  // The connection without TLS that a client of `undici` makes next. It says so on this channel and then does it, at once.
+  let awaited;
+  diagnostics.channel('undici:client:beforeConnect').subscribe(({ connectParams: { hostname, port, protocol } }) => {
+    if (protocol !== 'http:') return;
+    awaited = destination({ host: hostname, port }, false);
+    queueMicrotask(() => { awaited = undefined; });
+  });
+
+  const connectPlain = net.connect;
+  net.connect = function (...words) {
+    const options = words[0];
+    const is = awaited !== undefined && typeof options === 'object' && options !== null && !options.path;
+    const to = is ? destination(options, false) : undefined;
+    if (!is || to.host !== awaited.host || to.port !== awaited.port || isLeftAlone(options, to)) {
+      return connectPlain.apply(this, words);
+    }
+    return new Pending(to.host, to.port);
+  };
 
   const connect2 = http2.connect;
   http2.connect = function (authority, options, listener) {
@@ -194,69 +301,11 @@ function install() {
     const url = typeof authority === 'string' ? new URL(authority) : authority;
     const secure = (url.protocol || options?.protocol || 'https:') === 'https:';
     const to = destination({ hostname: url.hostname || url.host, port: url.port }, secure);
-    if (options?.createConnection || isLeftAlone(options ?? {}, to)) {
+    if (secure || options?.createConnection || isLeftAlone(options ?? {}, to)) {
       return connect2.call(this, authority, options, listener);
     }
-    const createConnection = () => {
-      const stream = new Pending(to.host, to.port);
-      return secure ? tls.connect({ ALPNProtocols: ['h2'], ...secured(options ?? {}, to.host, stream) }) : stream;
-    };
+    const createConnection = () => new Pending(to.host, to.port);
     return connect2.call(this, authority, { ...options, createConnection }, listener);
-  };
-
-  // `connect` of a dispatcher.
-  function ofDispatcher(options, callback) {
-    const secure = options.protocol === 'https:';
-    const { host, port } = destination(options, secure);
-    tunnel(host, port, (error, socket) => {
-      if (error) return callback(error, null);
-      socket.setNoDelay(true);
-      if (!secure) return callback(null, socket);
-      const servername = options.servername || undefined;
-      const stream = tls.connect(secured({ servername, ALPNProtocols: ['http/1.1'] }, host, socket));
-      stream.once('secureConnect', () => { stream.removeListener('error', callback); callback(null, stream); });
-      stream.once('error', callback);
-      return undefined;
-    });
-  }
-
-  const dispatcher = Symbol.for('undici.globalDispatcher.1');
-  let ours;
-  let madeFor;
-
-  function direct() {
-    if (!proxy()) return;
-    // Node makes its dispatcher when it loads what belongs to `fetch`.
-    if (globalThis[dispatcher] === undefined) void globalThis.Response;
-    const current = globalThis[dispatcher];
-    // Connections that are kept lead to the proxy that they were made through.
-    const isRight = current === ours && madeFor === process.env.MNEMON_PROXY;
-    if (current && !isRight && current.constructor.name === 'Agent') {
-      ours = new current.constructor({ connect: ofDispatcher });
-      madeFor = process.env.MNEMON_PROXY;
-      globalThis[dispatcher] = ours;
-    }
-  }
-
-  const fetch = globalThis.fetch;
-  if (typeof fetch === 'function') {
-    globalThis.fetch = function (...words) {
-      direct();
-      return fetch.apply(this, words);
-    };
-    Object.defineProperties(globalThis.fetch, { name: { value: 'fetch' }, length: { value: fetch.length } });
-  }
-
-  for (const name of ['WebSocket', 'EventSource']) {
-    const property = Object.getOwnPropertyDescriptor(globalThis, name);
-    if (!property?.get || !property.configurable) continue;
-    Object.defineProperty(globalThis, name, { ...property, get() { direct(); return property.get.call(this); } });
-  }
-
-  const load = Module._load;
-  Module._load = function (name, ...rest) {
-    if (name === 'undici') direct();
-    return load.call(this, name, ...rest);
   };
 
   // Names that are imported from these modules are what they are now.

@@ -97,6 +97,20 @@ pub enum AuthorityError {
     },
     /// What lies there is no authority of Mnemon.
     Damaged(PathBuf),
+    /// Others may read the key, or change it.
+    KeyOfOthers {
+        /// The file of the key.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Others may exchange what lies in the folder.
+    FolderOfOthers {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
     /// A certificate could not be made.
     Certificate(String),
 }
@@ -116,6 +130,18 @@ impl fmt::Display for AuthorityError {
                 f,
                 "{} is no certificate authority of Mnemon: remove it, and another is made, which programs must be told of anew",
                 path.display()
+            ),
+            Self::KeyOfOthers { path, mode } => write!(
+                f,
+                "others may read the key {path} (mode {mode:o}), and with it pretend to be any host: remove it, and another is \
+                 made, or `chmod 600 {path}` if nobody else uses this computer",
+                path = path.display()
+            ),
+            Self::FolderOfOthers { path, mode } => write!(
+                f,
+                "others may write to {path} (mode {mode:o}), where the key of the certificate authority lies: `chmod go-w {path}`, \
+                 or set MNEMON_DATA_DIR to a folder of your own",
+                path = path.display()
             ),
             Self::Certificate(what) => write!(f, "cannot make a certificate: {what}"),
         }

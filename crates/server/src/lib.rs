@@ -18,6 +18,8 @@ mod exchange;
 mod headers;
 mod http1;
 mod http2;
+#[cfg(target_os = "linux")]
+mod isolation;
 mod options;
 mod peer;
 mod proxy;
@@ -37,6 +39,8 @@ pub use authority::{Authority, data_directory};
 pub use edits::Edits;
 pub use environment::environment;
 pub use error::{AuthorityError, EditsError, ProxyError};
-pub use options::{Control, Latency, Limits, OptionError, ProxyOptions, Resolve, Traffic, UpstreamProxy};
+#[cfg(target_os = "linux")]
+pub use isolation::{BRIDGES_MAX, Isolation, IsolationError, become_isolated};
+pub use options::{Control, Latency, Limits, OptionError, Pass, ProxyOptions, Resolve, Traffic, UpstreamProxy};
 pub use proxy::Proxy;
 pub use report::{DETAILS_MAX, Report};

@@ -91,6 +91,89 @@ impl FromStr for Resolve {
     }
 }
 
+/// A host whose requests pass: they go to the network as they are, and neither to a tape nor are they answered from one.
+///
+/// Its text is `HOST` or `HOST:PORT`. `*.example.com` is every host below `example.com`, `*` every host, and `localhost` every name and
+/// address of loopback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    host: String,
+    port: Option<u16>,
+    /// Whether hosts below it pass as well.
+    is_domain: bool,
+}
+
+impl Pass {
+    /// The hosts of a list as in `NO_PROXY`: a name with everything below it, an address, each with a port or without, or `*`.
+    pub fn of_no_proxy(list: &str) -> Vec<Self> {
+        let items = list.split(',').map(|item| item.trim().trim_start_matches("*.").trim_start_matches('.'));
+        let passes = items.filter_map(|item| item.parse::<Self>().ok());
+        passes.map(|pass| Self { is_domain: true, ..pass }).collect()
+    }
+
+    /// Whether a request for this host and port passes.
+    pub fn takes(&self, host: &str, port: u16) -> bool {
+        let host = host.to_ascii_lowercase();
+        let is_below = || host.strip_suffix(&self.host).is_some_and(|rest| rest.ends_with('.'));
+        let is_host = self.host == "*"
+            || self.host == host
+            || self.is_domain && is_below()
+            || self.host == LOCALHOST && is_loopback(&host);
+        is_host && self.port.is_none_or(|known| known == port)
+    }
+
+    /// Whether it is on loopback.
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.host)
+    }
+
+    /// The address on loopback, if it has a port.
+    pub fn loopback(&self) -> Option<SocketAddr> {
+        let ip = if self.host == LOCALHOST { Ipv4Addr::LOCALHOST.into() } else { self.host.parse().ok()? };
+        Some(SocketAddr::new(ip, self.port?)).filter(|address| address.ip().is_loopback())
+    }
+
+    /// The same as programs take it from `NO_PROXY`.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let loopback = ["localhost", "127.0.0.1", "::1"];
+        let hosts = if self.host == LOCALHOST { loopback.map(str::to_owned).to_vec() } else { vec![self.host.clone()] };
+        let dot = if self.is_domain && !self.is_loopback() { "." } else { "" };
+        // Programs that know no ports there come to the proxy, which lets them pass.
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let with_port = |host: &String| match (host.contains(':'), port.as_str()) {
+            (true, "") | (false, _) => format!("{dot}{host}{port}"),
+            (true, port) => format!("[{host}]{port}"),
+        };
+        hosts.iter().map(with_port).collect()
+    }
+}
+
+const LOCALHOST: &str = "localhost";
+
+/// Whether a name or an address is one of loopback.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let is_address = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+    is_address || host.strip_suffix(LOCALHOST).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+impl FromStr for Pass {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let error = || OptionError::new(text, "is not a host: write localhost, example.com:8443 or *.example.com");
+        let (host, port) = match text.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => (text, None),
+            Err(_) => split_port(text).ok_or_else(error)?,
+        };
+        let (host, is_domain) = host.strip_prefix("*.").map_or((host, false), |domain| (domain, true));
+        let is_name = |c: char| c.is_alphanumeric() || "-_.:".contains(c);
+        if host.is_empty() || host != "*" && !host.chars().all(is_name) {
+            return Err(error());
+        }
+        Ok(Self { host: host.to_ascii_lowercase(), port, is_domain })
+    }
+}
+
 /// A host without brackets, and a port if one is named.
 pub(crate) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     if let Some(rest) = text.strip_prefix('[') {
@@ -269,6 +352,7 @@ pub struct ProxyOptions {
     pub(crate) listen: SocketAddr,
     pub(crate) traffic: Traffic,
     pub(crate) resolve: Vec<Resolve>,
+    pub(crate) passes: Vec<Pass>,
     pub(crate) upstream_proxy: Option<UpstreamProxy>,
     pub(crate) upstream_roots: Vec<PathBuf>,
     pub(crate) limits: Limits,
@@ -317,6 +401,7 @@ impl ProxyOptions {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             traffic,
             resolve: Vec::new(),
+            passes: Vec::new(),
             upstream_proxy: None,
             upstream_roots: Vec::new(),
             limits: Limits::default(),
@@ -339,6 +424,13 @@ impl ProxyOptions {
     #[must_use]
     pub fn resolve(mut self, resolve: Resolve) -> Self {
         self.resolve.push(resolve);
+        self
+    }
+
+    /// Requests for this host go to the network, whatever the mode, and not to the tape.
+    #[must_use]
+    pub fn pass(mut self, pass: Pass) -> Self {
+        self.passes.push(pass);
         self
     }
 
@@ -462,6 +554,27 @@ mod tests {
         for wrong in ["a.test", "a.test:x=127.0.0.1:1", "=127.0.0.1:1", "::1:80=127.0.0.1:1", "a=b"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn hosts_that_pass_have_names_ports_and_domains() {
+        let takes = |text: &str, host: &str, port| text.parse::<Pass>().unwrap().takes(host, port);
+        assert!(takes("a.test", "A.test", 80) && !takes("a.test", "b.a.test", 80) && !takes("a.test:81", "a.test", 80));
+        assert!(takes("*.a.test", "b.a.test", 80) && !takes("*.a.test", "ba.test", 80) && takes("*", "b.test", 1));
+        for host in ["localhost", "127.0.0.1", "127.0.0.2", "::1", "app.localhost"] {
+            assert!(takes("localhost", host, 8080), "{host}");
+        }
+        assert!(!takes("127.0.0.1", "localhost", 80) && takes("::1", "::1", 80) && takes("[::1]:80", "::1", 80));
+        for wrong in ["", "a b", "http://a.test", "a.test:x", "*a.test"] {
+            assert!(wrong.parse::<Pass>().is_err(), "{wrong}");
+        }
+        let listed = Pass::of_no_proxy("localhost, .corp.test,a.test:8443,");
+        assert!(listed[1].takes("b.corp.test", 1) && listed[1].takes("corp.test", 1) && listed.len() == 3);
+        assert_eq!(listed[0].names(), ["localhost", "127.0.0.1", "::1"]);
+        assert_eq!((listed[1].names(), listed[2].names()), (vec![".corp.test".into()], vec![".a.test:8443".into()]));
+        let of = |text: &str| text.parse::<Pass>().unwrap().loopback().map(|address| address.to_string());
+        assert_eq!(of("localhost:5432").as_deref(), Some("127.0.0.1:5432"));
+        assert_eq!((of("localhost"), of("a.test:1"), of("[::1]:9").as_deref()), (None, None, Some("[::1]:9")));
     }
 
     #[test]

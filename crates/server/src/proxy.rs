@@ -11,6 +11,7 @@ use crate::shared::Common;
 use crate::threads::Threads;
 use crate::upstream::{Network, provider};
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +56,24 @@ impl Proxy {
             control.map(|control| control.serve(&shared)).transpose()?
         };
         Ok(Self { threads: Some(threads), shared, authority, control })
+    }
+
+    /// Serves what comes from a network of a program's own as well.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn serve_inside(
+        &self,
+        opened: crate::isolation::Opened,
+        door: crate::isolation::Door,
+    ) -> io::Result<()> {
+        let Some(threads) = &self.threads else { return Ok(()) };
+        let _within = threads.first().enter();
+        let (watch, listener) = opened.serve()?;
+        if let Some(listener) = listener {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            threads.first().spawn(client::accept(threads.all().clone(), listener));
+        }
+        self.shared.isolate(watch, door);
+        Ok(())
     }
 
     /// Where it listens. The port is the one that it has, also if it was to be any.

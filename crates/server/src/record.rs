@@ -3,10 +3,12 @@
 //! 1. Both ways are open at the same time: a server may answer before it has the whole body, and a client sees each piece of an
 //!    answer when it comes.
 //! 2. Each piece is given to the recorder before it is sent on. While the recorder's queue is full nothing is read.
-//! 3. The last piece of an answer is held back until what was recorded survives the death of the program: who has an answer finds
-//!    it on the tape.
+//! 3. A piece goes to the client when what was recorded up to it survives the death of the program, and the last piece of an
+//!    answer when its end does: who has an answer, or an event of a stream, finds it on the tape. In the middle of a long body of
+//!    a known length nobody waits for that.
+//! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
-use crate::exchange::{Asked, Clock, own};
+use crate::exchange::{Asked, Clock, own, told};
 use crate::headers::lists;
 use crate::http1::Framing;
 use crate::peer::{Broken, Sink, Source, within};
@@ -104,6 +106,11 @@ impl<'s> Tap<'s> {
         }
     }
 
+    /// Returns when what it was told so far survives the death of the program.
+    pub(crate) async fn settled(&self) -> Result<(), RecordError> {
+        if self.records() { self.session.acknowledged().await } else { Ok(()) }
+    }
+
     fn request_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
         self.tell(bytes.len(), |call| call.request_chunk(self.at_us(), bytes))
     }
@@ -149,6 +156,7 @@ pub(crate) async fn relay(
 ) -> After {
     let is_kept = session.keeps(&asked.request, None);
     count(match (records, is_kept) {
+        _ if shared.passes(&asked.route.host, asked.route.port) => &shared.counts.passed,
         (false, _) => &shared.counts.forwarded,
         (true, false) => &shared.counts.left_out,
         (true, true) => &shared.counts.recorded,
@@ -365,6 +373,7 @@ async fn receive(
     }
     tap.tell(0, |call| call.response(&response))?;
     if response.status == 101 {
+        tap.settled().await?;
         reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
         within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
         return Ok(None);
@@ -441,6 +450,7 @@ async fn receive_body(
         let next = match at_once {
             Some(next) => next,
             None => {
+                tap.settled().await?;
                 within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
                 tokio::select! {
                     biased;
@@ -453,6 +463,13 @@ async fn receive_body(
         bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the response"))?;
         received += bytes.len() as u64;
         tap.response_chunk(&bytes)?;
+        if promised == Some(received) {
+            reply.last(bytes);
+            continue;
+        }
+        if promised.is_none() && reply.would_send(bytes.len()) {
+            tap.settled().await?;
+        }
         within(limits.stall, reply.data(bytes)).await.map_err(|broken| Mishap::client(&broken))?;
     }
 }
@@ -465,6 +482,7 @@ pub(crate) async fn mishap(
     request: &Request<'_>,
     mishap: Mishap,
 ) -> After {
+    let records = tap.as_ref().is_some_and(|tap| tap.records());
     let mut abort = |error: NetworkError<'_>| {
         if let Some(tap) = &mut tap {
             tap.abort(error);
@@ -479,7 +497,14 @@ pub(crate) async fn mishap(
         }
         Mishap::Server { failure, was_sent } => {
             shared.counts.failure(failure.kind);
+            if failure.kind == NetworkErrorKind::Tls {
+                shared.counts.warn(failure.message.clone());
+            }
             abort(failure.error());
+            if reply.has_head() {
+                let session = tap.filter(|_| records).map(|tap| tap.session);
+                return break_off(shared, session, reply).await;
+            }
             if was_sent && failure.kind == NetworkErrorKind::Reset {
                 // What the client would have seen of it.
                 reply.abort();
@@ -505,6 +530,16 @@ pub(crate) async fn mishap(
     bad_gateway(reply, status, what, &message, request).await
 }
 
+/// Gives the client what came of an answer that did not come to its end, once that is on the tape.
+async fn break_off(shared: &Shared, recorded_by: Option<&Session>, reply: &mut Reply<'_>) -> After {
+    if let Some(session) = recorded_by
+        && let Err(error) = session.acknowledged().await
+    {
+        shared.counts.recorder_failed(error.to_string());
+    }
+    within(shared.limits.stall, reply.break_off()).await.unwrap_or(After::Reset)
+}
+
 /// The answer of a proxy that got none. A replay gives the same.
 pub(crate) async fn bad_gateway(
     reply: &mut Reply<'_>,
@@ -513,6 +548,6 @@ pub(crate) async fn bad_gateway(
     message: &str,
     request: &Request<'_>,
 ) -> After {
-    let body = json!({"error": what, "message": message, "request": request.line()});
+    let body = told(what, message, json!({"request": request.line()}));
     own(reply, status, "Bad Gateway", what, &body).await
 }

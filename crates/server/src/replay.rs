@@ -154,9 +154,7 @@ async fn give(
                     exchange.number
                 ));
             }
-            within(shared.limits.stall, asked.reply.flush()).await?;
-            asked.reply.abort();
-            Ok(After::Reset)
+            Ok(within(shared.limits.stall, asked.reply.break_off()).await?)
         }
     }
 }

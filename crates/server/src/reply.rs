@@ -9,6 +9,7 @@ use cassette::{Header, HttpVersion, Informational, Response};
 use h2::server::SendResponse;
 use std::future::poll_fn;
 use std::io;
+use std::time::Duration;
 
 /// The answer to a client.
 ///
@@ -23,6 +24,8 @@ pub(crate) struct Reply<'c> {
     pub(crate) keeps_alive: bool,
     /// Whether its end is the end of the connection.
     is_until_end: bool,
+    /// The last piece of the body, which goes with the end.
+    last: Bytes,
 }
 
 /// How far an answer is.
@@ -45,6 +48,9 @@ enum Progress {
 
 /// So many bytes behind a head wait with it.
 const HELD_BYTES_MAX: usize = 16 << 10;
+
+/// How long the task of a connection has to send what a stream gave it, before the stream is reset.
+const SENDING_TIME: Duration = Duration::from_millis(5);
 
 /// How long the body of a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +75,8 @@ pub(crate) enum After {
 impl<'c> Reply<'c> {
     pub(crate) fn http1(writer: &'c mut Writer, version: HttpVersion, is_head: bool, keeps_alive: bool) -> Self {
         let sink = Sink::Http1 { writer, coding: Coding::Plain };
-        Self { stream: None, sink, version, is_head, progress: Progress::Nothing, keeps_alive, is_until_end: false }
+        let (progress, last) = (Progress::Nothing, Bytes::new());
+        Self { stream: None, sink, version, is_head, progress, keeps_alive, is_until_end: false, last }
     }
 
     pub(crate) fn http2(stream: SendResponse<Bytes>, is_head: bool) -> Reply<'static> {
@@ -81,6 +88,7 @@ impl<'c> Reply<'c> {
             progress: Progress::Nothing,
             keeps_alive: true,
             is_until_end: false,
+            last: Bytes::new(),
         }
     }
 
@@ -104,8 +112,14 @@ impl<'c> Reply<'c> {
             *coding = Coding::Plain;
         }
         self.is_until_end = false;
+        self.last.clear();
         self.progress = Progress::Nothing;
         true
+    }
+
+    /// Whether there is a response, be it gathered or sent.
+    pub(crate) fn has_head(&self) -> bool {
+        !matches!(self.progress, Progress::Nothing)
     }
 
     /// What is left of the connection.
@@ -169,11 +183,32 @@ impl<'c> Reply<'c> {
 
     /// Gathers a piece of the body.
     pub(crate) async fn data(&mut self, bytes: Bytes) -> Result<(), Broken> {
-        if self.is_head || self.holds(&bytes) {
+        let last = std::mem::take(&mut self.last);
+        self.pass(last).await?;
+        self.pass(bytes).await
+    }
+
+    async fn pass(&mut self, bytes: Bytes) -> Result<(), Broken> {
+        if self.is_head || bytes.is_empty() || self.holds(&bytes) {
             return Ok(());
         }
         self.release().await?;
         self.sink.data(bytes).await
+    }
+
+    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless.
+    pub(crate) fn last(&mut self, bytes: Bytes) {
+        self.last = bytes;
+    }
+
+    /// Whether more bytes would not only be gathered.
+    pub(crate) fn would_send(&self, bytes: usize) -> bool {
+        match (&self.progress, &self.sink) {
+            _ if self.is_head => false,
+            (Progress::Held { data, .. }, _) => data.len() + bytes > HELD_BYTES_MAX,
+            (_, Sink::Http1 { writer, .. }) => writer.would_send(bytes),
+            _ => true,
+        }
     }
 
     /// The same, of bytes that are copied if they have to be kept.
@@ -221,10 +256,25 @@ impl<'c> Reply<'c> {
 
     /// Ends the response.
     pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), Broken> {
+        self.data(Bytes::new()).await?;
         self.release().await?;
         self.sink.finish(if self.is_head { &[] } else { trailers }).await?;
         self.progress = Progress::Finished;
         Ok(())
+    }
+
+    /// Ends it in the middle, when all that came before is sent. Gives what is left of the connection: if the client can tell from the
+    /// message that something is missing, the connection is closed, since the system throws away what a client has not yet got of a
+    /// connection that is reset.
+    pub(crate) async fn break_off(&mut self) -> Result<After, Broken> {
+        self.data(Bytes::new()).await?;
+        self.flush().await?;
+        if self.stream.is_some() {
+            // Another task sends it, and a reset would throw away what it has not yet sent.
+            tokio::time::sleep(SENDING_TIME).await;
+        }
+        self.abort();
+        Ok(if self.stream.is_none() && !self.is_until_end { After::Close } else { After::Reset })
     }
 
     /// Ends it in the middle.

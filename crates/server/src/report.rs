@@ -1,8 +1,10 @@
 //! What a proxy did, counted.
 
 use cassette::matching::{Miss, NotFound};
+use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -23,6 +25,8 @@ pub struct Report {
     pub replayed: u64,
     /// Requests that went to the network and not to the tape.
     pub forwarded: u64,
+    /// Requests and tunnels that went to hosts that [pass](crate::Pass), and not to the tape.
+    pub passed: u64,
     /// Requests that nothing on the tape answers.
     pub missed: u64,
     /// The first of them, with the nearest recorded request each.
@@ -49,6 +53,13 @@ pub struct Report {
     pub failures: BTreeMap<String, u64>,
     /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
     pub websocket_differences: u64,
+    /// Which secrets were found in what was recorded to this tape, and where.
+    pub secrets: Findings,
+    /// Where a program in a [network of its own](crate::Isolation) wanted to go past the proxy, as `host:port`, each with how often.
+    /// Nothing of it reached the network.
+    pub bypassed: Vec<(String, u64)>,
+    /// Addresses of loopback that such a program connected to, and at which nobody ever answered in its network.
+    pub unanswered: Vec<SocketAddr>,
     /// What else a user is to know, such as answers that are too old. Each is said once.
     pub warnings: Vec<String>,
     /// Why nothing is recorded any more, if that is so.
@@ -71,6 +82,7 @@ pub(crate) struct Counts {
     pub(crate) recorded: AtomicU64,
     pub(crate) replayed: AtomicU64,
     pub(crate) forwarded: AtomicU64,
+    pub(crate) passed: AtomicU64,
     pub(crate) missed: AtomicU64,
     pub(crate) expired: AtomicU64,
     unreadable: AtomicU64,
@@ -153,6 +165,7 @@ impl Counts {
             recorded: of(&self.recorded),
             replayed: of(&self.replayed),
             forwarded: of(&self.forwarded),
+            passed: of(&self.passed),
             missed: of(&self.missed),
             misses: details.misses.clone(),
             expired: of(&self.expired),
@@ -166,6 +179,9 @@ impl Counts {
             abandoned: of(&self.abandoned),
             failures: details.failures.clone(),
             websocket_differences: of(&self.websocket_differences),
+            secrets: Findings::default(),
+            bypassed: Vec::new(),
+            unanswered: Vec::new(),
             warnings: details.warnings.clone(),
             recorder_failure: details.recorder_failure.clone(),
         })

@@ -3,8 +3,8 @@
 use crate::error::ProxyError;
 use crate::options::{Keeping, Playback, Source, Traffic};
 use crate::report::{DETAILS_MAX, NoAnswer, Report};
-use cassette::matching::{BodyRule, Player, Recorded};
-use cassette::redact::Redaction;
+use cassette::matching::{BodyRule, Player, Recorded, WithoutSecrets};
+use cassette::redact::{Findings, Redaction};
 use cassette::{
     Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
     Tape, Verdict,
@@ -27,8 +27,10 @@ pub(crate) struct Session {
     path: Option<PathBuf>,
     existed: bool,
     tape: Option<Arc<Tape>>,
-    player: Option<Player<Arc<Tape>>>,
+    player: Option<Player<Box<WithoutSecrets<Arc<Tape>>>>>,
     recording: Mutex<Option<Recording>>,
+    /// What was found in what was recorded, once that is sealed.
+    findings: Mutex<Findings>,
     keeping: Keeping,
     pub(crate) playback: Playback,
 }
@@ -96,7 +98,10 @@ impl Session {
             }
             Source::Nowhere => {}
         }
-        let player = tape.clone().map(|tape| Player::new(tape, playback.rules.clone(), playback.repeats));
+        let player = tape.clone().map(|tape| {
+            let recorded = WithoutSecrets::new(tape, keeping.redaction.clone());
+            Player::new(Box::new(recorded), playback.rules.clone(), playback.repeats)
+        });
         let player = player.transpose()?;
         let records = mode.may_send(existed) && mode != Mode::Passthrough;
         let mut warnings = Vec::new();
@@ -105,7 +110,8 @@ impl Session {
             None => None,
         };
         let recording = Mutex::new(recording);
-        Ok((Self { mode, path, existed, tape, player, recording, keeping, playback }, warnings))
+        let findings = Mutex::default();
+        Ok((Self { mode, path, existed, tape, player, recording, findings, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -240,7 +246,17 @@ impl Session {
     /// Seals what was recorded. What is recorded after that is refused.
     pub(crate) fn finish(&self) -> Result<(), RecordError> {
         let recording = self.recording().take();
-        recording.map_or(Ok(()), Recording::finish)
+        let Some(recording) = recording else { return Ok(()) };
+        *self.findings.lock().unwrap_or_else(PoisonError::into_inner) = recording.recorder.findings();
+        recording.finish()
+    }
+
+    /// Which secrets were found in what was recorded.
+    pub(crate) fn findings(&self) -> Findings {
+        match self.recording().as_ref() {
+            Some(recording) => recording.recorder.findings(),
+            None => self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 
     /// Adds what was not asked for to a report.

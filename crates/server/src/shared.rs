@@ -2,7 +2,7 @@
 
 use crate::authority::Leaves;
 use crate::error::ProxyError;
-use crate::options::{Keeping, Limits, ProxyOptions, Traffic};
+use crate::options::{Keeping, Limits, Pass, ProxyOptions, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
 use crate::upstream::{Network, Upstream};
@@ -37,6 +37,7 @@ pub(crate) struct Common {
     pub(crate) address: SocketAddr,
     pub(crate) limits: Limits,
     pub(crate) leaves: Leaves,
+    passes: Vec<Pass>,
     network: Arc<Network>,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
@@ -50,6 +51,9 @@ pub(crate) struct Common {
     /// How many connections there are.
     busy: AtomicUsize,
     none_is_left: Notify,
+    /// What goes past the proxy, where that is seen.
+    #[cfg(target_os = "linux")]
+    watch: std::sync::OnceLock<Arc<crate::isolation::Watch>>,
 }
 
 /// A connection, while it lasts.
@@ -103,6 +107,7 @@ impl Common {
             address,
             limits: options.limits.clone(),
             leaves,
+            passes: options.passes.clone(),
             network: Arc::new(network),
             counts: Counts::default(),
             started: Instant::now(),
@@ -113,7 +118,21 @@ impl Common {
             stops: watch::Sender::new(false),
             busy: AtomicUsize::new(0),
             none_is_left: Notify::new(),
+            #[cfg(target_os = "linux")]
+            watch: std::sync::OnceLock::new(),
         }
+    }
+
+    /// Reports what is seen of what goes past the proxy from the network of a program, and knows a way into that. There is one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::Watch>, door: crate::isolation::Door) {
+        self.network.isolate(door);
+        let _ = self.watch.set(watch);
+    }
+
+    /// Whether what is asked of a host goes to the network, past every tape.
+    pub(crate) fn passes(&self, host: &str, port: u16) -> bool {
+        self.passes.iter().any(|pass| pass.takes(host, port))
     }
 
     /// The tape that is in use.
@@ -172,7 +191,12 @@ impl Common {
 
     pub(crate) fn report(&self) -> Report {
         let mut report = self.counts.report();
+        report.secrets = self.session().findings();
         self.session().report_unused(&mut report);
+        #[cfg(target_os = "linux")]
+        if let Some(watch) = self.watch.get() {
+            (report.bypassed, report.unanswered) = watch.report();
+        }
         report
     }
 

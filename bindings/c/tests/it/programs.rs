@@ -80,6 +80,14 @@ fn misuse_has_errors() {
     assert_eq!(printed, "every misuse has its error\n");
 }
 
+/// Every function with references, regions, marks and tethers that are old or made up: each call ends, and with the same status in
+/// every way of building.
+#[test]
+fn calls_with_forged_references_end() {
+    let Some(printed) = in_every_way("tests/stress.c", "stress") else { return };
+    assert!(printed.contains(" calls, of which "), "{printed}");
+}
+
 /// The header is one of C++ too.
 #[test]
 fn the_header_is_cpp() {

@@ -1,9 +1,12 @@
 """A pytest plugin: what a test asks of the network is recorded once, and answered from the recording from then on.
 
 A test that is marked `@pytest.mark.mnemon`, or asks for the fixture `mnemon`, runs with a proxy of the program `mnemon` of its
-own, and a tape named after it. Requests of other tests go where they always went.
+own, and a tape named after it. Its clients go through the proxy whenever they were made; what goes past it is refused, and a test
+of which the proxy saw nothing fails. Requests of other tests go where they always went.
 """
 
+import collections
+import hashlib
 import importlib.util
 import json
 import os
@@ -15,9 +18,20 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mnemon._guard import Guard, OutsideConnection
+
+__all__ = ["MODES", "OutsideConnection", "Tape", "mnemon", "start"]
+
 MODES = ("once", "new", "all", "none", "passthrough")
 # The proxy gets so many seconds to start, and to seal its tape.
 _PATIENCE = 60
+# A name of a tape is not longer, since names of files may not be.
+_NAME_MAX = 120
+# The report of a test's own part.
+_CALL = pytest.StashKey()
+
+# How a proxy ended: its exit code, what it said, and what it counted, `None` if it did not get so far.
+Outcome = collections.namedtuple("Outcome", "code said counts")
 
 
 def pytest_addoption(parser):
@@ -30,13 +44,15 @@ def pytest_addoption(parser):
     )
     parser.addini("mnemon_command", "the program mnemon", default="")
     parser.addini("mnemon_folder", "where tapes lie, from the folder of each test file", default="tapes")
+    parser.addini("mnemon_allow_hosts", "hosts that tests reach past the proxy, such as that of a database", type="args", default=[])
     parser.addini("mnemon_options", "options for every recording, such as --ignore-query=nonce", type="args", default=[])
 
 
 def pytest_configure(config):
     config.addinivalue_line(
         "markers",
-        "mnemon(tape=None, mode=None, options=[]): record what the test asks of the network, and answer from the recording",
+        "mnemon(tape=None, mode=None, options=[], allow_hosts=[], allow_empty=False): record what the test asks of the network, and"
+        " answer from the recording; allow_hosts are reached past the proxy, allow_empty lets the test ask nothing",
     )
 
 
@@ -44,6 +60,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("mnemon") and "mnemon" not in item.fixturenames:
             item.fixturenames.insert(0, "mnemon")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if report.when == "call":
+        item.stash[_CALL] = report
 
 
 class Tape:
@@ -59,18 +82,25 @@ class Tape:
         self._process = process
 
     def stop(self):
-        """Ends the proxy and seals the tape. Gives the exit code and what was said: 4 if a request had no answer."""
-        _, said = self._process.communicate(timeout=_PATIENCE)
-        return self._process.returncode, said
+        """Ends the proxy and seals the tape; see `Outcome`. The exit code is 4 if a request had no answer."""
+        try:
+            counted, said = self._process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            counted, said = self._process.communicate()
+            said += f"\nmnemon did not end within {_PATIENCE} seconds"
+        lines = counted.splitlines()
+        return Outcome(self._process.returncode, said.strip(), json.loads(lines[-1]) if lines else None)
 
 
 def start(tape, mode="once", options=(), command=None):
     """Starts a proxy for a tape."""
     words = [command or os.environ.get("MNEMON") or "mnemon", "record", "-o", str(tape), "--mode", mode, "--ready-json"]
+    # What it advises is what a user of pytest can type.
+    environment = {**os.environ, "MNEMON_HELP_STYLE": "pytest"}
+    pipes = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
     try:
-        process = subprocess.Popen(
-            [*words, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen([*words, *options], env=environment, text=True, **pipes)
     except FileNotFoundError:
         message = f"there is no program {words[0]}: put mnemon on PATH, or name it in MNEMON or in the option mnemon_command"
         raise pytest.UsageError(message) from None
@@ -81,13 +111,20 @@ def start(tape, mode="once", options=(), command=None):
     return Tape(Path(tape), process, json.loads(line))
 
 
-def _path(request, marker):
-    named = marker.kwargs.get("tape") if marker else None
+def _tape_name(test):
+    """A name for the tape of a test. Two tests have two: where characters are lost, a hash of the test's name is added."""
+    name, has_values, values = test.partition("[")
+    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", test).strip("-")
+    is_exact = not has_values or re.fullmatch(r"[A-Za-z0-9_.=]([A-Za-z0-9_.=-]*[A-Za-z0-9_.=])?", values[:-1])
+    if not is_exact or not re.fullmatch(r"\w+(::\w+)*", name, re.ASCII) or len(plain) > _NAME_MAX:
+        plain = f"{plain[:_NAME_MAX]}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+    return plain + ".tape"
+
+
+def _path(request, marked):
     folder = request.path.parent / request.config.getini("mnemon_folder")
-    if named is None:
-        test = request.node.nodeid.split("::", 1)[-1]
-        named = Path(request.path.stem) / (re.sub(r"[^A-Za-z0-9_.=-]+", "-", test).strip("-") + ".tape")
-    return folder / named
+    test = request.node.nodeid.split("::", 1)[-1]
+    return folder / (marked.get("tape") or Path(request.path.stem) / _tape_name(test))
 
 
 def _prepare_libraries(folder):
@@ -100,22 +137,53 @@ def _prepare_libraries(folder):
     sys.modules["mnemon_preload"].install()
 
 
+def _faults(outcome, path, guard, marked):
+    """Why a test that passed is to fail after all."""
+    yield from guard.refused.values()
+    is_seen = outcome.counts is None or outcome.counts["requests"] > 0
+    if is_seen or guard.refused or marked.get("allow_empty"):
+        return
+    if outcome.counts["connections"] > 0:
+        yield (
+            "mnemon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy's certificate\n"
+            "help: have it trust the file that mnemon.ca names"
+        )
+    else:
+        yield (
+            f"mnemon: the proxy saw no request of this test, so nothing is in {path.name} for it\n"
+            "help: if it asks the network, its client goes past the proxy: tell it of mnemon.proxy and mnemon.ca; if it is to ask "
+            "nothing, @pytest.mark.mnemon(allow_empty=True) says so"
+        )
+
+
 @pytest.fixture
 def mnemon(request, monkeypatch):
     """The proxy of this test; see `Tape`."""
     marker = request.node.get_closest_marker("mnemon")
     marked = marker.kwargs if marker else {}
+    ini = request.config.getini
     mode = request.config.getoption("--mnemon-mode") or marked.get("mode") or ("none" if os.environ.get("CI") else "once")
-    path = _path(request, marker)
+    path = _path(request, marked)
     path.parent.mkdir(parents=True, exist_ok=True)
-    options = [*request.config.getini("mnemon_options"), *marked.get("options", [])]
-    tape = start(path, mode, options, request.config.getini("mnemon_command"))
+    options = [*ini("mnemon_options"), *marked.get("options", [])]
+    if marked.get("allow_empty"):
+        options.append("--allow-empty")
+    tape = start(path, mode, options, ini("mnemon_command"))
     _prepare_libraries(tape.env["MNEMON_PYTHON"])
     for name, value in tape.env.items():
         monkeypatch.setenv(name, value)
     # It keeps the proxies that the environment named when it was first used.
     monkeypatch.setattr(urllib.request, "_opener", None)
+    # Hosts that the proxy is told to pass are reached directly as well.
+    passed = tape.env.get("NO_PROXY", "").split(",")
+    guard = Guard([*ini("mnemon_allow_hosts"), *marked.get("allow_hosts", []), *passed])
+    if mode != "passthrough":
+        guard.install(monkeypatch)
     yield tape
-    code, said = tape.stop()
-    if code != 0:
-        pytest.fail(said.strip(), pytrace=False)
+    outcome = tape.stop()
+    faults = [outcome.said] if outcome.code != 0 else []
+    called = request.node.stash.get(_CALL, None)
+    if mode != "passthrough" and called is not None and called.passed:
+        faults.extend(_faults(outcome, path, guard, marked))
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)

@@ -2,6 +2,7 @@
 
 use super::{Form, VERSION};
 use crate::error::{Failure, ReadError, SealError};
+use crate::limits::Excess;
 use std::error::Error;
 use std::fmt;
 
@@ -13,6 +14,8 @@ pub enum FormError {
     Disk(Failure),
     /// The tape is not what was written.
     Unreadable(ReadError),
+    /// More would come of it than is allowed.
+    TooMuch(Excess),
     /// The tape was not sealed, or not written.
     Seal(SealError),
     /// A tape of this form is a file, and is not made in memory.
@@ -49,6 +52,9 @@ impl FormError {
         if let Self::Version { file, .. } | Self::Malformed { file, .. } = &mut self {
             shown.clone_into(file);
         }
+        if let Self::TooMuch(excess) = self {
+            return Self::TooMuch(excess.of(shown));
+        }
         self
     }
 }
@@ -58,6 +64,7 @@ impl fmt::Display for FormError {
         match self {
             Self::Disk(failure) => failure.fmt(f),
             Self::Unreadable(error) => error.fmt(f),
+            Self::TooMuch(excess) => excess.fmt(f),
             Self::Seal(error) => error.fmt(f),
             Self::NotInMemory => f.write_str("a tape is a file: write it to one, and open it there"),
             Self::Unknown { file } => {
@@ -91,6 +98,12 @@ impl From<Failure> for FormError {
 impl From<ReadError> for FormError {
     fn from(error: ReadError) -> Self {
         Self::Unreadable(error)
+    }
+}
+
+impl From<Excess> for FormError {
+    fn from(excess: Excess) -> Self {
+        Self::TooMuch(excess)
     }
 }
 

@@ -2,13 +2,16 @@
 
 use super::document::{Node, from_json, to_json};
 use crate::exchange::Note;
+use crate::limits::ReadOptions;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::fmt::temporal::DateTimePrinter;
+use jiff::tz::TimeZone;
 
 /// What a note says in JSON; `None` if there is none, or it says something else.
 pub(super) fn noted(notes: &[Note<'_>], name: &str) -> Option<Node> {
     let note = notes.iter().find(|note| *note.name == *name.as_bytes())?;
-    from_json(&note.value).ok()
+    from_json(&note.value, ReadOptions::default()).ok()
 }
 
 /// A note in JSON. Its members are sorted: those of a document come back in another order.
@@ -34,6 +37,22 @@ pub(super) fn add(to: &mut Node, members: Option<Node>) {
     if let (Node::Map(to), Some(Node::Map(members))) = (to, members) {
         to.extend(members);
     }
+}
+
+/// A time as ISO 8601 has it, and whether it has a zone. One without is taken as UTC.
+pub(super) fn time(text: &str) -> Result<(Timestamp, bool), jiff::Error> {
+    let zoned = match text.parse::<Timestamp>() {
+        Ok(time) => return Ok((time, true)),
+        Err(error) => error,
+    };
+    // What has an offset and is no time all the same is not what a reader without one makes of it.
+    let utc = text.parse::<DateTime>().and_then(|time| time.to_zoned(TimeZone::UTC));
+    utc.map(|time| (time.timestamp(), false)).map_err(|_| zoned)
+}
+
+/// The note of a time without a zone.
+pub(super) fn without_zone(name: &'static str) -> Note<'static> {
+    Note::new(name, "has no time zone; taken as UTC")
 }
 
 /// A time as ISO 8601 has it, with three digits behind the second, or nine if that is not enough.

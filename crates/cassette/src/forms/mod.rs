@@ -13,6 +13,7 @@ mod foreign;
 mod har;
 mod lines;
 mod losses;
+mod memory;
 mod report;
 mod text;
 mod url;
@@ -22,15 +23,16 @@ pub use error::FormError;
 pub use losses::Loss;
 pub use vcr::VcrStyle;
 
-use crate::ReadError;
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
+use crate::file::{self, NotRead};
+use crate::limits::ReadOptions;
 use crate::scan::Scanner;
+use crate::selection::Selection;
 use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
 use journal::Disk;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -168,27 +170,29 @@ enum Found {
 }
 
 /// The one place where a file of any form is opened.
-fn find(path: &Path) -> Result<Found, FormError> {
+fn find(path: &Path, options: ReadOptions) -> Result<Found, FormError> {
     let shown = path.display().to_string();
     // A pipe can be read once.
-    let is_pipe = fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
-    let begins_as_tape = if is_pipe { Ok(false) } else { Tape::is_at(path) };
+    let begins_as_tape = if file::is_handed_over(path) { Ok(false) } else { Tape::is_at(path) };
     let is_tape = match begins_as_tape {
         // A tape whose recording has not been sealed, or nothing at all, as opening it says.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
         is_tape => is_tape.map_err(Failure::new("read", &shown))?,
     };
     if is_tape {
-        return Ok(Found::Tape(Box::new(Tape::open(path)?)));
+        return Ok(Found::Tape(Box::new(Tape::open_with(path, options)?)));
     }
-    let bytes = fs::read(path).map_err(Failure::new("read", &shown))?;
+    let bytes = file::read(path, options).map_err(|error| match error {
+        NotRead::Failed(error) => FormError::from(Failure::new("read", &shown)(error)),
+        NotRead::TooMuch(excess) => excess.of(&shown).into(),
+    })?;
     // What is so broken that nothing tells it but its name.
     let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
     let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
     if form == Form::Tape {
-        return Ok(Found::Tape(Box::new(Tape::from_bytes(bytes, &shown)?)));
+        return Ok(Found::Tape(Box::new(Tape::from_bytes_with(bytes, &shown, options)?)));
     }
-    let content = Content::decode(&bytes, form).map_err(|error| error.of(&shown))?;
+    let content = Content::decode_with(&bytes, form, options).map_err(|error| error.of(&shown))?;
     Ok(Found::Content(content, form))
 }
 
@@ -198,7 +202,15 @@ impl Tape {
     /// # Errors
     /// There is none, it is none of the forms, or what it says is no tape.
     pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
-        Ok(match find(path.as_ref())? {
+        Self::open_any_with(path, ReadOptions::default())
+    }
+
+    /// The same with another limit of what comes of the file.
+    ///
+    /// # Errors
+    /// As [`Tape::open_any`], and [`FormError::TooMuch`].
+    pub fn open_any_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<(Self, Form), FormError> {
+        Ok(match find(path.as_ref(), options)? {
             Found::Tape(tape) => (*tape, Form::Tape),
             Found::Content(content, form) => (content.into(), form),
         })
@@ -211,7 +223,7 @@ impl Content {
     /// # Errors
     /// As [`Tape::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
-        match find(path.as_ref())? {
+        match find(path.as_ref(), ReadOptions::default())? {
             Found::Tape(tape) => Self::of_tape(&tape),
             Found::Content(content, _) => Ok(content),
         }
@@ -270,14 +282,23 @@ impl Content {
     /// # Errors
     /// They say nothing in this form.
     pub fn decode(bytes: &[u8], form: Form) -> Result<Self, FormError> {
+        Self::decode_with(bytes, form, ReadOptions::default())
+    }
+
+    /// The same with another limit of what comes of the bytes.
+    ///
+    /// # Errors
+    /// As [`Content::decode`], and [`FormError::TooMuch`].
+    pub fn decode_with(bytes: &[u8], form: Form, options: ReadOptions) -> Result<Self, FormError> {
+        memory::check(bytes, form, options)?;
         match form {
             Form::Tape => Err(FormError::NotInMemory),
             Form::Json => Self::from_json(bytes),
             Form::MessagePack => Self::from_msgpack(bytes),
             Form::Text => Self::from_text(bytes),
-            Form::Har => Self::from_har(bytes),
-            Form::Vcr | Form::VcrRuby => Self::from_vcr_yaml(bytes),
-            Form::VcrJson => Self::from_vcr_json(bytes),
+            Form::Har => har::read(bytes, options),
+            Form::Vcr | Form::VcrRuby => vcr::read(bytes, vcr::Syntax::Yaml, options),
+            Form::VcrJson => vcr::read(bytes, vcr::Syntax::Json, options),
         }
     }
 
@@ -286,10 +307,7 @@ impl Content {
     /// # Errors
     /// The tape is not what was written.
     pub fn of_tape(tape: &Tape) -> Result<Self, FormError> {
-        let exchanges: Result<_, ReadError> =
-            tape.exchanges().map(|exchange| exchange.map(Exchange::into_owned)).collect();
-        let meta = tape.meta()?.into_iter().map(Note::into_owned).collect();
-        Ok(Self { exchanges: exchanges?, meta })
+        Ok(Selection::of(tape)?.content()?)
     }
 
     /// As JSON; indented with a line at the end, or in one line.

@@ -4,19 +4,21 @@
 //! Its MessagePack has structures as arrays, and the later layout leaves optional fields out of them, so a program that knows the
 //! later structures cannot read what it wrote. Here the number of fields tells which ones are there.
 
+use super::foreign::{time, without_zone};
 use super::{Content, FormError};
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Body, Header, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 struct Cassette {
     version: String,
     name: String,
-    recorded_at: Timestamp,
+    recorded_at: RecordedAt,
     #[serde(default)]
     cookies: Option<serde_json::Value>,
     interactions: Vec<Interaction>,
@@ -27,15 +29,36 @@ struct Cassette {
 struct CassetteWithoutCookies {
     version: String,
     name: String,
-    recorded_at: Timestamp,
+    recorded_at: RecordedAt,
     interactions: Vec<Interaction>,
+}
+
+/// A time, and whether it has a zone: some programs that write such cassettes leave it out.
+struct RecordedAt {
+    time: Timestamp,
+    has_zone: bool,
+}
+
+impl<'de> Deserialize<'de> for RecordedAt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (time, has_zone) =
+            time(&text).map_err(|error| D::Error::custom(format_args!("{text:?} is no time: {error}")))?;
+        Ok(Self { time, has_zone })
+    }
+}
+
+impl RecordedAt {
+    fn note(&self) -> Option<Note<'static>> {
+        (!self.has_zone).then(|| without_zone("report.recorded_at"))
+    }
 }
 
 #[derive(Deserialize)]
 struct Interaction {
     #[serde(flatten)]
     kind: Kind,
-    recorded_at: Timestamp,
+    recorded_at: RecordedAt,
     #[serde(default)]
     response_time_ms: Option<u64>,
 }
@@ -142,9 +165,10 @@ impl Cassette {
             exchanges.map(|(interaction, number)| interaction.exchange(number)).collect();
         let mut meta = vec![
             Note::new("name", self.name),
-            Note::new("recorded_at", self.recorded_at.to_string()),
+            Note::new("recorded_at", self.recorded_at.time.to_string()),
             Note::new("report.version", self.version),
         ];
+        meta.extend(self.recorded_at.note());
         meta.extend(self.cookies.map(|cookies| Note::new("report.cookies", cookies.to_string())));
         Ok(Content { exchanges: exchanges.map_err(|message| FormError::malformed(form, &message))?, meta })
     }
@@ -152,10 +176,12 @@ impl Cassette {
 
 impl Interaction {
     fn exchange(self, number: u64) -> Result<Exchange<'static>, String> {
-        let started_ns = i64::try_from(self.recorded_at.as_nanosecond());
+        let time = self.recorded_at.time;
+        let started_ns = i64::try_from(time.as_nanosecond());
         let base = Exchange {
             number,
-            started_ns: started_ns.map_err(|_| format!("{} is no time that a tape can hold", self.recorded_at))?,
+            started_ns: started_ns.map_err(|_| format!("{time} is no time that a tape can hold"))?,
+            notes: self.recorded_at.note().into_iter().collect(),
             ended_us: self.response_time_ms.map(|time_ms| time_ms.saturating_mul(1000)),
             ..Exchange::default()
         };

@@ -46,7 +46,7 @@ impl Rules {
     /// The key of a request: requests that are the same question have the same one. A body of more than
     /// [`KEY_BODY_BYTES_MAX`] bytes has no part in it.
     pub fn key(&self, request: &Request<'_>) -> u64 {
-        let is_long = request.body_bytes().len() > KEY_BODY_BYTES_MAX;
+        let is_long = self.decompressed(request).body_bytes().len() > KEY_BODY_BYTES_MAX;
         XxHash3_64::oneshot(&if is_long { self.canonical(&request.head()) } else { self.canonical(request) })
     }
 
@@ -60,7 +60,7 @@ impl Rules {
     pub fn scheme(&self) -> Option<u32> {
         let Self { method, scheme, host, port, path, query, headers, body, custom: _ } = self;
         let all = *method && *scheme && *host && *port && *headers == HeaderRule::Ignored && *query == QueryRule::Pairs;
-        (all && matches!((path, body), (PathRule::Exact, BodyRule::Content))).then_some(1)
+        (all && matches!((path, body), (PathRule::Exact, BodyRule::Content))).then_some(2)
     }
 
     /// The bytes that requests have in common if they are the same question.
@@ -92,7 +92,20 @@ impl Rules {
                     out.put(b'v', &header.value);
                 }
             }
-            Part::Body => self.put_body(request, out),
+            Part::Body => self.put_body(&self.decompressed(request), out),
+        }
+    }
+
+    /// A request with its body as the rule for bodies sees it: without compression, which differs from one library to the next,
+    /// unless each byte is to be the same.
+    pub(crate) fn decompressed<'r, 'a>(&self, request: &'r Request<'a>) -> Cow<'r, Request<'a>> {
+        let body = match self.body {
+            BodyRule::Bytes | BodyRule::Ignored => None,
+            _ => request.decoded_body(),
+        };
+        match body {
+            Some(body) => Cow::Owned(Request { body: Some(body), ..request.clone() }),
+            None => Cow::Borrowed(request),
         }
     }
 

@@ -3,19 +3,17 @@
 //! [`Rules`] say what two requests must share to be the same question; a [`Player`] gives each recorded answer once, in the
 //! order in which the questions were asked; a [`Miss`] says what the nearest recorded question was, and what differs.
 
-mod canonical;
+pub(crate) mod canonical;
 pub(crate) mod json;
+mod messages;
 pub(crate) mod miss;
 mod player;
+mod redacted;
 mod rules;
 pub(crate) mod url;
 
 pub use json::{JsonPath, PathError};
 pub use miss::{Difference, Miss, Nearest, Reason};
 pub use player::{Found, NotFound, Player, Recorded, Repeats};
+pub use redacted::WithoutSecrets;
 pub use rules::{BodyRule, Condition, HeaderRule, PathRule, QueryRule, Rules};
-
-/// Whether headers say that a body is a form.
-pub(crate) fn content_is_form(headers: &[crate::message::Header<'_>]) -> bool {
-    canonical::Content::of(headers) == canonical::Content::Form
-}

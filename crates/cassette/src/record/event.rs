@@ -138,7 +138,7 @@ impl<'a> Event<'a> {
         }
         if kind == kind::WHOLE {
             let beginning = Beginning { number: cursor.u64()?, started_ns: cursor.i64()? };
-            let exchange = whole::decode(beginning, cursor.rest())?.joined(&NoPieces)?;
+            let exchange = whole::decode(beginning, Cursor::new(cursor.rest()))?.joined(&NoPieces)?;
             return Ok((exchange.number, Self::Whole(Box::new(exchange))));
         }
         let number = if kind == kind::META { 0 } else { cursor.u64()? };

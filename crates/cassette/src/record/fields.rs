@@ -34,6 +34,7 @@ pub(crate) fn list<'a, T>(
     // Items are larger in memory than on the tape: room for the first, and the others find theirs.
     let mut items = Vec::with_capacity(count.min(64));
     for _ in 0..count {
+        cursor.make_room(size_of::<T>())?;
         items.push(item(cursor)?);
     }
     Ok(items)
@@ -158,6 +159,7 @@ pub(crate) fn chunks(cursor: &mut Cursor<'_>) -> Result<(Vec<Chunk>, usize), Mal
         let bytes = cursor.u64()?;
         let bytes = usize::try_from(bytes).map_err(|_| cursor.malformed(TOO_LONG))?;
         total = total.checked_add(bytes).ok_or_else(|| cursor.malformed(TOO_LONG))?;
+        cursor.make_room(size_of::<Chunk>())?;
         chunks.push(Chunk { at_us, bytes });
     }
     Ok((chunks, total))

@@ -61,6 +61,9 @@ pub(crate) trait Pieces<'a> {
     /// Why a piece cannot be had, or a record cannot be read.
     type Error: From<Malformed>;
 
+    /// Refuses a body of so many bytes if it is too long for memory.
+    fn check(&self, bytes: usize) -> Result<(), Self::Error>;
+
     fn piece(&self, number: u32) -> Result<&'a [u8], Self::Error>;
 }
 
@@ -69,6 +72,10 @@ pub(crate) struct NoPieces;
 
 impl<'a> Pieces<'a> for NoPieces {
     type Error = Malformed;
+
+    fn check(&self, _: usize) -> Result<(), Malformed> {
+        Ok(())
+    }
 
     fn piece(&self, _: u32) -> Result<&'a [u8], Malformed> {
         Err(Malformed { what: "a piece of a body where there are none", at: 0 })
@@ -106,6 +113,7 @@ impl<'a> StoredBody<'a> {
 impl SharedBody {
     /// All its bytes. No more than one piece is read beyond them, however many there are said to be.
     fn joined<'a, P: Pieces<'a>>(&self, pieces: &P) -> Result<Bytes<'a>, P::Error> {
+        pieces.check(self.bytes)?;
         let mut joined = Bytes::EMPTY;
         for (index, &number) in self.pieces.iter().enumerate() {
             let piece = pieces.piece(number)?;
@@ -196,10 +204,9 @@ impl Beginning {
     }
 }
 
-/// The exchange that began then, from all of these bytes.
+/// The exchange that began then, from all that the cursor has.
 #[inline]
-pub(crate) fn decode(beginning: Beginning, bytes: &[u8]) -> Result<Whole<'_>, Malformed> {
-    let mut cursor = Cursor::new(bytes);
+pub(crate) fn decode(beginning: Beginning, mut cursor: Cursor<'_>) -> Result<Whole<'_>, Malformed> {
     if cursor.u8()? != VERSION {
         return Err(cursor.malformed("an exchange of a later version"));
     }
@@ -253,6 +260,10 @@ mod tests {
     impl Pieces<'static> for Tens {
         type Error = Malformed;
 
+        fn check(&self, _: usize) -> Result<(), Malformed> {
+            Ok(())
+        }
+
         fn piece(&self, _: u32) -> Result<&'static [u8], Malformed> {
             self.0.set(self.0.get() + 1);
             Ok(b"0123456789")
@@ -266,7 +277,7 @@ mod tests {
         encode_with(&mut row, &Exchange::default(), BodyForm::Shared(&chunks, &[0; 1000]), BodyForm::Absent);
         let row: &'static [u8] = row.leak();
         let tens = Tens(Cell::new(0));
-        assert!(decode(Beginning::default(), row).unwrap().joined(&tens).is_err());
+        assert!(decode(Beginning::default(), Cursor::new(row)).unwrap().joined(&tens).is_err());
         assert_eq!(tens.0.get(), 3);
     }
 }

@@ -2,13 +2,13 @@
 
 use super::gate::Gate;
 use super::queue::{Queue, frame_of};
-use super::redacting::{Give, Redactor};
+use super::redacting::{Give, Redacting, Redactor};
 use crate::bytes::Bytes;
 use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Header, Informational, Request, Response};
 use crate::record::event::{Event, Piece};
-use crate::redact::Redaction;
+use crate::redact::Tally;
 use crate::websocket::WsFrame;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,6 +30,7 @@ pub struct Call {
     gate: Option<Gate>,
     number: u64,
     redactor: Option<Mutex<Redactor>>,
+    tally: Option<Arc<Tally>>,
     frames: FrameRoom,
 }
 
@@ -102,13 +103,14 @@ impl Call {
     /// Begins an exchange with a request and as much of its body as is there; more can follow if there is a body at all.
     pub(super) fn begin(
         (queue, gate): (Arc<Queue>, Option<Gate>),
-        redaction: Option<Arc<Redaction>>,
+        redacting: Option<&Redacting>,
         number: u64,
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
-        let redactor = redaction.map(Redactor::new).map(Mutex::new);
-        let call = Self { queue, gate, number, redactor, frames: FrameRoom::default() };
+        let redactor = redacting.map(|redacting| Mutex::new(Redactor::new(redacting.redaction.clone())));
+        let tally = redacting.map(|redacting| redacting.tally.clone());
+        let call = Self { queue, gate, number, redactor, tally, frames: FrameRoom::default() };
         call.redacting(
             |redactor, give| redactor.begin(started_ns, request, give),
             |give| {
@@ -207,7 +209,9 @@ impl Call {
         }
         if let Some(redactor) = self.redactor.take() {
             let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
-            return redactor.end(ending, &mut |event| self.give(event));
+            let ended = redactor.end(ending, &mut |event| self.give(event));
+            self.count(&redactor);
+            return ended;
         }
         let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
         self.give(&Event::End { ended_us, request: request_trailers, response: response_trailers, outcome })
@@ -244,7 +248,14 @@ impl Call {
         }
     }
 
-    fn redaction(&self) -> Option<Arc<Redaction>> {
+    /// Counts what was found, unless the exchange is left out.
+    fn count(&self, redactor: &Redactor) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| !self.gate.as_ref().is_some_and(Gate::is_shut)) {
+            tally.merge(redactor.findings());
+        }
+    }
+
+    fn redaction(&self) -> Option<Arc<crate::redact::Redaction>> {
         let redactor = self.redactor.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         Some(redactor.redaction().clone())
     }
@@ -259,6 +270,7 @@ impl Drop for Call {
         if let Some(redactor) = self.redactor.take() {
             let mut redactor = redactor.into_inner().unwrap_or_else(PoisonError::into_inner);
             let _ = redactor.settle(&mut |event| self.give(event));
+            self.count(&redactor);
         }
     }
 }

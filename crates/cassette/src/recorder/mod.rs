@@ -20,6 +20,7 @@ mod watch;
 
 pub(crate) use call::Side;
 pub use call::{Call, Ending};
+use redacting::Redacting;
 pub(crate) use redacting::Redactor;
 
 use crate::error::{Failure, ReadError, RecordError, SealError};
@@ -29,7 +30,7 @@ use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
 use crate::recording::{self, Frames, Source, is_blank, recording_path};
-use crate::redact::Redaction;
+use crate::redact::{Findings, Redaction};
 use crate::seal::read::Sealed;
 use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
@@ -205,7 +206,8 @@ impl Recorder {
         }
         let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
         let journal = Arc::new(journal);
-        let writing = Arc::new(Writing { durability: options.durability, redaction: options.redaction });
+        let redacting = options.redaction.map(Redacting::new);
+        let writing = Arc::new(Writing { durability: options.durability, redacting });
         let job = Job { queue: Arc::downgrade(&queue), journal: Arc::downgrade(&journal), writing: writing.clone() };
         // To wait for the disk is the writer's.
         if options.durability == Durability::Fsync {
@@ -274,8 +276,8 @@ impl Recorder {
 
     /// Records an exchange that is too long for a frame. Gives its number.
     fn retell(&self, mut exchange: Exchange<'static>) -> Result<u64, RecordError> {
-        if let Some(redaction) = self.redaction() {
-            redaction.exchange(&mut exchange);
+        if let Some(redacting) = &self.writing.redacting {
+            redacting.exchange(&mut exchange);
         }
         retell(&exchange, &mut |event| self.queue.give(frame_of(event, exchange.number)?))?;
         Ok(exchange.number)
@@ -322,7 +324,7 @@ impl Recorder {
         let gate = gate.transpose()?;
         Call::begin(
             (self.queue.clone(), gate),
-            self.writing.redaction.clone(),
+            self.writing.redacting.as_ref(),
             self.queue.number()?,
             started_ns,
             request,
@@ -350,7 +352,12 @@ impl Recorder {
     }
 
     fn redaction(&self) -> Option<&Redaction> {
-        self.writing.redaction.as_deref()
+        self.writing.redacting.as_ref().map(|redacting| &*redacting.redaction)
+    }
+
+    /// Which secrets were found in what was recorded so far, and where. Of what waits to be written not all is known.
+    pub fn findings(&self) -> Findings {
+        self.writing.redacting.as_ref().map(|redacting| redacting.tally.found()).unwrap_or_default()
     }
 
     /// As [`Recorder::sync`] with [`Durability::Os`], if that takes no longer than to write so many bytes: `None` if more wait,
@@ -406,7 +413,7 @@ impl Recorder {
     }
 
     fn write(&self, journal: &Journal, left: Vec<Item>) -> Result<(), RecordError> {
-        queue::frames(left, self.redaction(), &mut |frame| append_frame(journal, frame))?;
+        queue::frames(left, self.writing.redacting.as_ref(), &mut |frame| append_frame(journal, frame))?;
         journal.sync(self.writing.durability.max(Durability::Os)).map_err(journal_failed)
     }
 
@@ -416,7 +423,7 @@ impl Recorder {
             return self.seal_frames(journal, Frames::On(self.disk.clone()));
         }
         let mut held = Vec::new();
-        queue::frames(left, self.redaction(), &mut |frame| {
+        queue::frames(left, self.writing.redacting.as_ref(), &mut |frame| {
             held.push(frame.to_vec());
             append_frame(journal, frame)
         })?;

@@ -8,15 +8,15 @@
 
 use super::TryRecordError;
 use super::call::retell;
+use super::redacting::Redacting;
 use crate::error::RecordError;
 use crate::exchange::{Exchange, NetworkError, Outcome};
 use crate::message::{Body, Header};
 use crate::record::event::{self, Event};
-use crate::redact::Redaction;
 use journal::{Durability, Journal};
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -378,7 +378,7 @@ impl Queue {
     fn write_taken(&self, mut taken: Taken, journal: impl Deref<Target = Journal>, writing: &Writing) {
         let _watch = Watch(self);
         let level = if taken.is_for_disk { Durability::Fsync } else { writing.durability };
-        let outcome = append(&journal, &mut taken.items, level, writing.redaction.as_deref());
+        let outcome = append(&journal, &mut taken.items, level, writing.redacting.as_ref());
         drop(journal);
         let mut state = self.lock();
         match outcome {
@@ -432,7 +432,7 @@ pub(crate) struct Writing {
     /// How durable everything is made.
     pub(crate) durability: Durability,
     /// What is a secret.
-    pub(crate) redaction: Option<Arc<Redaction>>,
+    pub(crate) redacting: Option<Redacting>,
 }
 
 /// Items that somebody writes.
@@ -469,9 +469,9 @@ fn append(
     journal: &Journal,
     items: &mut Vec<Item>,
     level: Durability,
-    redaction: Option<&Redaction>,
+    redacting: Option<&Redacting>,
 ) -> Result<(), RecordError> {
-    frames(items.drain(..), redaction, &mut |frame| append_frame(journal, frame))?;
+    frames(items.drain(..), redacting, &mut |frame| append_frame(journal, frame))?;
     journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
@@ -481,15 +481,15 @@ type Put<'p> = dyn FnMut(&[u8]) -> Result<(), RecordError> + 'p;
 /// Gives items as frames, without secrets.
 pub(crate) fn frames(
     items: impl IntoIterator<Item = Item>,
-    redaction: Option<&Redaction>,
+    redacting: Option<&Redacting>,
     put: &mut Put<'_>,
 ) -> Result<(), RecordError> {
     let mut frame = Vec::new();
     for item in items {
         match item {
             Item::Whole(mut exchange) => {
-                if let Some(redaction) = redaction {
-                    redaction.exchange(&mut exchange);
+                if let Some(redacting) = redacting {
+                    redacting.exchange(&mut exchange);
                 }
                 whole(&exchange, &mut frame, put)?;
             }
@@ -630,6 +630,7 @@ pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordErr
 mod tests {
     use super::*;
     use journal::simulated::SimulatedDisk;
+    use std::sync::Arc;
 
     fn dead() -> Queue {
         let queue = Queue::new(1, 0);
@@ -657,7 +658,7 @@ mod tests {
     #[test]
     fn who_waits_writes_if_nobody_does() {
         let (queue, journal) = (Queue::new(1 << 20, 0), Arc::new(journal()));
-        let writing = Writing { durability: Durability::Os, redaction: None };
+        let writing = Writing { durability: Durability::Os, redacting: None };
         for given in 1..=3 {
             queue.give(Item::Frame(vec![1])).unwrap();
             queue.write_and_wait(given, Durability::Os, (&journal, &writing)).unwrap();
@@ -675,7 +676,7 @@ mod tests {
         let (queue, journal) =
             (Queue::new(1 << 20, 0), Journal::open(Arc::new(SimulatedDisk::new()), options).unwrap().0);
         let journal = Arc::new(journal);
-        let writing = Writing { durability: Durability::Os, redaction: None };
+        let writing = Writing { durability: Durability::Os, redacting: None };
         thread::scope(|scope| {
             queue.give(Item::Frame(vec![1])).unwrap();
             let (left, bytes) = queue.close();
@@ -696,11 +697,11 @@ mod tests {
     #[test]
     fn what_is_short_is_written_at_once() {
         let (queue, journal) = (Queue::new(1 << 20, 0), journal());
-        let writing = Writing { durability: Durability::Os, redaction: None };
+        let writing = Writing { durability: Durability::Os, redacting: None };
         assert!(matches!(queue.try_write(0, 1_000, (&journal, &writing)), Some(Ok(()))));
         queue.give(Item::Frame(vec![1; 2_000])).unwrap();
         assert!(queue.try_write(1, 1_000, (&journal, &writing)).is_none());
-        let to_disk = Writing { durability: Durability::Fsync, redaction: None };
+        let to_disk = Writing { durability: Durability::Fsync, redacting: None };
         assert!(queue.try_write(1, 10_000, (&journal, &to_disk)).is_none() && journal.progress().appended == 0);
         assert!(matches!(queue.try_write(1, 10_000, (&journal, &writing)), Some(Ok(()))));
         assert_eq!((journal.progress().appended, queue.bytes()), (1, 0));
@@ -710,7 +711,7 @@ mod tests {
     #[test]
     fn what_is_waited_for_is_written_whoever_writes() {
         let (queue, journal) = (Queue::new(1 << 10, 0), Arc::new(journal()));
-        let writing = Writing { durability: Durability::Os, redaction: None };
+        let writing = Writing { durability: Durability::Os, redacting: None };
         thread::scope(|scope| {
             let writer = scope.spawn(|| queue.write(&Arc::downgrade(&journal), &writing));
             let recording = |durability| {

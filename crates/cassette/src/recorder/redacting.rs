@@ -5,7 +5,8 @@
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
 //!    What else happens meanwhile waits with the request, but for a response that begins before the request ends.
-//! 4. Frames wait while a message of several frames is incomplete.
+//! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
+//!    is what follows it; its exchange is truncated.
 
 use super::call::{Ending, Side, give_body};
 use crate::error::RecordError;
@@ -13,8 +14,8 @@ use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
 use crate::redact::{
-    Finding, OPAQUE_NOTE, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, codings, decode, is_compressed,
-    is_form,
+    Findings, Messages, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, Tally, codings, decode,
+    is_compressed, is_compressed_message, kept_note,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -25,20 +26,40 @@ const WAITING_BYTES_MAX: usize = 8 << 20;
 /// Where events go.
 pub(crate) type Give<'g> = dyn FnMut(&Event<'_>) -> Result<(), RecordError> + 'g;
 
+/// By which rules secrets are taken out of a recording, and what was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Redacting {
+    pub(crate) redaction: Arc<Redaction>,
+    pub(crate) tally: Arc<Tally>,
+}
+
+impl Redacting {
+    pub(crate) fn new(redaction: Arc<Redaction>) -> Self {
+        Self { redaction, tally: Arc::default() }
+    }
+
+    /// Takes the secrets out of an exchange.
+    pub(crate) fn exchange(&self, exchange: &mut Exchange<'_>) {
+        self.tally.add(&self.redaction.exchange(exchange));
+    }
+}
+
 /// What waits of an exchange.
 pub(crate) struct Redactor {
     redaction: Arc<Redaction>,
+    messages: Messages,
     request: Way,
     response: Way,
     frames: Vec<WsFrame<'static>>,
     /// Whether a message of several frames goes on, one way and the other.
     has_incomplete: [bool; 2],
     waiting_bytes: usize,
-    /// Whether it was noted that messages cannot be looked into.
-    has_opaque: bool,
+    /// What was noted of messages, which is said once.
+    noted: Vec<Note<'static>>,
     is_truncated: bool,
-    first: Option<Finding>,
-    found: usize,
+    /// Whether no more frames are recorded.
+    is_mute: bool,
+    found: Findings,
 }
 
 /// What becomes of a body.
@@ -57,15 +78,16 @@ impl Redactor {
     pub(crate) fn new(redaction: Arc<Redaction>) -> Self {
         Self {
             redaction,
+            messages: Messages::default(),
             request: Way::Nothing,
             response: Way::Nothing,
             frames: Vec::new(),
             has_incomplete: [false; 2],
             waiting_bytes: 0,
-            has_opaque: false,
+            noted: Vec::new(),
             is_truncated: false,
-            first: None,
-            found: 0,
+            is_mute: false,
+            found: Findings::default(),
         }
     }
 
@@ -81,7 +103,7 @@ impl Redactor {
             exchange.request.body = has_body.then(Body::default);
             self.request = Way::Gathered(Box::new(exchange));
         } else {
-            self.request = self.stream(&request.headers);
+            self.request = Way::Stream(Box::new(Stream::of_request(self.redaction.clone(), &request.headers)));
             let request = self.redacted(exchange).request;
             give(&Event::Begin { started_ns, has_body, request })?;
         }
@@ -98,7 +120,7 @@ impl Redactor {
             head.body = has_body.then(Body::default);
             self.response = Way::Gathered(Box::new(Exchange { response: Some(head), ..Exchange::default() }));
         } else {
-            self.response = self.stream(&response.headers);
+            self.response = Way::Stream(Box::new(Stream::of_response(self.redaction.clone(), &response.headers)));
             give_head(self.redacted(Exchange { response: Some(head), ..Exchange::default() }), has_body, give)?;
         }
         self.body(Side::Response, response.body.as_ref(), give)
@@ -153,6 +175,9 @@ impl Redactor {
     pub(crate) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
         self.settle_gathered(Side::Request, give)?;
         self.settle_gathered(Side::Response, give)?;
+        if self.is_mute {
+            return Ok(());
+        }
         self.waiting_bytes += bytes_of_frame(frame);
         if frame.opcode < Opcode::CLOSE {
             self.has_incomplete[usize::from(frame.direction == Direction::Received)] = !frame.is_final;
@@ -161,7 +186,19 @@ impl Redactor {
         if self.waiting_bytes <= WAITING_BYTES_MAX && self.has_incomplete.contains(&true) {
             return Ok(());
         }
+        if self.has_incomplete.contains(&true) && self.frames.iter().any(is_compressed_message) {
+            // Nobody could read the rest of a message without all of it.
+            self.give_up_frames();
+            return Ok(());
+        }
         self.settle_frames(give)
+    }
+
+    /// Records no more frames.
+    fn give_up_frames(&mut self) {
+        let frames = std::mem::take(&mut self.frames);
+        self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
+        (self.is_mute, self.is_truncated) = (true, true);
     }
 
     pub(crate) fn open_websocket(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
@@ -200,13 +237,12 @@ impl Redactor {
             self.settle_gathered(side, give)?;
             if let Way::Stream(mut stream) = std::mem::replace(self.way(side), Way::Closed) {
                 give_body(side, &stream.finish(), give)?;
-                if let Some(first) = stream.first_found() {
-                    let place = if matches!(side, Side::Request) { "request body" } else { "response body" };
-                    let finding = Finding { place: place.to_owned(), what: first.to_owned() };
-                    self.first = self.first.take().or(Some(finding));
-                    self.found += stream.found();
-                    give(&Event::Note(Note::new(name, stream.found().to_string())))?;
+                let found = stream.found();
+                self.found.merge(found);
+                if found.replaced > 0 {
+                    give(&Event::Note(Note::new(name, found.replaced.to_string())))?;
                 }
+                found.kept_places.keys().try_for_each(|finding| give(&Event::Note(kept_note(finding))))?;
             }
         }
         self.settle_frames(give)
@@ -219,7 +255,8 @@ impl Redactor {
         let frames = std::mem::take(&mut self.frames);
         self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
         let mut redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });
-        redacted.notes.retain(|note| note.name != *OPAQUE_NOTE || !std::mem::replace(&mut self.has_opaque, true));
+        redacted.notes.retain(|note| !self.noted.contains(note));
+        self.noted.extend(redacted.notes.iter().cloned());
         redacted.frames.into_iter().flatten().try_for_each(|frame| give(&Event::WsFrame(frame)))?;
         give_notes(redacted.notes, give)
     }
@@ -284,18 +321,9 @@ impl Redactor {
         body.map_or(Ok(()), |body| body.pieces().try_for_each(|(at_us, bytes)| self.chunk(side, at_us, bytes, give)))
     }
 
-    fn stream(&self, headers: &[Header<'_>]) -> Way {
-        Way::Stream(Box::new(Stream::new(self.redaction.clone(), is_form(headers))))
-    }
-
     fn redacted(&mut self, mut exchange: Exchange<'static>) -> Exchange<'static> {
-        self.count(self.redaction.exchange(&mut exchange).findings);
+        self.found.add(&self.redaction.exchange_in(&mut exchange, &mut self.messages));
         exchange
-    }
-
-    fn count(&mut self, findings: Vec<Finding>) {
-        self.found += findings.len();
-        self.first = self.first.take().or(findings.into_iter().next());
     }
 
     /// By which rules it goes.
@@ -303,9 +331,9 @@ impl Redactor {
         &self.redaction
     }
 
-    /// The first secret that was found, and how many were.
-    pub(crate) fn findings(self) -> (Option<Finding>, usize) {
-        (self.first, self.found)
+    /// What was found so far.
+    pub(crate) fn findings(&self) -> &Findings {
+        &self.found
     }
 
     /// Whether chunks of a body have somewhere to go.

@@ -2,20 +2,25 @@
 
 use crate::bytes::Bytes;
 use crate::exchange::{Exchange, Note, Outcome};
-use crate::matching::content_is_form;
 use crate::message::{Body, Chunk, Header, Request, Response};
+use crate::redact::content::{About, Speaker};
 use crate::redact::decode::{codings, decode};
-use crate::redact::{Finding, Kind, Redacted, Redaction, Replacement, replaced};
+use crate::redact::messages::{Messages, is_compressed, is_not_compressed};
+use crate::redact::{Finding, Looked, Redacted, Redaction, Replacement, replaced};
 use crate::websocket::{Direction, Opcode, WsFrame};
+use std::collections::BTreeSet;
 
 /// The name of the note that says which compression a body had before a secret was taken out of it.
 const CODING_NOTE: &str = "redacted.content-encoding";
 
 /// The name of the note that says what could not be looked into.
-pub(crate) const OPAQUE_NOTE: &str = "redacted.opaque";
+const OPAQUE_NOTE: &str = "redacted.opaque";
 
-/// The bit of a frame that says that its message is compressed (RFC 7692).
-const COMPRESSED: u8 = 4;
+/// The name of the note that says what was found in something that is no text, and is there still: place and kind.
+const KEPT_NOTE: &str = "redacted.kept";
+
+/// The name of the note that says how messages were compressed before a secret was taken out of one.
+const MESSAGES_NOTE: &str = "redacted.websocket-compression";
 
 impl Redaction {
     /// Takes the secrets out of a request.
@@ -27,6 +32,11 @@ impl Redaction {
 
     /// Takes the secrets out of an exchange. What could not be looked into is noted with it.
     pub fn exchange(&self, exchange: &mut Exchange<'_>) -> Redacted {
+        self.exchange_in(exchange, &mut Messages::default())
+    }
+
+    /// The same of a part of a conversation.
+    pub(crate) fn exchange_in(&self, exchange: &mut Exchange<'_>, messages: &mut Messages) -> Redacted {
         let mut redacted = Redacted::default();
         let Exchange { request, informational, response, frames, outcome, notes, .. } = exchange;
         let mut codings = Vec::new();
@@ -38,8 +48,9 @@ impl Redaction {
         if let Some(response) = response {
             self.go_through_response(response, &mut codings, &mut redacted);
         }
+        let mut has_inflated = false;
         if let Some(frames) = frames {
-            self.frames(frames, &mut redacted);
+            has_inflated = self.frames(frames, messages, &mut redacted);
         }
         if let Outcome::Aborted(error) = outcome {
             self.line("error message", &mut error.message, &mut redacted);
@@ -49,8 +60,12 @@ impl Redaction {
             self.value(|| format!("note {}", name.to_text_lossy()), name, value, &mut redacted);
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
-        let opaque = redacted.opaque_note();
-        notes.extend(opaque.filter(|opaque| !notes.contains(opaque)));
+        let inflated = has_inflated.then(|| Note::new(MESSAGES_NOTE, "permessage-deflate"));
+        for note in inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         redacted
     }
 
@@ -62,14 +77,16 @@ impl Redaction {
     fn go_through_request(&self, request: &mut Request<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
         self.line("request target", &mut request.target, redacted);
         self.headers("request header", &mut request.headers, redacted);
-        self.body("request body", &mut request.body, &mut request.headers, codings, redacted);
+        let about = About::of(&request.headers, Speaker::Client);
+        self.body("request body", &about, (&mut request.body, &mut request.headers), codings, redacted);
         self.headers("request trailer", &mut request.trailers, redacted);
     }
 
     fn go_through_response(&self, response: &mut Response<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
         self.line("reason of the response", &mut response.reason, redacted);
         self.headers("response header", &mut response.headers, redacted);
-        self.body("response body", &mut response.body, &mut response.headers, codings, redacted);
+        let about = About::of(&response.headers, Speaker::Server);
+        self.body("response body", &about, (&mut response.body, &mut response.headers), codings, redacted);
         self.headers("response trailer", &mut response.trailers, redacted);
     }
 
@@ -99,16 +116,15 @@ impl Redaction {
     fn body(
         &self,
         place: &str,
-        body: &mut Option<Body<'_>>,
-        headers: &mut Vec<Header<'_>>,
+        about: &About,
+        (body, headers): (&mut Option<Body<'_>>, &mut Vec<Header<'_>>),
         codings_undone: &mut Vec<String>,
         redacted: &mut Redacted,
     ) {
         let Some(body) = body else { return };
-        let kind = if content_is_form(headers) { Kind::Form } else { Kind::Body };
         let codings = codings(headers);
         if codings.is_empty() {
-            if self.plain_body(place, body, kind, redacted) {
+            if self.plain_body(place, body, about, redacted) {
                 correct_length(headers, body.bytes().len());
             }
             return;
@@ -119,22 +135,24 @@ impl Redaction {
         }
         let is_whole = decoded.as_ref().is_some_and(|decoded| decoded.is_whole);
         let with_secrets = decoded
-            .and_then(|mut decoded| self.plain_body(place, &mut decoded.body, kind, redacted).then_some(decoded));
+            .and_then(|mut decoded| self.plain_body(place, &mut decoded.body, about, redacted).then_some(decoded));
         if let Some(decoded) = with_secrets {
             *body = decoded.body;
             headers.retain(|header| !header.is("content-encoding"));
             correct_length(headers, body.bytes().len());
             codings_undone.push(codings.join(", "));
-        } else if !is_whole && self.plain_body(place, body, kind, redacted) {
+        } else if !is_whole && self.plain_body(place, body, about, redacted) {
             // It was not compressed as its head says, or not at all.
             correct_length(headers, body.bytes().len());
         }
     }
 
     /// Whether something was replaced.
-    fn plain_body(&self, place: &str, body: &mut Body<'_>, kind: Kind, redacted: &mut Redacted) -> bool {
-        let replacements = self.replacements(body.bytes(), kind);
+    fn plain_body(&self, place: &str, body: &mut Body<'_>, about: &About, redacted: &mut Redacted) -> bool {
+        let Looked { replacements, kept, .. } = self.look_through(body.bytes(), about);
         redacted.found_all(place, &replacements);
+        let kept = kept.iter().map(|(_, what)| Finding { place: place.to_owned(), what: (*what).to_owned() });
+        redacted.kept.extend(kept);
         if replacements.is_empty() {
             return false;
         }
@@ -144,8 +162,9 @@ impl Redaction {
         true
     }
 
-    /// Messages, which may be in several frames, with frames of control between them.
-    fn frames(&self, frames: &mut [WsFrame<'_>], redacted: &mut Redacted) {
+    /// Messages, which may be in several frames, with frames of control between them. Gives whether one is not compressed any more.
+    fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut Messages, redacted: &mut Redacted) -> bool {
+        let mut has_inflated = false;
         for direction in [Direction::Sent, Direction::Received] {
             let mut message = Vec::new();
             for at in 0..frames.len() {
@@ -155,34 +174,55 @@ impl Redaction {
                     continue;
                 }
                 if is_control {
-                    self.message(&[at], frames, redacted);
+                    has_inflated |= self.message(&[at], frames, messages, redacted);
                     continue;
                 }
                 message.push(at);
                 if frame.is_final {
-                    self.message(&std::mem::take(&mut message), frames, redacted);
+                    has_inflated |= self.message(&std::mem::take(&mut message), frames, messages, redacted);
                 }
             }
-            self.message(&message, frames, redacted);
+            has_inflated |= self.message(&message, frames, messages, redacted);
         }
+        has_inflated
     }
 
-    /// The frames of one message, by their places.
-    fn message(&self, places: &[usize], frames: &mut [WsFrame<'_>], redacted: &mut Redacted) {
-        let Some(&first) = places.first() else { return };
+    /// The frames of one message, by their places. One that is compressed stays so unless a secret is in it, or was in one
+    /// before it. Gives whether it was compressed and is not any more.
+    fn message(
+        &self,
+        places: &[usize],
+        frames: &mut [WsFrame<'_>],
+        messages: &mut Messages,
+        redacted: &mut Redacted,
+    ) -> bool {
+        let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return false };
         let place = format!("message of frame {first}");
-        if frames[first].reserved & COMPRESSED != 0 {
-            return redacted.opaque.push(place);
-        }
-        let chunk = |at: &usize| Chunk { at_us: 0, bytes: frames[*at].payload.len() };
-        let chunks: Vec<_> = places.iter().map(chunk).collect();
-        let bytes: Vec<u8> = places.iter().flat_map(|&at| frames[at].payload.iter().copied()).collect();
-        let Some(mut body) = Body::from_parts(bytes, chunks) else { return };
-        if self.plain_body(&place, &mut body, Kind::Body, redacted) {
+        let (direction, opcode, was_compressed) =
+            (frames[first].direction, frames[first].opcode, is_compressed(&frames[first]));
+        let payloads = places.iter().map(|&at| &frames[at].payload[..]);
+        let (bytes, lengths) = if was_compressed {
+            let Some(inflated) = messages.inflate(direction, payloads, frames[last].is_final) else {
+                redacted.opaque.push(place);
+                return false;
+            };
+            inflated
+        } else {
+            (payloads.clone().flatten().copied().collect(), payloads.map(<[u8]>::len).collect())
+        };
+        let chunks = lengths.into_iter().map(|bytes| Chunk { at_us: 0, bytes }).collect();
+        let Some(mut body) = Body::from_parts(bytes, chunks) else { return false };
+        let speaker = if direction == Direction::Sent { Speaker::Client } else { Speaker::Server };
+        let about = About::message(opcode, speaker);
+        let is_changed = self.plain_body(&place, &mut body, &about, redacted);
+        let becomes_plain = was_compressed && messages.is_plain(direction, is_changed);
+        if is_changed || becomes_plain {
+            is_not_compressed(&mut frames[first]);
             for (&at, (_, piece)) in places.iter().zip(body.pieces()) {
                 frames[at].payload = piece.to_vec().into();
             }
         }
+        becomes_plain
     }
 }
 
@@ -222,6 +262,11 @@ impl Redacted {
         (!places.is_empty()).then(|| Note::new(OPAQUE_NOTE, places.join(", ")))
     }
 
+    fn kept_notes(&self) -> impl Iterator<Item = Note<'static>> {
+        let distinct: BTreeSet<&Finding> = self.kept.iter().collect();
+        distinct.into_iter().map(kept_note).collect::<Vec<_>>().into_iter()
+    }
+
     fn found(&mut self, place: &str, what: &str) {
         self.findings.push(Finding { place: place.to_owned(), what: what.to_owned() });
     }
@@ -229,4 +274,16 @@ impl Redacted {
     fn found_all(&mut self, place: &str, replacements: &[Replacement<'_>]) {
         replacements.iter().for_each(|replacement| self.found(place, replacement.what));
     }
+}
+
+/// The note that says that something was found and stays.
+pub(crate) fn kept_note(finding: &Finding) -> Note<'static> {
+    Note::new(KEPT_NOTE, finding.to_string())
+}
+
+/// What such a note says.
+pub(crate) fn kept_finding(note: &Note<'_>) -> Option<Finding> {
+    let value = note.value.as_text().filter(|_| note.name == KEPT_NOTE)?;
+    let (place, what) = value.split_once(": ")?;
+    Some(Finding { place: place.to_owned(), what: what.to_owned() })
 }

@@ -8,22 +8,40 @@
 //! Each is replaced by `REDACTED`, whatever its length: a request with another secret, or with a dummy for it, is then the same
 //! request. `Content-Length` is corrected, and chunks keep their times. Redacting twice is redacting once. A live request must
 //! be redacted before it is looked up.
+//!
+//! Only text is edited: a program or an archive would be spoiled. What looks like a secret in anything else stays, is
+//! reported, and keeps the tape from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
+//! them apart.
 
+mod content;
 pub(crate) mod decode;
 mod exchange;
+mod jwt;
+mod lines;
+mod markup;
+mod messages;
 mod names;
 mod patterns;
 mod secrets;
 mod stream;
+mod tally;
 mod text;
+mod words;
 
+pub(crate) use content::Speaker;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
-pub(crate) use exchange::{OPAQUE_NOTE, correct_length};
+pub(crate) use exchange::{correct_length, kept_finding, kept_note};
+pub use messages::MessageReader;
+pub(crate) use messages::{Messages, is_compressed as is_compressed_message};
 pub use stream::{LOOKAHEAD_BYTES, Stream};
+pub use tally::Found as Findings;
+pub(crate) use tally::Tally;
 
 use crate::matching::JsonPath;
 use crate::message::Header;
+use crate::websocket::Opcode;
+use content::{About, Kind, Watch};
 use names::Names;
 use patterns::Patterns;
 use regex::bytes::Regex;
@@ -47,6 +65,8 @@ const SECRET_BYTES_MIN: usize = 6;
 pub struct Redaction {
     names: Names,
     patterns: Patterns,
+    /// The same in what is no text.
+    patterns_of_binaries: Patterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
     /// Places in JSON.
@@ -75,6 +95,9 @@ impl fmt::Display for Finding {
 pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
+    /// What was found in bodies and messages that are no text, and is as it was. A note of the exchange, `redacted.kept`, says
+    /// the same, and keeps the tape from being sealed.
+    pub kept: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
     /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
     pub opaque: Vec<String>,
@@ -133,13 +156,15 @@ impl Rules {
         let spans_lines = !self.patterns.is_empty() || self.secrets.iter().any(|secret| secret.contains(&b'\n'));
         let more: Vec<_> =
             self.patterns.into_iter().map(|pattern| ("an expression of the user".to_owned(), pattern)).collect();
-        let patterns = Patterns::new(!self.without_usual, &more).map_err(RuleError::Pattern)?;
+        let usual = !self.without_usual;
+        let patterns = Patterns::of_texts(usual, &more).map_err(RuleError::Pattern)?;
+        let patterns_of_binaries = Patterns::of_binaries(usual, &more).map_err(RuleError::Pattern)?;
         if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
             return Err(RuleError::ShortSecret);
         }
         let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
         let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
-        Ok(Redaction { names, patterns, secrets, paths: self.paths, spans_lines })
+        Ok(Redaction { names, patterns, patterns_of_binaries, secrets, paths: self.paths, spans_lines })
     }
 }
 
@@ -150,22 +175,22 @@ impl Default for Redaction {
     }
 }
 
-/// What a text is, beside a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A value, a path, an error message: may have parameters of a URL in it.
-    Line,
-    /// A body or a message: may have JSON in it as well.
-    Body,
-    /// A form.
-    Form,
-}
-
 /// Something to be replaced: where, by what, and what it is.
+#[derive(Clone, Debug)]
 pub(crate) struct Replacement<'r> {
     pub(crate) range: Range<usize>,
-    pub(crate) placeholder: &'static str,
+    pub(crate) placeholder: Cow<'static, str>,
     pub(crate) what: &'r str,
+}
+
+/// What was found in a text.
+pub(crate) struct Looked<'r> {
+    /// What is to be replaced, in order, without overlaps.
+    pub(crate) replacements: Vec<Replacement<'r>>,
+    /// What is found and stays.
+    pub(crate) kept: Vec<(Range<usize>, &'r str)>,
+    /// All secret names with their values.
+    pub(crate) members: Vec<Range<usize>>,
 }
 
 const OF_A_NAME: &str = "the value of a secret name";
@@ -183,11 +208,13 @@ impl Redaction {
     /// Only what has a well-known form, whatever it is called: what keeps a tape from being sealed.
     pub fn known_forms() -> Arc<Self> {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
-            let patterns = Patterns::new(true, &[]);
-            let patterns = patterns.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
+            let made = Patterns::of_texts(true, &[]).and_then(|texts| Ok((texts, Patterns::of_binaries(true, &[])?)));
+            let (patterns, patterns_of_binaries) =
+                made.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
             Arc::new(Redaction {
                 names: Names::default(),
                 patterns,
+                patterns_of_binaries,
                 secrets: Vec::new(),
                 paths: Vec::new(),
                 spans_lines: false,
@@ -207,29 +234,70 @@ impl Redaction {
         !self.paths.is_empty()
     }
 
-    /// What is to be replaced in a text, in order, without overlaps.
-    pub(crate) fn replacements(&self, text: &[u8], kind: Kind) -> Vec<Replacement<'_>> {
-        self.look_through(text, kind).0
+    /// What the first secret in some bytes is that looks like one, whatever it is called.
+    pub fn secret_in(&self, bytes: &[u8]) -> Option<&str> {
+        let about = About::of(&[], Speaker::Client);
+        let mut watch = Watch::default();
+        watch.push(bytes);
+        let patterns = if about.is_binary(&watch) { &self.patterns_of_binaries } else { &self.patterns };
+        self.patterned(patterns, bytes).into_iter().min_by_key(|(range, _)| range.start).map(|(_, what)| what)
     }
 
-    /// The same, and all secret names with their values.
-    pub(crate) fn look_through(&self, text: &[u8], kind: Kind) -> (Vec<Replacement<'_>>, Vec<Range<usize>>) {
-        let Found { hits, members } = self.named(text, kind);
-        let mut found: Vec<_> = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME)).collect();
-        let mut hits = Vec::new();
-        self.patterns.find(text, &mut hits);
-        found.extend(hits.into_iter().map(|(range, what)| (range, PLACEHOLDER, what)));
-        for secret in &self.secrets {
-            found.extend(secret.find_iter(text).map(|hit| (hit.range(), PLACEHOLDER, "a secret of the user")));
+    /// Whether the value of a name is a secret, whatever it is.
+    pub fn is_secret_name(&self, name: &str) -> bool {
+        self.names.has(name.as_bytes())
+    }
+
+    /// Looks through all of a body.
+    pub(crate) fn look_through(&self, body: &[u8], about: &About) -> Looked<'_> {
+        let mut watch = Watch::default();
+        watch.push(body);
+        self.look_through_some(body, about, about.is_binary(&watch))
+    }
+
+    /// The same of a piece of a body of which it is known whether it is text.
+    pub(crate) fn look_through_some(&self, body: &[u8], about: &About, is_binary: bool) -> Looked<'_> {
+        let mut looked = Looked { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
+        if is_binary {
+            looked.kept = self.patterned(&self.patterns_of_binaries, body);
+            return looked;
         }
-        let is_new = |range: &Range<usize>, placeholder: &str| text[range.clone()] != *placeholder.as_bytes();
-        found.retain(|(range, placeholder, _)| is_new(range, placeholder));
-        (without_overlaps(found), members)
+        let Found { hits, members, parts } = self.named(body, about.kind);
+        looked.members = members;
+        let named = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME));
+        let patterned = self.patterned(&self.patterns, body).into_iter();
+        let found = named.chain(patterned.map(|(range, what)| (range, PLACEHOLDER, what)));
+        let found = found.filter(|(range, placeholder, _)| body[range.clone()] != *placeholder.as_bytes());
+        for mut replacement in without_overlaps(found.collect()) {
+            let Replacement { range, what, .. } = &replacement;
+            if !parts.contains(range) && !about.is_text_at(body, range) {
+                looked.kept.push((range.clone(), what));
+                continue;
+            }
+            if about.speaker == Speaker::Server && replacement.placeholder == PLACEHOLDER {
+                let shape = self.shape(&body[range.clone()]);
+                replacement.placeholder = shape.map_or(Cow::Borrowed(PLACEHOLDER), Cow::Owned);
+            }
+            if body[replacement.range.clone()] != *replacement.placeholder.as_bytes() {
+                looked.replacements.push(replacement);
+            }
+        }
+        looked
+    }
+
+    /// What looks like a secret, whatever it is called, and secrets themselves.
+    fn patterned<'r>(&'r self, patterns: &'r Patterns, text: &[u8]) -> Vec<(Range<usize>, &'r str)> {
+        let mut found = Vec::new();
+        patterns.find(text, &mut found);
+        for secret in &self.secrets {
+            found.extend(secret.find_iter(text).map(|hit| (hit.range(), "a secret of the user")));
+        }
+        found
     }
 
     fn named(&self, text: &[u8], kind: Kind) -> Found {
         let mut found = Found::default();
-        if kind == Kind::Body {
+        if !matches!(kind, Kind::Line | Kind::Form) {
             find_places(text, &self.paths, &mut found);
         }
         if self.names.is_empty() {
@@ -238,13 +306,34 @@ impl Redaction {
         find_parameters(text, &self.names, &mut found);
         match kind {
             Kind::Line => {}
-            Kind::Body => {
+            Kind::Form => find_fields(text, &self.names, &mut found),
+            Kind::Body | Kind::Plain | Kind::Xml | Kind::Yaml => {
                 find_members(text, &self.names, &mut found);
                 find_parts(text, &self.names, &mut found);
             }
-            Kind::Form => find_fields(text, &self.names, &mut found),
+        }
+        match kind {
+            Kind::Line | Kind::Form | Kind::Body => {}
+            Kind::Plain => {
+                markup::find_elements(text, &self.names, &mut found);
+                lines::find_in_lines(text, &self.names, &mut found);
+            }
+            Kind::Xml => {
+                markup::find_elements(text, &self.names, &mut found);
+                markup::find_attributes(text, &self.names, &mut found);
+            }
+            Kind::Yaml => lines::find_in_yaml(text, &self.names, &mut found),
         }
         found
+    }
+
+    /// What keeps the shape of a secret: a JSON Web Token whose secret claims are replaced, and whose signature is gone.
+    fn shape(&self, secret: &[u8]) -> Option<String> {
+        jwt::without_signature(secret, |claims| {
+            let about = About::message(Opcode::TEXT, Speaker::Client);
+            let replacements = self.look_through(claims, &about).replacements;
+            (!replacements.is_empty()).then(|| replaced(claims, &replacements))
+        })
     }
 
     /// The value of a header, if it has secrets in it, and what they are.
@@ -260,7 +349,7 @@ impl Redaction {
 
     /// A text without the secrets that are in it, if there are any, and what the first of them is.
     pub(crate) fn redacted_line(&self, text: &[u8]) -> Option<(Vec<u8>, &str)> {
-        let replacements = self.replacements(text, Kind::Line);
+        let replacements = self.look_through_some(text, &About::line(), false).replacements;
         let what = replacements.first()?.what;
         Some((replaced(text, &replacements), what))
     }
@@ -273,7 +362,7 @@ fn without_overlaps<'r>(mut found: Vec<(Range<usize>, &'static str, &'r str)>) -
     for (range, placeholder, what) in found {
         match apart.last_mut().filter(|last| range.start < last.range.end) {
             Some(last) => last.range.end = last.range.end.max(range.end),
-            None => apart.push(Replacement { range, placeholder, what }),
+            None => apart.push(Replacement { range, placeholder: placeholder.into(), what }),
         }
     }
     apart
@@ -351,9 +440,4 @@ fn cookie(pair: &[u8]) -> Cow<'_, [u8]> {
 /// Whether headers say that a body is compressed.
 pub(crate) fn is_compressed(headers: &[Header<'_>]) -> bool {
     !codings(headers).is_empty()
-}
-
-/// Whether headers say that a body is a form.
-pub(crate) fn is_form(headers: &[Header<'_>]) -> bool {
-    crate::matching::content_is_form(headers)
 }

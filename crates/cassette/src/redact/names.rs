@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 /// Names of secrets in queries, forms, JSON and headers.
-const ANYWHERE: [&str; 15] = [
+const ANYWHERE: [&str; 16] = [
     "assertion",
+    "bottoken",
     "clientassertion",
     "codeverifier",
     "credential",
@@ -64,6 +65,22 @@ const HEADERS: [&str; 9] = [
     "xxsrftoken",
 ];
 
+/// A name whose value is a secret if it looks like a credential.
+const TOKEN: &str = "token";
+/// A name whose value is a secret if it comes with what OAuth sends beside a code.
+const CODE: &str = "code";
+
+/// Whether the value of a name is a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Secrecy {
+    Open,
+    Secret,
+    /// If it [looks like a credential](super::words::is_credential).
+    IfCredential,
+    /// If it is a code of OAuth.
+    IfCode,
+}
+
 /// The names whose values are secrets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -89,23 +106,33 @@ impl Names {
     }
 
     /// Whether the value of a name in JSON is a secret.
-    pub(crate) fn has(&self, name: &[u8]) -> bool {
-        self.has_whole_or_last(name, &plain(name))
+    pub(crate) fn member(&self, name: &[u8]) -> Secrecy {
+        self.secrecy(name, &plain(name))
     }
 
     /// The same of a name in a query or a form.
-    pub(crate) fn has_parameter(&self, name: &[u8]) -> bool {
-        self.has_plain_parameter(name, &plain(name))
+    pub(crate) fn parameter(&self, name: &[u8]) -> Secrecy {
+        let plain = plain(name);
+        if self.usual && plain == SIGNATURE { Secrecy::Secret } else { self.secrecy(name, &plain) }
     }
 
-    fn has_plain_parameter(&self, name: &[u8], plain: &str) -> bool {
-        self.has_whole_or_last(name, plain) || self.usual && plain == SIGNATURE
+    /// Whether the value of a name is a secret, whatever it is.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        self.member(name) == Secrecy::Secret
     }
 
-    fn has_whole_or_last(&self, name: &[u8], plain: &str) -> bool {
+    /// By the whole name, or its last word.
+    fn secrecy(&self, name: &[u8], plain: &str) -> Secrecy {
         let mut words = name.rsplit(|byte| b"[].".contains(byte)).filter(|word| !word.is_empty());
-        let last = words.next().filter(|last| last.len() < name.len());
-        self.has_plain(plain) || last.is_some_and(|last| self.has_plain(&self::plain(last)))
+        let last = words.next().filter(|last| last.len() < name.len()).map(self::plain);
+        if self.has_plain(plain) || last.as_ref().is_some_and(|last| self.has_plain(last)) {
+            return Secrecy::Secret;
+        }
+        match last.as_deref().unwrap_or(plain) {
+            TOKEN if self.usual => Secrecy::IfCredential,
+            CODE if self.usual => Secrecy::IfCode,
+            _ => Secrecy::Open,
+        }
     }
 
     fn has_plain(&self, name: &str) -> bool {
@@ -122,7 +149,8 @@ impl Names {
         let plain = plain(name);
         let is_token =
             plain.ends_with("token") && !plain.ends_with("pagetoken") && !plain.ends_with("continuationtoken");
-        self.has_plain_parameter(name, &plain) || self.usual && (is_token || HEADERS.contains(&plain.as_str()))
+        let is_usual = || is_token || plain == SIGNATURE || HEADERS.contains(&plain.as_str());
+        self.secrecy(name, &plain) == Secrecy::Secret || self.usual && is_usual()
     }
 }
 
@@ -147,7 +175,11 @@ mod tests {
         for name in ["user[pwd]", "user[password_confirmation]", "DD-APPLICATION-KEY", "Ocp-Apim-Subscription-Key"] {
             assert!(names.has(name.as_bytes()), "{name}");
         }
-        assert!(names.has_parameter(b"Signature") && names.has_header(b"signature") && !names.has(b"signature"));
+        assert!(
+            names.parameter(b"Signature") == Secrecy::Secret
+                && names.has_header(b"signature")
+                && !names.has(b"signature")
+        );
         for name in [
             "X-Auth-Key",
             "X-Functions-Key",
@@ -161,6 +193,19 @@ mod tests {
         }
         for name in ["key", "token", "max_tokens", "page_token", "secretary", "passenger", "the tests pass"] {
             assert!(!names.has(name.as_bytes()), "{name}");
+        }
+        for (name, expected) in [
+            ("token", Secrecy::IfCredential),
+            ("user[token]", Secrecy::IfCredential),
+            ("code", Secrecy::IfCode),
+            ("next_token", Secrecy::Open),
+            ("key", Secrecy::Open),
+        ] {
+            assert_eq!(
+                (names.member(name.as_bytes()), names.parameter(name.as_bytes())),
+                (expected, expected),
+                "{name}"
+            );
         }
         for name in ["x-ratelimit-remaining-tokens", "next-page-token", "content-type"] {
             assert!(!names.has_header(name.as_bytes()), "{name}");

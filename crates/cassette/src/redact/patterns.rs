@@ -4,7 +4,7 @@ use regex::bytes::{Regex, RegexSet};
 use std::ops::Range;
 
 /// Well-known tokens, each a word that begins in a way of its own.
-const TOKENS: [(&str, &str); 14] = [
+const TOKENS: [(&str, &str); 27] = [
     ("an API key that begins with sk-", "sk-[A-Za-z0-9_-]{16,}"),
     ("a GitHub token", "gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"),
     ("a GitLab token", "glpat-[A-Za-z0-9_-]{20,}"),
@@ -12,25 +12,53 @@ const TOKENS: [(&str, &str); 14] = [
     ("an AWS access key", r"(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("a Google API key", "AIza[A-Za-z0-9_-]{35}"),
     ("a Google access token", r"ya29\.[A-Za-z0-9_-]{20,}"),
-    ("a JSON Web Token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    ("a JSON Web Token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"),
     ("a Stripe key", "[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     ("an npm token", "npm_[A-Za-z0-9]{36}"),
     ("a Hugging Face token", "hf_[A-Za-z0-9]{30,}"),
     ("a PyPI token", "pypi-[A-Za-z0-9_-]{50,}"),
     ("a SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ("a Telegram token", "[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+    // In a path it stands behind `bot`.
+    ("a Telegram token", "(?:bot)?[0-9]{8,10}(?::|%3[Aa])AA[A-Za-z0-9_-]{32,}"),
+    (
+        "a Slack webhook",
+        r"(?:services|workflows|triggers)/[TE][A-Z0-9]{6,}/[A-Z0-9]{6,}/(?:[0-9]{6,}/)?[A-Za-z0-9]{16,}",
+    ),
+    ("a Discord webhook", "webhooks/[0-9]{16,20}/[A-Za-z0-9_-]{60,}"),
+    ("a Groq key", "gsk_[A-Za-z0-9]{30,}"),
+    ("an xAI key", "xai-[A-Za-z0-9]{30,}"),
+    ("a Perplexity key", "pplx-[A-Za-z0-9]{30,}"),
+    ("a Tavily key", "tvly-[A-Za-z0-9-]{20,}"),
+    ("a LangSmith key", "lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}"),
+    ("a Replicate token", "r8_[A-Za-z0-9]{30,}"),
+    ("a Pinecone key", "pcsk_[A-Za-z0-9_]{30,}"),
+    ("a Databricks token", "dapi[a-f0-9]{32}(?:-[0-9]+)?\\b"),
+    ("a DigitalOcean token", "do[opr]_v1_[a-f0-9]{40,}"),
+    ("a Shopify token", "shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}"),
+    ("a HashiCorp Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
 ];
 
-/// Other well-known forms: the first group, or all of it, is the secret.
+/// Other well-known forms, in texts: the first group, or all of it, is the secret.
 const FORMS: [(&str, &str); 3] = [
-    ("a private key", "(?s-u)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----"),
-    ("a bearer token", r"(?i-u)\bbearer[ \t]+([A-Za-z0-9._~+/-]{16,}=*)"),
-    ("a password in a URL", r"(?-u)://[^/\s:@]*:([^/\s:@]+)@"),
+    // Its spaces may be escaped for a URL.
+    (
+        "a private key",
+        r"(?s-u)-----BEGIN[A-Z +%20]*PRIVATE[ +%20]{1,3}KEY(?: BLOCK)?-----.*?-----END[A-Z +%20]*PRIVATE[ +%20]{1,3}KEY(?: BLOCK)?-----",
+    ),
+    ("a bearer token", r"(?i-u)\bbearer(?:[ \t+]|%20)+([A-Za-z0-9._~+/-]{16,}=*)"),
+    ("a password in a URL", r"(?-u)(?::|%3[Aa])(?:/|%2[Ff]){2}[^/\s:@%]*(?::|%3[Aa])([^/\s:@]+?)(?:@|%40)"),
 ];
 
-/// An expression for a token. It may stand behind the letter of an escape of JSON, `\n`, which is no part of it.
+/// The same in anything else: programs have names of users and passwords in their help, and the lines around a private key
+/// without one between them.
+const FORMS_OF_BINARIES: [(&str, &str); 1] = [(
+    "a private key",
+    r"(?-u)-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\\rnt\s]*[A-Za-z0-9+/=:, -]{16,}){2,}[\\rnt\s]*-----END [A-Z ]*PRIVATE KEY-----",
+)];
+
+/// An expression for a token. It may stand behind an escape of JSON or of a URL, whose last letter is no part of it.
 fn of_token(pattern: &str) -> String {
-    format!(r"(?-u)(?:\b|\\[nrt])({pattern})")
+    format!(r"(?-u)(?:\A|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9A-Fa-f]{{4}}|%[0-9A-Fa-f]{{2}})({pattern})")
 }
 
 /// Expressions that find secrets.
@@ -43,9 +71,18 @@ pub(crate) struct Patterns {
 
 impl Patterns {
     /// The well-known forms, or none, and some more.
-    pub(crate) fn new(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
+    pub(crate) fn of_texts(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
+        Self::new(&FORMS, usual, more)
+    }
+
+    /// The same for what is no text.
+    pub(crate) fn of_binaries(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
+        Self::new(&FORMS_OF_BINARIES, usual, more)
+    }
+
+    fn new(forms: &[(&str, &str)], usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
         let tokens = TOKENS.iter().map(|(name, pattern)| ((*name).to_owned(), of_token(pattern)));
-        let forms = FORMS.iter().map(|(name, pattern)| ((*name).to_owned(), (*pattern).to_owned()));
+        let forms = forms.iter().map(|(name, pattern)| ((*name).to_owned(), (*pattern).to_owned()));
         let all: Vec<_> = tokens.chain(forms).filter(|_| usual).chain(more.iter().cloned()).collect();
         let set = RegexSet::new(all.iter().map(|(_, pattern)| pattern))?;
         let named = all.into_iter().map(|(name, pattern)| Ok((name, Regex::new(&pattern)?)));
@@ -61,16 +98,39 @@ impl Patterns {
         for index in self.set.matches(text) {
             let (name, pattern) = &self.named[index];
             for captures in pattern.captures_iter(text) {
-                let secret = captures.get(1).or_else(|| captures.get(0));
-                found.extend(
-                    secret.filter(|secret| is_plausible(secret.as_bytes())).map(|secret| (secret.range(), &**name)),
-                );
+                let secret = captures.get(1).or_else(|| captures.get(0)).map(|secret| secret.range());
+                found.extend(secret.filter(|secret| is_plausible(text, secret)).map(|secret| (secret, &**name)));
             }
         }
     }
 }
 
-/// Words joined by hyphens are no key, and an expression may match nothing at all, which cannot be replaced.
-fn is_plausible(secret: &[u8]) -> bool {
-    !secret.is_empty() && (!secret.starts_with(b"sk-") || secret.iter().any(u8::is_ascii_digit))
+/// Whether what an expression found is a secret.
+fn is_plausible(text: &[u8], found: &Range<usize>) -> bool {
+    match &text[found.clone()] {
+        // An expression may match nothing at all, which cannot be replaced.
+        [] => false,
+        key @ [b's', b'k', b'-', ..] => is_key(key) && !is_in_base64(&text[..found.start]),
+        // The documentation of AWS has such keys, and every program that was made of it.
+        [b'A', b'K' | b'S', b'I', b'A', .., b'E', b'X', b'A', b'M', b'P', b'L', b'E'] => false,
+        _ => !is_in_base64(&text[..found.start]),
+    }
+}
+
+/// The longest word of a key has so many characters at least.
+const KEY_WORD_BYTES: usize = 12;
+
+/// Words joined by hyphens are no key: `sk-ecdsa-sha2-nistp256` is a kind of one.
+fn is_key(key: &[u8]) -> bool {
+    let mut words = key.split(|byte| b"-_".contains(byte));
+    words.any(|word| word.len() >= KEY_WORD_BYTES && word.iter().any(u8::is_ascii_digit))
+}
+
+/// Behind so many characters of base64 there may be anything.
+const BASE64_BYTES: usize = 24;
+
+/// Whether a text ends in the middle of something in the alphabet of base64 for URLs, in which a hyphen parts no words.
+fn is_in_base64(before: &[u8]) -> bool {
+    let is_of_it = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+    before.last() == Some(&b'-') && before.iter().rev().take(BASE64_BYTES).take_while(is_of_it).count() == BASE64_BYTES
 }

@@ -6,12 +6,16 @@
 //! 3. Chunks stay whole. So what waits is bounded by the look-ahead and the longest chunk.
 //! 4. What waits is looked through again when a line ends, or when a good part of it is new: many small chunks cost no more than
 //!    a few long ones.
+//! 5. If neither type nor content says yet that a body is text, what has a secret in it waits until all of the body is there, or
+//!    8 MiB of text are. From the first byte on that no text has, nothing is replaced any more.
 //!
-//! What is given out is what the whole body would have been, as long as no secret is longer than the look-ahead.
+//! What is given out is what the whole body would have been, as long as no secret is longer than the look-ahead, and as long as what is
+//! called text is text.
 
-use crate::message::{Body, Chunk};
+use crate::message::{Body, Chunk, Header};
+use crate::redact::content::{About, Kind, Nature, Speaker, Watch};
 use crate::redact::exchange::chunks_after;
-use crate::redact::{Kind, Redaction, Replacement, replaced};
+use crate::redact::{Finding, Findings, Looked, Redaction, Replacement};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +25,9 @@ pub const LOOKAHEAD_BYTES: usize = 16 << 10;
 
 /// How much of what was given out is kept.
 const CONTEXT_BYTES: usize = 4 << 10;
+
+/// So much text is text, whatever its type.
+const UNDECIDED_BYTES_MAX: usize = 8 << 20;
 
 /// More does not wait for the end of a secret.
 const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -36,7 +43,11 @@ const NEW_BYTES_MIN: usize = 4 << 10;
 #[derive(Debug)]
 pub struct Stream {
     redaction: Arc<Redaction>,
-    kind: Kind,
+    about: About,
+    watch: Watch,
+    is_binary: bool,
+    /// Whether there is a secret in what waits, and it is not known yet whether it may be replaced.
+    is_undecided: bool,
     /// What was given out and is kept, then what waits.
     bytes: Vec<u8>,
     /// How much of it was given out.
@@ -45,15 +56,33 @@ pub struct Stream {
     new: usize,
     /// The chunks that wait.
     chunks: Vec<Chunk>,
-    found: usize,
-    first_found: Option<String>,
+    found: Findings,
 }
 
 impl Stream {
-    /// A body of which nothing came yet; `is_form` is whether it is `application/x-www-form-urlencoded`.
-    pub fn new(redaction: Arc<Redaction>, is_form: bool) -> Self {
-        let kind = if is_form { Kind::Form } else { Kind::Body };
-        Self { redaction, kind, bytes: Vec::new(), given: 0, new: 0, chunks: Vec::new(), found: 0, first_found: None }
+    /// The body of a request with these headers, of which nothing came yet.
+    pub fn of_request(redaction: Arc<Redaction>, headers: &[Header<'_>]) -> Self {
+        Self::new(redaction, About::of(headers, Speaker::Client))
+    }
+
+    /// The same of a response.
+    pub fn of_response(redaction: Arc<Redaction>, headers: &[Header<'_>]) -> Self {
+        Self::new(redaction, About::of(headers, Speaker::Server))
+    }
+
+    fn new(redaction: Arc<Redaction>, about: About) -> Self {
+        Self {
+            redaction,
+            about,
+            watch: Watch::default(),
+            is_binary: false,
+            is_undecided: false,
+            bytes: Vec::new(),
+            given: 0,
+            new: 0,
+            chunks: Vec::new(),
+            found: Findings::default(),
+        }
     }
 
     /// Takes a chunk. Gives those that can be recorded, as a body with their times.
@@ -61,6 +90,17 @@ impl Stream {
         self.bytes.extend_from_slice(bytes);
         self.chunks.push(Chunk { at_us, bytes: bytes.len() });
         self.new += bytes.len();
+        self.watch.push(bytes);
+        self.is_binary = self.about.is_binary(&self.watch);
+        if self.is_undecided {
+            if self.is_binary {
+                self.is_undecided = false;
+            } else if self.bytes.len() - self.given <= UNDECIDED_BYTES_MAX {
+                return Body::default();
+            } else {
+                self.decide();
+            }
+        }
         let is_due = self.new >= NEW_BYTES_MIN.max(self.bytes.len() / 4);
         let may_end = self.new > 0 && (is_due || self.bytes.len() <= LINE_BYTES_MAX.max(self.new * LINE_PART));
         let ends_line = may_end && self.ends_line();
@@ -73,24 +113,30 @@ impl Stream {
 
     /// Gives what is left.
     pub fn finish(&mut self) -> Body<'static> {
+        self.decide();
         self.give(usize::MAX)
     }
 
-    /// How many secrets were found in what was given.
-    pub fn found(&self) -> usize {
-        self.found
+    /// What was found in what was given.
+    pub fn found(&self) -> &Findings {
+        &self.found
     }
 
-    /// What the first of them is.
-    pub fn first_found(&self) -> Option<&str> {
-        self.first_found.as_deref()
+    /// What is text so far is text.
+    fn decide(&mut self) {
+        self.is_undecided = false;
+        if self.about.nature == Nature::Unknown {
+            self.about.nature = Nature::Text;
+            self.watch = Watch::default();
+        }
     }
 
     /// Whether nothing that may be a secret goes on behind what came.
     fn ends_line(&self) -> bool {
         let ends =
             self.bytes.last() == Some(&b'\n') && !matches!(self.bytes.trim_ascii_end().last(), Some(b':' | b'"'));
-        ends && self.kind == Kind::Body && !self.redaction.spans_lines && !self.is_in_private_key()
+        let may_end = matches!(self.about.kind, Kind::Body | Kind::Plain);
+        ends && (may_end || self.is_binary) && !self.redaction.spans_lines && !self.is_in_private_key()
     }
 
     fn is_in_private_key(&self) -> bool {
@@ -101,7 +147,13 @@ impl Stream {
     /// Gives the chunks that end within the first `known` bytes of what waits, but for those with a secret that goes on.
     fn give(&mut self, known: usize) -> Body<'static> {
         self.new = 0;
-        let (replacements, members) = self.redaction.look_through(&self.bytes, self.kind);
+        let redaction = self.redaction.clone();
+        let Looked { replacements, kept, members } =
+            redaction.look_through_some(&self.bytes, &self.about, self.is_binary);
+        if self.about.nature == Nature::Unknown && replacements.iter().any(|hit| hit.range.end > self.given) {
+            self.is_undecided = true;
+            return Body::default();
+        }
         let (count, end) = self.known_chunks(known, &replacements);
         let mut inside = replacements;
         inside.retain_mut(|hit| {
@@ -112,12 +164,23 @@ impl Stream {
             is_inside
         });
         let chunks: Vec<_> = self.chunks.drain(..count).collect();
-        let bytes = replaced(&self.bytes[self.given..end], &inside);
+        let bytes = super::replaced(&self.bytes[self.given..end], &inside);
         let body = Body::from_parts(bytes, chunks_after(&chunks, &inside));
-        self.found += inside.len();
-        self.first_found = self.first_found.take().or(inside.first().map(|first| first.what.to_owned()));
+        let finding = |what: &str| Finding { place: self.place().to_owned(), what: what.to_owned() };
+        let kept = kept.iter().filter(|(range, _)| range.end > self.given && range.end <= end);
+        let kept: Vec<_> = kept.map(|(_, what)| finding(what)).collect();
+        let replaced: Vec<_> = inside.iter().map(|hit| finding(hit.what)).collect();
+        replaced.iter().for_each(|finding| self.found.replaced(finding, 1));
+        kept.iter().for_each(|finding| self.found.kept(finding, 1));
         self.forget(end, &members);
         body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"))
+    }
+
+    fn place(&self) -> &'static str {
+        match self.about.speaker {
+            Speaker::Client => "request body",
+            Speaker::Server => "response body",
+        }
     }
 
     /// How many chunks can be given, and where the last of them ends.

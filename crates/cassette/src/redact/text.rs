@@ -4,11 +4,14 @@
 //! what is cut off; and in strings of JSON, where quotes are escaped. A quote behind `n` backslashes delimits a string so many
 //! levels deep as `n` has ones at its end in binary: none or two behind each other are the outermost level, one is a
 //! string in a string, three one in that.
+//!
+//! XML and lines `name: value` are looked through in modules of their own.
 
 use crate::matching::JsonPath;
 use crate::matching::json::ranges;
 use crate::matching::url::unescaped;
-use crate::redact::names::Names;
+use crate::redact::names::{Names, Secrecy};
+use crate::redact::words::{is_code_in_json, is_code_in_query, is_credential};
 use regex::bytes::Regex;
 use serde_json::Value;
 use std::ops::Range;
@@ -23,11 +26,13 @@ pub(crate) struct Found {
     pub(crate) hits: Vec<Hit>,
     /// From each secret name to the end of its value.
     pub(crate) members: Vec<Range<usize>>,
+    /// Values that are whole parts of a body: what they are is known, be they text or not.
+    pub(crate) parts: Vec<Range<usize>>,
 }
 
 impl Found {
     /// A value, which is not looked into, and where its name begins. An empty one is no secret.
-    fn value(&mut self, name: usize, value: Range<usize>) {
+    pub(crate) fn value(&mut self, name: usize, value: Range<usize>) {
         if !value.is_empty() {
             self.members.push(name..value.end);
             self.hits.push((value, PLACEHOLDER));
@@ -65,7 +70,7 @@ pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
     }
     for captures in PARAMETER.captures_iter(text) {
         if let (Some(pair), Some(name), Some(value)) = (captures.get(0), captures.get(1), captures.get(2))
-            && names.has_parameter(&unescaped(name.as_bytes()))
+            && is_secret_parameter(names, text, name.start()..name.end(), value.range())
         {
             found.value(pair.start(), value.range());
         }
@@ -78,11 +83,20 @@ pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Found) {
     for pair in form.split(|&byte| byte == b'&') {
         let end = begin + pair.len();
         if let Some(at) = pair.iter().position(|&byte| byte == b'=')
-            && names.has_parameter(&unescaped(&pair[..at]))
+            && is_secret_parameter(names, form, begin..begin + at, begin + at + 1..end)
         {
             found.value(begin, begin + at + 1..end);
         }
         begin = end + 1;
+    }
+}
+
+fn is_secret_parameter(names: &Names, text: &[u8], name: Range<usize>, value: Range<usize>) -> bool {
+    match names.parameter(&unescaped(&text[name.clone()])) {
+        Secrecy::Open => false,
+        Secrecy::Secret => true,
+        Secrecy::IfCredential => is_credential(&text[value]),
+        Secrecy::IfCode => is_code_in_query(text, name.start, &value),
     }
 }
 
@@ -93,11 +107,13 @@ pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
     }
     for captures in PART.captures_iter(text) {
         if let (Some(head), Some(name)) = (captures.get(0), captures.get(1))
-            && names.has_parameter(name.as_bytes())
+            && names.parameter(name.as_bytes()) == Secrecy::Secret
         {
             let content = &text[head.end()..];
             let length = memchr::memmem::find(content, b"\r\n--").or_else(|| memchr::memmem::find(content, b"\n--"));
-            found.value(head.start(), head.end()..head.end() + length.unwrap_or(content.len()));
+            let value = head.end()..head.end() + length.unwrap_or(content.len());
+            found.parts.push(value.clone());
+            found.value(head.start(), value);
         }
     }
 }
@@ -144,10 +160,25 @@ pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Found) {
             continue;
         }
         let name = &text[begin..(quote - backslashes(level)).max(begin)];
-        if !is_between_strings(name) && names.has(name) {
-            done = take_value(text, skip_space(text, colon + 1, level), level, &mut found.hits);
+        let value = skip_space(text, colon + 1, level);
+        if !is_between_strings(name) && is_secret_member(names.member(name), text, begin, (value, level)) {
+            done = take_value(text, value, level, &mut found.hits);
             found.members.push(begin.saturating_sub(1 + backslashes(level))..done);
         }
+    }
+}
+
+/// Whether the value that begins at a place, on a level of strings, is a secret under its name, which begins at another.
+fn is_secret_member(secrecy: Secrecy, text: &[u8], name: usize, (value, level): (usize, usize)) -> bool {
+    let content = || {
+        let (begin, end, _) = string(text, value, level);
+        begins_string(text, value, level).then_some(begin..end)
+    };
+    match secrecy {
+        Secrecy::Open => false,
+        Secrecy::Secret => true,
+        Secrecy::IfCredential => content().is_some_and(|content| is_credential(&text[content])),
+        Secrecy::IfCode => content().is_some_and(|content| is_code_in_json(text, name, &content)),
     }
 }
 

@@ -51,8 +51,8 @@ pub(crate) struct RowPlace {
 }
 
 /// Where the rows of a block lie.
-pub(crate) fn places(block: &[u8]) -> Result<Vec<RowPlace>, Malformed> {
-    let mut cursor = Cursor::new(block);
+pub(crate) fn places(block: &[u8], room: usize) -> Result<Vec<RowPlace>, Malformed> {
+    let mut cursor = Cursor::with_room(block, room);
     let count = cursor.count()?;
     let mut places = Vec::with_capacity(count.min(4096));
     let mut beginning = Beginning::default();
@@ -61,6 +61,7 @@ pub(crate) fn places(block: &[u8]) -> Result<Vec<RowPlace>, Malformed> {
         beginning.number = beginning.number.wrapping_add(cursor.i64()? as u64);
         beginning.started_ns = beginning.started_ns.wrapping_add(cursor.i64()?);
         let length = cursor.count()?;
+        cursor.make_room(size_of::<RowPlace>())?;
         places.push(RowPlace { beginning, range: end..end + length });
         end += length;
     }
@@ -87,12 +88,12 @@ mod tests {
         }
         let bytes = block.take();
         assert_eq!((block.count(), block.bytes()), (0, 0));
-        let found = places(&bytes).unwrap();
+        let found = places(&bytes, usize::MAX).unwrap();
         for (place, (number, started_ns, row)) in found.iter().zip(rows) {
             assert_eq!(place.beginning, Beginning { number, started_ns });
             assert_eq!(&bytes[place.range.clone()], row);
         }
-        assert!(places(&bytes[..bytes.len() - 1]).is_err());
-        assert!(places(&[]).is_err());
+        assert!(places(&bytes[..bytes.len() - 1], usize::MAX).is_err());
+        assert!(places(&[], usize::MAX).is_err());
     }
 }

@@ -5,6 +5,8 @@
 //! 3. A block is checked, decompressed and kept when something of it is first asked for. One that is not compressed is used
 //!    where it lies.
 //!
+//! 4. What is decompressed and kept, what a body takes in memory, and the lists of an exchange have a limit ([`ReadOptions`]).
+//!
 //! An exchange borrows from the tape. All of this is safe for any number of threads.
 
 use super::blocks::{RowPlace, places};
@@ -15,10 +17,11 @@ use crate::compress::decompress;
 use crate::error::{Damage, Failure, Flaw, Malformed, ReadError};
 use crate::exchange::{Exchange, Note};
 use crate::key::KeyScheme;
+use crate::limits::{Excess, ReadOptions, STREAMED_FACTOR};
 use crate::message::Request;
 use crate::record::fields;
 use crate::record::whole::{self, Pieces, Whole};
-use crate::wire::Cursor;
+use crate::wire::{Cursor, NO_ROOM};
 use crc32c::crc32c;
 use journal::Mapping;
 use std::borrow::Cow;
@@ -28,12 +31,16 @@ use std::ops::{Deref, Range};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A sealed tape, open.
 pub(crate) struct Sealed {
     bytes: Store,
     shown: String,
     trailer: Trailer,
+    /// How many bytes are made of it at most, and how many of them are of blocks that are kept.
+    most: usize,
+    kept: AtomicUsize,
     checked: [OnceLock<()>; 5],
     rows: OnceLock<Box<[OnceLock<RowsOf>]>>,
     /// Blocks of pieces that were looked at; empty if one is used where it lies.
@@ -82,30 +89,31 @@ struct RowsOf {
 impl Sealed {
     /// Opens a tape that lies at a path.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| Failure::new("open", path.display().to_string())(error))?;
-        Self::of_file(&file, path)
+        let file = crate::file::open(path).map_err(|error| Failure::new("open", path.display().to_string())(error))?;
+        Self::of_file(&file, path, ReadOptions::default())
     }
 
     /// Opens a tape whose file is open; the path is for messages.
-    pub(crate) fn of_file(file: &File, path: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn of_file(file: &File, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
         let store = Store::open(file).map_err(Failure::new("open", &shown))?;
-        Self::from_store(store, shown)
+        Self::from_store(store, shown, options)
     }
 
     /// Opens a tape that lies in memory.
-    pub(crate) fn from_bytes(bytes: Vec<u8>, shown: String) -> Result<Self, ReadError> {
-        Self::from_store(Store::Owned(bytes), shown)
+    pub(crate) fn from_bytes(bytes: Vec<u8>, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
+        Self::from_store(Store::Owned(bytes), shown, options)
     }
 
-    fn from_store(bytes: Store, shown: String) -> Result<Self, ReadError> {
+    fn from_store(bytes: Store, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
         let damage = |offset, flaw| Damage { file: shown.clone(), offset, flaw };
         check_header(&bytes).map_err(|flaw| damage(0, flaw))?;
         let length = bytes.len() as u64;
         let at = length.saturating_sub(TRAILER_BYTES);
         let trailer = Trailer::decode(&bytes[at as usize..], length).map_err(|flaw| damage(at, flaw))?;
         let (rows, pieces) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { bytes, shown, trailer, checked: Default::default(), rows, pieces })
+        let (most, kept) = (options.most(), AtomicUsize::new(0));
+        Ok(Self { bytes, shown, trailer, most, kept, checked: Default::default(), rows, pieces })
     }
 
     pub(crate) fn trailer(&self) -> &Trailer {
@@ -118,6 +126,30 @@ impl Sealed {
 
     fn damage(&self, offset: u64, flaw: Flaw) -> ReadError {
         ReadError::Damaged(Damage { file: self.shown.clone(), offset, flaw })
+    }
+
+    fn too_much(&self, what: &'static str) -> ReadError {
+        ReadError::TooMuch(Excess::new(what, self.most).of(&self.shown))
+    }
+
+    /// What is wrong with a record that lies at an offset, or behind it.
+    fn unreadable(&self, offset: u64, malformed: Malformed) -> ReadError {
+        match malformed.what {
+            NO_ROOM => self.too_much("the lists of an exchange"),
+            _ => self.damage(offset, Flaw::Record(malformed)),
+        }
+    }
+
+    /// Refuses a body that is too long for memory.
+    pub(crate) fn check_in_memory(&self, bytes: usize) -> Result<(), ReadError> {
+        if bytes > self.most { Err(self.too_much("a body")) } else { Ok(()) }
+    }
+
+    /// Refuses a body that is too long to be read fragment by fragment.
+    pub(crate) fn check_streamed(&self, bytes: usize) -> Result<(), ReadError> {
+        let most = (self.most as u64).saturating_mul(STREAMED_FACTOR);
+        let too_much = || Excess { file: self.shown.clone(), what: "a body", most };
+        if bytes as u64 > most { Err(too_much().into()) } else { Ok(()) }
     }
 
     /// A section, which is what its checksum was made of.
@@ -220,9 +252,9 @@ impl Sealed {
     /// What is known of the tape.
     pub(crate) fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
         let bytes = self.section(Part::Meta)?;
-        let mut cursor = Cursor::new(bytes);
+        let mut cursor = Cursor::with_room(bytes, self.most);
         let notes = fields::list(&mut cursor, fields::note).and_then(|notes| cursor.end().map(|()| notes));
-        notes.map_err(|malformed| self.damage(self.trailer.section(Part::Meta).offset, Flaw::Record(malformed)))
+        notes.map_err(|malformed| self.unreadable(self.trailer.section(Part::Meta).offset, malformed))
     }
 
     /// An exchange with its bodies.
@@ -241,14 +273,14 @@ impl Sealed {
         let (entry, rows, index) = self.block_of_row(row)?;
         let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };
         let place = rows.places.get(index).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))?;
-        let whole = whole::decode(place.beginning, &block[place.range.clone()]);
-        whole.map_err(|malformed| self.damage(entry.offset, Flaw::Record(malformed)))
+        let cursor = Cursor::with_room(&block[place.range.clone()], self.most);
+        whole::decode(place.beginning, cursor).map_err(|malformed| self.unreadable(entry.offset, malformed))
     }
 
     fn row_error(&self, row: u32, error: RowError) -> ReadError {
         let offset = self.block_of_row(row).map_or(0, |(entry, ..)| entry.offset);
         match error {
-            RowError::Record(malformed) => self.damage(offset, Flaw::Record(malformed)),
+            RowError::Record(malformed) => self.unreadable(offset, malformed),
             RowError::Read(error) => error,
         }
     }
@@ -277,8 +309,9 @@ impl Sealed {
     }
 
     fn load_rows(&self, entry: &BlockEntry) -> Result<RowsOf, ReadError> {
+        self.keep(entry)?;
         let bytes = self.content(entry)?;
-        let places = places(&bytes).map_err(|malformed| self.damage(entry.offset, Flaw::Record(malformed)))?;
+        let places = places(&bytes, self.most).map_err(|malformed| self.unreadable(entry.offset, malformed))?;
         Ok(RowsOf { decompressed: only_owned(bytes), places })
     }
 
@@ -298,10 +331,28 @@ impl Sealed {
         if crc32c(stored) == entry.checksum { Ok(stored) } else { Err(self.damage(entry.offset, Flaw::Checksum)) }
     }
 
+    /// Counts a block that is going to be kept decompressed.
+    fn keep(&self, entry: &BlockEntry) -> Result<(), ReadError> {
+        if !entry.is_compressed() {
+            return Ok(());
+        }
+        let bytes = entry.bytes as usize;
+        match self.kept.fetch_add(bytes, Ordering::Relaxed).checked_add(bytes) {
+            Some(kept) if kept <= self.most => Ok(()),
+            _ => {
+                self.kept.fetch_sub(bytes, Ordering::Relaxed);
+                Err(self.too_much("what is decompressed of the tape"))
+            }
+        }
+    }
+
     fn content(&self, entry: &BlockEntry) -> Result<Cow<'_, [u8]>, ReadError> {
         let stored = self.stored(entry)?;
         if !entry.is_compressed() {
             return Ok(Cow::Borrowed(stored));
+        }
+        if entry.bytes as usize > self.most {
+            return Err(self.too_much("a block of the tape"));
         }
         let bytes = decompress(stored, entry.bytes as usize);
         bytes.map(Cow::Owned).ok_or_else(|| self.damage(entry.offset, Flaw::Compression))
@@ -310,7 +361,8 @@ impl Sealed {
     fn piece_at(&self, number: u32) -> Result<&[u8], ReadError> {
         let (piece, entry) = self.piece_of(number)?;
         let cache = self.pieces.get_or_init(|| empty(self.trailer.piece_blocks));
-        let decompressed = self.cached(&cache[piece.block as usize], || self.content(&entry).map(only_owned))?;
+        let load = || self.keep(&entry).and_then(|()| self.content(&entry)).map(only_owned);
+        let decompressed = self.cached(&cache[piece.block as usize], load)?;
         let block: &[u8] = if entry.is_compressed() { decompressed } else { self.place(&entry)? };
         block.get(piece.range()).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))
     }
@@ -358,6 +410,10 @@ impl From<Malformed> for RowError {
 
 impl<'s> Pieces<'s> for &'s Sealed {
     type Error = RowError;
+
+    fn check(&self, bytes: usize) -> Result<(), RowError> {
+        self.check_in_memory(bytes).map_err(RowError::Read)
+    }
 
     fn piece(&self, number: u32) -> Result<&'s [u8], RowError> {
         (*self).piece_at(number).map_err(RowError::Read)
@@ -431,7 +487,7 @@ mod tests {
         trailer.checksums[Part::Index as usize] = crc32c(&bytes[range]);
         bytes.truncate(at);
         bytes.extend(trailer.encode());
-        let sealed = Sealed::from_bytes(bytes, "a".to_owned()).unwrap();
+        let sealed = Sealed::from_bytes(bytes, "a".to_owned(), ReadOptions::default()).unwrap();
         let key = KeyScheme::target().key(&Request::default());
         for found in [sealed.find(key).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
             assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));

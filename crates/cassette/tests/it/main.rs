@@ -1,5 +1,6 @@
 //! The behaviour of tapes, one file a subject.
 
+mod bodies;
 mod comparing;
 mod crash;
 mod damage;
@@ -15,6 +16,7 @@ mod matching;
 mod modes;
 mod outline;
 mod plain;
+mod planted;
 mod recording;
 mod recording_mishaps;
 mod recording_secrets;

@@ -4,7 +4,7 @@ use cassette::matching::{
     BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Recorded,
     Repeats, Rules,
 };
-use cassette::{Body, Exchange, Header, KEY_BODY_BYTES_MAX, Request};
+use cassette::{Body, Content, Exchange, Header, KEY_BODY_BYTES_MAX, Request, Tape};
 use proptest::prelude::*;
 use regex::bytes::Regex;
 use std::borrow::Cow;
@@ -479,4 +479,63 @@ fn a_long_name_is_shortened_in_a_miss() {
     let tape = tape([form("1")]);
     let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&form("2")));
     assert!(miss.to_string().len() < 1000, "{} bytes", miss.to_string().len());
+}
+
+/// Compressors differ from one version to the next.
+#[test]
+fn compressed_bodies_are_compared_by_what_they_say() {
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+    let asked = |text: &str, level| {
+        let mut encoder = GzEncoder::new(Vec::new(), level);
+        let body = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it");
+        let headers = vec![Header::new("Content-Type", "application/json"), Header::new("Content-Encoding", "gzip")];
+        Request { headers, body: Some(Body::new(0, body)), ..Request::default() }
+    };
+    let text = format!("{{\"a\": 1, \"b\": \"{}\"}}", "x".repeat(500));
+    let one = asked(&text, Compression::best());
+    let other = asked(&text, Compression::none());
+    assert_ne!(one.body, other.body);
+    assert!(Rules::default().same(&one, &other) && Rules::default().key(&one) == Rules::default().key(&other));
+    let bytes = Rules { body: BodyRule::Bytes, ..Rules::default() };
+    assert!(!bytes.same(&one, &other));
+    let changed = asked(&text.replace("\"a\": 1", "\"a\": 2"), Compression::fast());
+    assert!(!Rules::default().same(&one, &changed));
+    let path = JsonPath::new("a").expect("it is one");
+    let without = Rules { body: BodyRule::JsonWithout(vec![path]), ..Rules::default() };
+    assert!(without.same(&one, &changed));
+    assert_eq!(without.message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#), None);
+    let difference = Rules::default().message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#);
+    assert_eq!(difference.as_deref(), Some("message at a: recorded 1, now 3"));
+    let recorded = Exchange { request: one, ..Exchange::default() };
+    let tape = [recorded];
+    let player = Player::new(&tape[..], Rules::default(), Repeats::Refused).expect("it is in memory");
+    let message = player.find(&changed).expect_err("it differs").to_string();
+    assert!(message.contains("body at a: recorded 1, now 2"), "{message}");
+}
+
+/// An import, or a recording with its secrets, has them in its requests.
+#[test]
+fn a_recording_with_secrets_answers_its_own_request() {
+    use cassette::matching::WithoutSecrets;
+    use cassette::redact::Redaction;
+    let asked = Request {
+        target: "/?password=croak&x=1".into(),
+        headers: vec![Header::new("Content-Type", "application/json")],
+        body: Some(Body::new(0, r#"{"api_key": "croak-croak", "n": 1}"#)),
+        ..Request::default()
+    };
+    let content =
+        Content { exchanges: vec![Exchange { request: asked.clone(), ..Exchange::default() }], meta: Vec::new() };
+    let tape = Arc::new(Tape::from(content));
+    let usual = Redaction::usual();
+    let mut live = asked;
+    usual.request(&mut live);
+    let player = Player::new(tape.clone(), Rules::default(), Repeats::Last).expect("it is in memory");
+    assert!(player.find(&live).is_err(), "the secret was compared with what stands for it");
+    let recorded = Box::new(WithoutSecrets::new(tape, Some(usual)));
+    let player = Player::new(recorded, Rules::default(), Repeats::Refused).expect("it is in memory");
+    assert!(player.find(&live).is_ok());
+    let message = player.find(&Request { target: "/y".into(), ..live }).expect_err("it differs").to_string();
+    assert!(!message.contains("croak"), "{message}");
 }

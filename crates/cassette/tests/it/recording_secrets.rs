@@ -269,7 +269,7 @@ fn frames_without_payload_do_not_wait_for_ever() {
         let frame = WsFrame::new(at_us, Direction::Received, Opcode::CONTINUATION, "");
         call.frame(&WsFrame { is_final: false, ..frame }).unwrap();
     }
-    call.frame(&WsFrame { reserved: 4, ..WsFrame::new(count, Direction::Sent, Opcode::TEXT, vec![1]) }).unwrap();
+    call.frame(&WsFrame { reserved: 4, ..WsFrame::new(count, Direction::Sent, Opcode::TEXT, vec![7]) }).unwrap();
     call.end(Ending::default()).unwrap();
     recorder.finish().unwrap();
     let tape = Tape::open(&path).unwrap();

@@ -275,6 +275,12 @@ fn compressed_bodies_are_looked_into() {
     assert_eq!(USUAL.exchange(&mut opaque).opaque, ["message of frame 0"]);
 }
 
+/// A body that comes chunk by chunk, of a type that is text.
+fn stream(is_form: bool) -> Stream {
+    let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/event-stream" };
+    Stream::of_request(USUAL.clone(), &[Header::new("Content-Type", kind)])
+}
+
 /// Texts in which secrets are likely.
 fn any_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -340,7 +346,7 @@ proptest! {
         let mut ends: Vec<_> = cuts.iter().map(|cut: &f64| (cut * text.len() as f64) as usize).collect();
         ends.sort_unstable();
         ends.push(text.len());
-        let mut stream = Stream::new(USUAL.clone(), is_form);
+        let mut stream = stream(is_form);
         let (mut given, mut chunks, mut begin) = (Vec::new(), Vec::new(), 0);
         let mut take = |body: Body<'static>| {
             given.extend_from_slice(body.bytes());
@@ -351,7 +357,7 @@ proptest! {
             begin = end;
         }
         take(stream.finish());
-        let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/plain" };
+        let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/event-stream" };
         let whole = redacted(request("/", &[("Content-Type", kind)], &text));
         // A secret that is longer than the look-ahead may be found in part only.
         prop_assume!(body(&whole).len() + LOOKAHEAD_BYTES / 2 > text.len());
@@ -362,20 +368,20 @@ proptest! {
 
 #[test]
 fn lines_of_a_stream_do_not_wait() {
-    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut stream = stream(false);
     let event = stream.push(1, b"data: {\"text\": \"hello\"}\n\n");
     assert_eq!(*event.bytes(), "data: {\"text\": \"hello\"}\n\n");
     assert!(stream.push(2, b"data: {\"api_key\":\n").bytes().is_empty());
     let rest = stream.push(3, b"\"abcdef\"}\n");
     assert_eq!(*rest.bytes(), "data: {\"api_key\":\n\"REDACTED\"}\n");
-    assert_eq!((rest.chunks().len(), stream.found()), (2, 1));
+    assert_eq!((rest.chunks().len(), stream.found().replaced), (2, 1));
     assert!(stream.push(4, b"-----BEGIN PRIVATE KEY-----\nMII\n").bytes().is_empty());
     assert_eq!(*stream.push(5, b"E=\n-----END PRIVATE KEY-----\n").bytes(), "REDACTED\n");
 }
 
 #[test]
 fn a_long_stream_is_held_in_little_memory() {
-    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut stream = stream(false);
     let chunk = b"no line ends here ".repeat(4_000);
     let mut given = 0;
     for round in 1..=100 {
@@ -388,7 +394,7 @@ fn a_long_stream_is_held_in_little_memory() {
 
 #[test]
 fn a_long_secret_object_is_replaced_all_the_way() {
-    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut stream = stream(false);
     let mut given = Vec::new();
     given.extend_from_slice(stream.push(0, b"{\"credentials\": [\n").bytes());
     for _ in 0..500 {
@@ -401,7 +407,7 @@ fn a_long_secret_object_is_replaced_all_the_way() {
 
 /// A body as a stream gives it, in chunks of this many bytes.
 fn streamed(text: &str, bytes: usize) -> String {
-    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut stream = stream(false);
     let mut given = Vec::new();
     for chunk in text.as_bytes().chunks(bytes) {
         given.extend_from_slice(stream.push(0, chunk).bytes());
@@ -432,7 +438,7 @@ fn a_long_secret_object_is_replaced_wherever_it_is_cut() {
 
 #[test]
 fn a_chunk_of_many_bytes_waits_for_the_end_of_a_secret() {
-    let mut stream = Stream::new(USUAL.clone(), false);
+    let mut stream = stream(false);
     let long = "x".repeat(2 << 20) + " \"password\": \"hun";
     assert!(stream.push(0, long.as_bytes()).bytes().is_empty());
     let rest = stream.push(1, b"ter2\"");
@@ -521,4 +527,179 @@ fn parts_of_a_form_are_looked_into() {
     for bytes in 1..90 {
         assert_eq!(streamed(&part("hunter2"), bytes), part("REDACTED"), "{bytes}");
     }
+}
+
+fn response(kind: &str, body: &[u8]) -> Exchange<'static> {
+    let headers = vec![Header::new("Content-Type", kind.to_owned())];
+    let response = Response { headers, body: Some(Body::new(0, body.to_vec())), ..Response::default() };
+    Exchange { response: Some(response), ..Exchange::default() }
+}
+
+fn response_body(exchange: &Exchange<'_>) -> Vec<u8> {
+    exchange.response.as_ref().map(|response| response.body_bytes().to_vec()).unwrap_or_default()
+}
+
+/// Such a name was taken for a key, and the program came back 183 bytes shorter.
+#[test]
+fn a_program_is_not_edited() {
+    let program = b"\x7fELF\x02\x01\0sk-ecdsa-sha2-nistp256-cert-v01@openssh.com\0\"password\": \"hunter2\"\0?sig=x\0";
+    for kind in ["application/octet-stream", "application/x-executable", "text/plain", ""] {
+        let mut exchange = response(kind, program);
+        let before = exchange.clone();
+        assert_eq!(USUAL.exchange(&mut exchange), cassette::redact::Redacted::default(), "{kind}");
+        assert_eq!(exchange, before, "{kind}");
+    }
+    let program = [&program[..], KEY.as_bytes()].concat();
+    let mut exchange = response("application/octet-stream", &program);
+    let redacted = USUAL.exchange(&mut exchange);
+    assert_eq!((redacted.findings.len(), redacted.kept.len()), (0, 1));
+    assert_eq!(response_body(&exchange), program);
+    assert_eq!(exchange.notes, [Note::new("redacted.kept", "response body: an API key that begins with sk-")]);
+}
+
+#[test]
+fn a_name_of_a_kind_of_key_is_no_key() {
+    for harmless in ["sk-ecdsa-sha2-nistp256", "sk-ssh-ed25519-cert-v01", "AKIAIOSFODNN7EXAMPLE"] {
+        assert_eq!(body(&redacted(request("/", &[], harmless))), harmless);
+    }
+    let blob = format!("{}-sk-0123456789abcdefABCDEF-x", "A1b2C3d4".repeat(4));
+    assert_eq!(body(&redacted(request("/", &[], &blob))), blob);
+}
+
+/// What a stream gives of a body of a type.
+fn streamed_as(kind: &str, pieces: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<u8>, cassette::redact::Findings) {
+    let headers = [Header::new("Content-Type", kind.to_owned())];
+    let mut stream = Stream::of_response(USUAL.clone(), &headers);
+    let mut each: Vec<_> = pieces.iter().map(|piece| stream.push(0, piece).bytes().to_vec()).collect();
+    each.push(stream.finish().bytes().to_vec());
+    let whole = each.concat();
+    (each, whole, stream.found().clone())
+}
+
+#[test]
+fn a_stream_of_no_type_waits_until_it_is_known_to_be_text() {
+    let line = b"DB_PASSWORD=hunter2\n";
+    let (each, whole, found) = streamed_as("application/octet-stream", &[b"begin\n", line, b"end\n"]);
+    assert_eq!((&each[0][..], &each[1][..]), (&b"begin\n"[..], &b""[..]));
+    assert_eq!((&whole[..], found.replaced), (&b"begin\nDB_PASSWORD=REDACTED\nend\n"[..], 1));
+    let (_, whole, found) = streamed_as("application/octet-stream", &[b"begin\n", line, b"\0\x01\n"]);
+    assert_eq!((&whole[..], found.count()), (&b"begin\nDB_PASSWORD=hunter2\n\0\x01\n"[..], 0));
+    let key = format!("key {KEY}\n");
+    let (_, whole, found) = streamed_as("", &[key.as_bytes(), b"\0"]);
+    assert_eq!((whole, found.replaced, found.kept), ([key.as_bytes(), b"\0"].concat(), 0, 1));
+    let (each, ..) = streamed_as("text/event-stream", &[key.as_bytes(), b"\0"]);
+    assert_eq!(each[0], b"key REDACTED\n");
+}
+
+#[test]
+fn a_secret_in_a_file_of_a_form_stays_beside_one_in_a_field() {
+    let body = |value: &str| {
+        let field = format!("--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{value}\r\n");
+        let file = format!("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n\0{KEY}\0\r\n--b--\r\n");
+        field + &file
+    };
+    let mut exchange = response("multipart/form-data; boundary=b", body("hunter2").as_bytes());
+    let redacted = USUAL.exchange(&mut exchange);
+    assert_eq!(response_body(&exchange), body("REDACTED").as_bytes());
+    assert_eq!((redacted.findings.len(), redacted.kept.len()), (1, 1));
+}
+
+/// A token that decodes: header, claims, signature.
+fn jwt(claims: &str) -> String {
+    use base64::Engine;
+    let encode = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    format!("{}.{}.{}", encode(r#"{"alg":"HS256","typ":"JWT"}"#), encode(claims), encode("the signature"))
+}
+
+#[test]
+fn a_token_that_a_server_gives_keeps_its_shape() {
+    let claims = r#"{"sub":"1234567890","exp":1999999999,"api_key":"hunter2"}"#;
+    let without = jwt(&claims.replace("hunter2", "REDACTED"));
+    let without = &without[..=without.rfind('.').expect("there are two")];
+    let text = |token: &str| format!(r#"{{"access_token": "{token}", "text": "it is {token}", "id": 7}}"#);
+    let mut exchange = response("application/json", text(&jwt(claims)).as_bytes());
+    assert_eq!(USUAL.exchange(&mut exchange).findings.len(), 2);
+    assert_eq!(String::from_utf8_lossy(&response_body(&exchange)), text(without));
+    // Once is enough, and nothing is left that keeps a tape from being sealed.
+    assert_eq!(USUAL.exchange(&mut exchange).findings, []);
+    assert_eq!(Redaction::known_forms().scan(&exchange).findings, []);
+    // What a program says is compared: one token is as good as another.
+    let asked = request("/", &[("Authorization", &format!("Bearer {}", jwt(claims)))], &text(&jwt(claims)));
+    let asked = redacted(asked);
+    assert_eq!((header(&asked, "authorization"), body(&asked)), ("Bearer REDACTED".to_owned(), text("REDACTED")));
+}
+
+#[test]
+fn words_that_are_secrets_at_times_are_told_apart() {
+    for (target, expected) in [
+        ("/cb?code=4/0AX4XfWh&state=x", "/cb?code=REDACTED&state=x"),
+        ("/oauth/callback?code=0123456789abcdef", "/oauth/callback?code=REDACTED"),
+        ("/?token=0123456789abcdef", "/?token=REDACTED"),
+        ("/bot123456789:AAabcdefghijklmnopqrstuvwxyz0123456/sendMessage", "/REDACTED/sendMessage"),
+        ("/services/T0123ABCD/B0123ABCD/abcdefghijklmnop01234567", "/REDACTED"),
+        ("/zip?code=10115-Berlin", "/zip?code=10115-Berlin"),
+        ("/coins?token=USDT&page_token=0123456789abcdef", "/coins?token=USDT&page_token=0123456789abcdef"),
+    ] {
+        assert_eq!(redacted(request(target, &[], "")).target, expected);
+    }
+    let json = "application/json";
+    for (text, expected) in [
+        (
+            r#"{"grant_type":"authorization_code","code":"4/0AX4XfWh"}"#,
+            r#"{"grant_type":"authorization_code","code":"REDACTED"}"#,
+        ),
+        (r#"{"token":"0123456789abcdef"}"#, r#"{"token":"REDACTED"}"#),
+        (r#"{"error":{"code":"E1234567","state":1}}"#, r#"{"error":{"code":"E1234567","state":1}}"#),
+        (r#"{"token":" the","logprob":-0.1}"#, r#"{"token":" the","logprob":-0.1}"#),
+        (r#"{"token":1234567890123456}"#, r#"{"token":1234567890123456}"#),
+    ] {
+        assert_eq!(body(&redacted(request("/", &[("Content-Type", json)], text))), expected);
+    }
+    let form = "application/x-www-form-urlencoded";
+    let asked = request("/", &[("Content-Type", form)], "grant_type=authorization_code&code=4%2F0AX4XfWh");
+    assert_eq!(body(&redacted(asked)), "grant_type=authorization_code&code=REDACTED");
+}
+
+/// Two messages of one side, of which the second refers to the first, and a last one.
+fn conversation(texts: [&str; 3], is_final: bool) -> Exchange<'static> {
+    let mut compress = flate2::Compress::new(flate2::Compression::best(), false);
+    let frame = |text: &str| {
+        let mut payload = Vec::with_capacity(text.len() + 64);
+        compress.compress_vec(text.as_bytes(), &mut payload, flate2::FlushCompress::Sync).expect("there is room");
+        payload.truncate(payload.len() - 4);
+        WsFrame { reserved: 4, ..WsFrame::new(0, Direction::Received, Opcode::TEXT, payload) }
+    };
+    let mut frames: Vec<_> = texts.into_iter().map(frame).collect();
+    frames[2].is_final = is_final;
+    Exchange { frames: Some(frames), ..Exchange::default() }
+}
+
+#[test]
+fn compressed_messages_are_looked_into() {
+    let harmless = conversation(["a frog croaks", "a frog croaks", "and eats flies"], true);
+    let mut same = harmless.clone();
+    assert_eq!((USUAL.exchange(&mut same), same), (cassette::redact::Redacted::default(), harmless));
+
+    let secret = format!("{{\"api_key\": \"hunter2\", \"text\": \"{KEY}\"}}");
+    for is_final in [true, false] {
+        let mut exchange = conversation(["hello", &secret, &secret], is_final);
+        let first = exchange.frames.as_ref().expect("it has some")[0].clone();
+        assert_eq!(Redaction::known_forms().scan(&exchange).findings.len(), 2);
+        assert_eq!(USUAL.exchange(&mut exchange).findings.len(), 4);
+        let frames = exchange.frames.as_ref().expect("it has some");
+        assert_eq!(frames[0], first, "what came before is as it was");
+        for frame in &frames[1..] {
+            assert_eq!(
+                (frame.reserved, frame.payload.to_text_lossy()),
+                (0, secret.replace("hunter2", "REDACTED").replace(KEY, "REDACTED").into())
+            );
+        }
+        assert_eq!(exchange.notes, [Note::new("redacted.websocket-compression", "permessage-deflate")]);
+        assert_eq!(USUAL.exchange(&mut exchange).findings, []);
+    }
+    // A later message may refer to one with a secret, and has none itself.
+    let mut exchange = conversation(["hello", &secret, "no secret: text"], true);
+    USUAL.exchange(&mut exchange);
+    let frames = exchange.frames.expect("it has some");
+    assert_eq!((frames[2].reserved, &frames[2].payload), (0, &"no secret: text".into()));
 }

@@ -235,3 +235,158 @@ fn what_is_wrong_with_a_cassette_is_said_with_its_place() {
     assert!(Content::from_vcr_yaml(b"interactions: []\nversion: 1\n").unwrap().exchanges.is_empty());
     assert!(Content::from_vcr_yaml(b"interactions: \xff").unwrap_err().to_string().contains("no UTF-8 at byte 14"));
 }
+
+/// A cassette of vcrpy with this request and this response, each of them lines.
+fn cassette(request: &str, response: &str) -> Vec<u8> {
+    let indented = |lines: &str| lines.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let (request, response) = (indented(request), indented(response));
+    format!(
+        "interactions:\n- request:\n    method: POST\n    uri: https://pond.example/\n{request}  response:\n    status: {{code: 200, message: OK}}\n{response}version: 1\n"
+    )
+    .into_bytes()
+}
+
+fn only(bytes: &[u8]) -> Exchange<'static> {
+    let content = Content::from_vcr_yaml(bytes);
+    let mut content = content.unwrap_or_else(|error| panic!("{error}\n{}", String::from_utf8_lossy(bytes)));
+    assert_eq!(content.exchanges.len(), 1);
+    content.exchanges.remove(0)
+}
+
+fn note<'n>(exchange: &'n Exchange<'_>, name: &str) -> Option<&'n str> {
+    exchange.notes.iter().find(|note| note.name == name).and_then(|note| note.value.as_text())
+}
+
+/// vcrpy writes what aiohttp is given as `json=` as a map, whatever its names are.
+#[test]
+fn a_map_as_body_becomes_json() {
+    for (yaml, json) in [
+        ("body:\n  model: frog\n  n: 3\n  stop: null\n  t: 0.10", r#"{"model":"frog","n":3,"stop":null,"t":0.10}"#),
+        ("body: {}", "{}"),
+        ("body: {string: croak}", r#"{"string":"croak"}"#),
+        ("body: [1, {a: 'no'}]", r#"[1,{"a":"no"}]"#),
+        ("body: {id: 12345678901234567890123, on: 1e5}", r#"{"id":12345678901234567890123,"on":"1e5"}"#),
+        ("headers: {Content-Type: [application/json], Content-Length: ['99']}\nbody: [a, b]", r#"["a","b"]"#),
+    ] {
+        let exchange = only(&cassette(yaml, "headers: {}\nbody: {string: ok}"));
+        assert_eq!(exchange.request.body_bytes(), json.as_bytes(), "{yaml}");
+        assert_eq!(note(&exchange, "vcr.request.body"), Some("JSON, made of the map or list in `body`"), "{yaml}");
+        let length = json.len().to_string();
+        assert!(headers(&exchange.request.headers, "content-length").iter().all(|found| **found == length));
+    }
+    let response = only(&cassette("body: null", "headers: {Content-Length: ['7']}\nbody: {frog: Sam}"));
+    let response_body = response.response.as_ref().unwrap();
+    assert_eq!(response_body.body_bytes(), br#"{"frog":"Sam"}"#);
+    assert_eq!(headers(&response_body.headers, "content-length"), ["14"]);
+    assert_eq!(note(&response, "vcr.response.body"), Some("JSON, made of the map or list in `body`"));
+    // Pieces stay pieces.
+    let pieces = only(&cassette("body: [a, b]", "headers: {}\nbody: {string: ok}"));
+    assert_eq!((pieces.request.body_bytes(), pieces.notes.len()), (&b"ab"[..], 0));
+}
+
+/// Serializers of vcrpy's users write a body as a tree beside it, and nothing in its place.
+#[test]
+fn a_parsed_body_alone_becomes_the_body() {
+    let parsed = "headers: {content-type: [application/json]}\nparsed_body:\n  frog: Sam\n  legs: [1, 2.5, true]";
+    let exchange = only(&cassette(parsed, parsed));
+    let json = br#"{"frog":"Sam","legs":[1,2.5,true]}"#;
+    assert_eq!(exchange.request.body_bytes(), json);
+    assert_eq!(exchange.response.as_ref().unwrap().body_bytes(), json);
+    for name in ["vcr.request.body", "vcr.response.body"] {
+        assert_eq!(note(&exchange, name), Some("JSON, made of `parsed_body`"));
+    }
+    // A body that says something is what was sent.
+    let both =
+        only(&cassette("body: sent\nparsed_body: {a: b}", "headers: {}\nbody: {string: got}\nparsed_body: {a: b}"));
+    assert_eq!((both.request.body_bytes(), both.response.as_ref().unwrap().body_bytes()), (&b"sent"[..], &b"got"[..]));
+    let empty =
+        only(&cassette("body: ''\nparsed_body: {a: b}", "headers: {}\nbody: {string: ''}\nparsed_body: {a: b}"));
+    assert_eq!(empty.response.as_ref().unwrap().body_bytes(), br#"{"a":"b"}"#);
+}
+
+#[test]
+fn trees_of_bodies_come_back() {
+    let mapped = "headers: {Content-Length: ['99']}\nbody: {frog: Sam, legs: [1, 2.5, null, 'no']}";
+    let parsed = "headers: {content-length: ['99'], content-encoding: [gzip]}\nparsed_body: {frog: Sam}";
+    let content = Content::from_vcr_yaml(&cassette(mapped, parsed)).unwrap();
+    let (yaml, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+    let text = String::from_utf8(yaml.clone()).unwrap();
+    assert_eq!(losses, [], "{text}");
+    assert!(
+        text.contains("body:\n      frog: Sam\n      legs:\n      - 1\n      - 2.5\n      - null\n      - 'no'\n"),
+        "{text}"
+    );
+    assert!(text.contains("parsed_body:\n      frog: Sam\n") && text.contains("- gzip"), "{text}");
+    assert!(text.matches("- '99'").count() == 2 && !text.contains("string"), "{text}");
+    assert_eq!(Content::from_vcr_yaml(&yaml).unwrap(), content);
+    // One that was changed since is a text.
+    let mut changed = content.clone();
+    changed.exchanges[0].request.body = Some(Body::new(0, "{ }"));
+    let (yaml, _) = changed.to_vcr_yaml(VcrStyle::Python).unwrap();
+    assert!(String::from_utf8(yaml).unwrap().contains("body: '{ }'"));
+    for style in [VcrStyle::Python, VcrStyle::Ruby] {
+        assert!(content.to_vcr_json(style).is_ok());
+    }
+}
+
+#[test]
+fn a_tree_that_is_no_json_is_refused_with_its_place() {
+    for (body, message) in [
+        (
+            "body: {frog: {at: 2026-03-02}}",
+            "interactions[0].request.body.frog.at: readers of YAML disagree about `2026-03-02`",
+        ),
+        ("body: {frog: [0x1F]}", "interactions[0].request.body.frog[0]: readers of YAML disagree"),
+        ("parsed_body: {frog: .inf}", "interactions[0].request.parsed_body.frog: readers of YAML disagree"),
+        ("body: {frog: !!binary AA==}", "interactions[0].request.body.frog: these are bytes"),
+    ] {
+        let error = Content::from_vcr_yaml(&cassette(body, "headers: {}\nbody: {string: ok}")).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_time_without_a_zone_is_utc_and_says_so() {
+    for (time, ns) in
+        [("2026-03-02T09:15:07", 1_772_442_907_000_000_000), ("2026-03-02 09:15:07.25", 1_772_442_907_250_000_000)]
+    {
+        let with_time = |time: &str| {
+            let mut bytes = cassette("body: null", "headers: {}\nbody: {string: ok}");
+            bytes.truncate(bytes.len() - "version: 1\n".len());
+            bytes.extend(format!("  recorded_at: '{time}'\n").into_bytes());
+            bytes
+        };
+        let exchange = only(&with_time(time));
+        assert_eq!(exchange.started_ns, ns);
+        assert_eq!(note(&exchange, "vcr.recorded_at"), Some("has no time zone; taken as UTC"));
+        let content = Content { exchanges: vec![exchange], meta: Vec::new() };
+        let (yaml, losses) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+        assert_eq!(losses, []);
+        assert_eq!(Content::from_vcr_yaml(&yaml).unwrap(), content);
+        let zoned = only(&with_time(&format!("{time}Z")));
+        assert_eq!((zoned.started_ns, note(&zoned, "vcr.recorded_at")), (ns, None));
+        let report = format!(
+            r#"{{"version": "1.0", "name": "a", "recorded_at": "{time}", "interactions": [{{"type": "Http", "recorded_at": "{time}",
+                "request": {{"method": "GET", "url": "http://a/", "headers": {{}}}}, "response": {{"status": 200, "headers": {{}}}}}}]}}"#
+        );
+        let report = Content::from_json(report.as_bytes()).unwrap();
+        assert_eq!(report.exchanges[0].started_ns, ns);
+        assert_eq!(note(&report.exchanges[0], "report.recorded_at"), Some("has no time zone; taken as UTC"));
+    }
+}
+
+/// What YAML 1.1 takes for a number has a point and a signed exponent.
+#[test]
+fn floats_are_floats_to_every_reader() {
+    let numbers = r#"{"version": 1, "x": [1e20, 1.5e300, 1e-7, 2.5, -1e21], "interactions": []}"#;
+    let content = Content::from_vcr_json(numbers.as_bytes()).unwrap();
+    let (yaml, _) = content.to_vcr_yaml(VcrStyle::Python).unwrap();
+    let text = String::from_utf8(yaml).unwrap();
+    for number in ["1.0e+20", "1.5e+300", "1.0e-7", "2.5", "-1.0e+21"] {
+        assert!(text.contains(&format!("- {number}\n")), "{text}");
+    }
+    assert_eq!(
+        Content::from_vcr_yaml(text.as_bytes()).unwrap().to_vcr_yaml(VcrStyle::Python).unwrap().0,
+        text.as_bytes()
+    );
+}

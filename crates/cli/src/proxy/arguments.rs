@@ -3,7 +3,7 @@
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
 use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
 use clap::{Args, ValueEnum};
-use server::{Latency, Resolve, UpstreamProxy};
+use server::{Latency, Pass, Resolve, UpstreamProxy};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,8 +32,15 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "MODE", default_value = "once")]
     pub(super) mode: Mode,
 
+    /// Keep a new tape even if nothing was recorded on it: the next run is answered from it, and finds nothing
+    #[arg(long)]
+    pub(super) allow_empty: bool,
+
     #[command(flatten)]
     pub(super) serving: ServingArguments,
+
+    #[command(flatten)]
+    pub(super) network: NetworkArguments,
 
     #[command(flatten)]
     pub(super) upstream: UpstreamArguments,
@@ -56,14 +63,63 @@ pub(crate) struct ServingArguments {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: Option<SocketAddr>,
 
+    /// Listen on an address that other computers reach: whoever reaches it can use the proxy
+    #[arg(long, requires = "listen")]
+    pub(super) public: bool,
+
     /// When listening, print a line of JSON with the proxy, the certificate and the variables for programs; end when the standard
-    /// input ends
+    /// input ends, and print a line of JSON that counts what was asked
     #[arg(long, conflicts_with = "command")]
     pub(super) ready_json: bool,
 
     /// Open a socket at this path by which the proxy is asked for its state, told to use another tape, and stopped
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
+}
+
+/// What the program reaches besides the proxy.
+#[derive(Debug, Args)]
+pub(crate) struct NetworkArguments {
+    /// Run COMMAND in a network of its own, in which there is nothing but the proxy: what goes past the proxy is refused and named
+    /// [default: auto with replay, off with record; `--isolate` alone is on]
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
+    #[arg(requires = "command")]
+    pub(super) isolate: Option<When>,
+
+    /// Let requests to this host go to the network, and not to the tape: host=localhost, host=*.example.com, host=db.test:8443;
+    /// `no_proxy` is all hosts of NO_PROXY; may be given several times
+    #[arg(long, value_name = "host=NAME[:PORT]", value_parser = pass)]
+    pub(super) pass: Vec<Passing>,
+}
+
+/// When a program runs in a network of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// Always; if the system gives none, COMMAND is not started
+    On,
+    /// If the system gives one
+    Auto,
+    /// Never
+    Off,
+}
+
+/// What passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Passing {
+    Host(Pass),
+    /// The hosts of `NO_PROXY`.
+    NoProxy,
+}
+
+impl NetworkArguments {
+    /// The hosts that pass; `no_proxy` is the value of that variable.
+    pub(super) fn passes(&self, no_proxy: &str) -> Vec<Pass> {
+        let of = |passing: &Passing| match passing {
+            Passing::Host(pass) => vec![pass.clone()],
+            Passing::NoProxy => Pass::of_no_proxy(no_proxy),
+        };
+        self.pass.iter().flat_map(of).collect()
+    }
 }
 
 impl ServingArguments {
@@ -268,6 +324,14 @@ fn leave_out(text: &str) -> Result<LeaveOut, String> {
             Ok(LeaveOut { status: Some(status..=status), ..nothing })
         }
         _ => Err("there are host, type, method, path and status".to_owned()),
+    }
+}
+
+fn pass(text: &str) -> Result<Passing, String> {
+    match text.split_once('=') {
+        Some(("host", host)) => host.parse().map(Passing::Host).map_err(|error: server::OptionError| error.to_string()),
+        None if text == "no_proxy" => Ok(Passing::NoProxy),
+        _ => Err("expected a host, such as host=localhost or host=*.example.com, or no_proxy".to_owned()),
     }
 }
 

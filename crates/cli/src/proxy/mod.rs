@@ -16,30 +16,36 @@ mod summary;
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-use arguments::UpstreamArguments;
-pub(crate) use arguments::{PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use cassette::{Form, Mode, RecordError, Tape};
-use server::{Control, Edits, Limits, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
+pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
+use arguments::{UpstreamArguments, When};
+use cassette::{Form, Mode, ReadOptions, RecordError, SealError, Tape};
+use child::Program;
+pub(crate) use child::isolated;
+use server::{Control, Edits, Limits, Pass, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use summary::{Before, Summary};
+use summary::{Before, Kept, Style, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
     tape: &'a Path,
     records: bool,
     before: Before,
+    /// Whether a new tape on which nothing was recorded stays.
+    allows_empty: bool,
     serving: &'a ServingArguments,
+    network: &'a NetworkArguments,
     command: &'a [OsString],
 }
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, serving, upstream, secrets, playing, command } = arguments;
+    let RecordArguments { tape, mode, allow_empty, serving, network, upstream, secrets, playing, command } = arguments;
     if Form::of_name(tape) != Form::Tape {
         let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
         return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
@@ -52,7 +58,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: *mode != Mode::None, before, serving, command }.run(options),
+        Ok(options) => {
+            let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
+            Job { tape, records, before, allows_empty, serving, network, command }.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -74,19 +83,26 @@ fn there(path: &Path, mode: Mode) -> Result<(Before, Option<Tape>), End> {
 /// `mnemon replay TAPE -- COMMAND`.
 pub(crate) fn replay(
     tape: &Path,
-    serving: &ServingArguments,
-    playing: &PlayingArguments,
-    secrets: &SecretArguments,
+    reading: ReadOptions,
+    (serving, network): (&ServingArguments, &NetworkArguments),
+    (playing, secrets): (&PlayingArguments, &SecretArguments),
     command: &[OsString],
 ) -> ExitCode {
-    let opened = match crate::tape::open(tape) {
+    let opened = match crate::tape::open(tape, reading) {
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
     let secrets = known_secrets(secrets, Some(&opened), tape, false);
-    let options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
+    let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
+    if let Some(proxy) = Some(network).filter(|network| !network.pass.is_empty()).and_then(|_| inherited_proxy()) {
+        options = options.upstream_proxy(proxy);
+    }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
-        Ok(options) => Job { tape, records: false, before: Before::Used, serving, command }.run(options),
+        Ok(options) => {
+            let job =
+                Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
+            job.run(options)
+        }
         Err(end) => end.into(),
     }
 }
@@ -146,7 +162,8 @@ fn reach(mut options: ProxyOptions, upstream: &UpstreamArguments) -> Result<Prox
     let mut limits = Limits::default();
     limits.body_bytes = upstream.max_body;
     options = options.limits(limits).filter(upstream.filter());
-    Ok(match upstream.upstream_proxy.clone().or_else(inherited_proxy) {
+    let named = upstream.upstream_proxy.clone().map(excepting);
+    Ok(match named.or_else(inherited_proxy) {
         Some(proxy) => options.upstream_proxy(proxy),
         None => options,
     })
@@ -154,19 +171,29 @@ fn reach(mut options: ProxyOptions, upstream: &UpstreamArguments) -> Result<Prox
 
 /// The proxy that the environment says is to be used, with the hosts that it excepts.
 fn inherited_proxy() -> Option<UpstreamProxy> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let either = |name: &str| variable(name).or_else(|| variable(&name.to_uppercase()));
-    let url = ["https_proxy", "all_proxy", "http_proxy"].into_iter().find_map(either)?;
+    let url = ["https_proxy", "all_proxy", "http_proxy"].into_iter().find_map(either_case)?;
     match url.parse::<UpstreamProxy>() {
-        Ok(proxy) => {
-            let except = either("no_proxy").unwrap_or_default();
-            Some(proxy.except(except.split(',').map(str::to_owned)))
-        }
+        Ok(proxy) => Some(excepting(proxy)),
         Err(error) => {
             render::say(&format!("warning: going without the proxy of the environment: {error}"));
             None
         }
     }
+}
+
+/// A proxy, but for the hosts that the environment excepts.
+fn excepting(proxy: UpstreamProxy) -> UpstreamProxy {
+    proxy.except(no_proxy().split(',').map(str::to_owned))
+}
+
+fn no_proxy() -> String {
+    either_case("no_proxy").unwrap_or_default()
+}
+
+/// A variable that is named in small or in capital letters.
+fn either_case(name: &str) -> Option<String> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    variable(name).or_else(|| variable(&name.to_uppercase()))
 }
 
 impl Job<'_> {
@@ -176,27 +203,40 @@ impl Job<'_> {
             Err(error) => return fail(&format!("cannot hold back signals: {error}"), "", End::Error).into(),
         };
         if let Some(address) = self.serving.listen {
+            if !address.ip().is_loopback() && !self.serving.public {
+                return not_public(address).into();
+            }
             options = options.listen(address);
         }
         if let Some(path) = &self.serving.control {
             options = options.control(Control { socket: Some(path.clone()), tapes: None });
         }
+        let passes = self.network.passes(&no_proxy());
+        options = passes.iter().cloned().fold(options, ProxyOptions::pass);
         let proxy = match Proxy::start(options) {
             Ok(proxy) => proxy,
             Err(error) => return not_started(self.tape, &error).into(),
         };
-        let variables = match server::environment(proxy.address(), proxy.authority()) {
-            Ok(variables) => variables,
-            Err(error) => return fail(&error.to_string(), "", End::Error).into(),
-        };
         let (code, program) = match self.command {
-            [] => (stay::until_told(&proxy, self.serving.ready_json, &self.doing(), &variables, &signals), None),
-            [program, ..] => match child::run(self.command, variables, &signals) {
-                Ok(code) => (code, Some(program)),
-                Err(code) => (code, None),
-            },
+            [] => (self.stay(&proxy, &passes, &signals), None),
+            [name, ..] => {
+                let usual = if self.records { When::Off } else { When::Auto };
+                let isolate = self.network.isolate.unwrap_or(usual);
+                let program = Program { command: self.command, proxy: &proxy, passes: &passes, isolate };
+                match child::run(&program, &signals) {
+                    Ok(code) => (code, Some(name)),
+                    Err(code) => (code, None),
+                }
+            }
         };
         self.end(proxy, code, program)
+    }
+
+    fn stay(&self, proxy: &Proxy, passes: &[Pass], signals: &Signals) -> u8 {
+        match child::variables(proxy, passes) {
+            Ok(variables) => stay::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
+            Err(end) => end.code(),
+        }
     }
 
     fn doing(&self) -> String {
@@ -214,32 +254,57 @@ impl Job<'_> {
             Err(error) => (so_far, Err(error)),
         };
         let Self { records, before, .. } = *self;
-        let is_kept = sealed.is_err() || !self.is_left_out(&report);
-        let summary = Summary { report: &report, tape, records, before, is_kept, program };
+        let is_whole = sealed.is_ok() && report.recorder_failure.is_none();
+        let kept = match (is_whole, Tape::open(self.tape)) {
+            (true, _) if self.is_left_out(&report) => Kept::Nothing,
+            (true, _) => Kept::All,
+            (false, Ok(left)) => Kept::Part(left.len() as u64),
+            (false, Err(_)) => Kept::Nothing,
+        };
+        let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
+        let style = style.map_or(Style::default(), |name| Style::named(&name));
+        let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
-        let differs = report.differs().then_some(End::Damaged.code());
-        let failed = self.failure(&report, sealed).filter(|_| code == 0);
-        ExitCode::from(differs.or(failed).unwrap_or(code))
+        if self.serving.ready_json {
+            stay::say_done(&report, kept != Kept::Nothing);
+        }
+        let failed = self.failure(&report, sealed).or(report.bypassed.first().map(|_| End::Error.code()));
+        let differs = report.differs() || !records && !report.bypassed.is_empty();
+        let code = if code == 0 { failed.unwrap_or(code) } else { code };
+        ExitCode::from(if differs { End::Damaged.code() } else { code })
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
-    /// Whoever reads the JSON may want just that, such as a test that asks nothing.
+    /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.serving.ready_json && report.recorded == 0;
+        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
     }
 
     /// The code of a recording that is not whole, after saying so.
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
         let recording = recording_of(self.tape);
-        let (tape, recording) = (self.tape.display(), recording.display());
-        let help = format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}` seals it");
-        match (sealed, &report.recorder_failure) {
-            (Err(error), _) => Some(fail(&error.to_string(), &help, End::Error).code()),
-            (Ok(()), Some(failure)) => Some(fail(&format!("not all is recorded: {failure}"), "", End::Error).code()),
-            (Ok(()), None) => None,
-        }
+        let secret = matches!(&sealed, Err(ProxyError::Record(RecordError::Seal(SealError::Secret(_)))));
+        let what = match (sealed, &report.recorder_failure) {
+            (Err(error), _) => error.to_string(),
+            (Ok(()), Some(failure)) => format!("not all is recorded: {failure}"),
+            (Ok(()), None) => return None,
+        };
+        let help = if recording.exists() {
+            let (tape, recording) = (self.tape.display(), recording.display());
+            let keeping = if secret { " --keep-secrets" } else { "" };
+            format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}{keeping}` seals it")
+        } else {
+            "make room on the disk, or record to another one, and record it again".to_owned()
+        };
+        Some(fail(&what, &help, End::Error).code())
     }
+}
+
+fn not_public(address: SocketAddr) -> End {
+    let what = format!("whoever reaches this computer at {address} could use the proxy, and what is behind it");
+    let help = format!("listen on 127.0.0.1:{}, or add --public if others are to use it", address.port());
+    fail(&what, &help, End::Usage)
 }
 
 fn not_started(tape: &Path, error: &ProxyError) -> End {

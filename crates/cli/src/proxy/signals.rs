@@ -36,10 +36,14 @@ impl Signals {
         if ignored_signals().is_some_and(|ignored| ENDING.iter().all(|&signal| ignored & bit(signal) == 0)) {
             let early = recipient.clone();
             let asked = Arrived { signal: Signal::SIGTERM, is_of_terminal: false };
-            ctrlc::set_handler(move || early.pass_on(asked)).map_err(io::Error::other)?;
+            match ctrlc::set_handler(move || early.pass_on(asked)) {
+                // It is there since another program was started for the same recipient.
+                Ok(()) | Err(ctrlc::Error::MultipleHandlers) => {}
+                Err(error) => return Err(io::Error::other(error)),
+            }
         }
         self.0.thread_unblock()?;
-        let started = command.spawn();
+        let started = crate::file_size::with_signal(|| command.spawn());
         self.0.thread_block()?;
         started
     }

@@ -5,7 +5,7 @@ use crate::output::fail;
 use crate::render;
 use crate::run::End;
 use serde_json::{Map, Value, json};
-use server::Proxy;
+use server::{Proxy, Report};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Sender};
@@ -22,6 +22,10 @@ pub(super) fn until_told(
     variables: &[(OsString, OsString)],
     signals: &Signals,
 ) -> u8 {
+    let address = proxy.address();
+    if !address.ip().is_loopback() {
+        render::say(&format!("warning: whoever reaches this computer at {address} can use the proxy"));
+    }
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();
     // Once it ends, nobody has to be told.
@@ -61,6 +65,17 @@ fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {
         "control": proxy.control(),
         "env": variables,
     })
+}
+
+/// Counts what was asked, for the program that reads the JSON; `kept` is whether there is a tape now.
+pub(super) fn say_done(report: &Report, is_kept: bool) {
+    let Report { connections, requests, recorded, replayed, forwarded, missed, .. } = report;
+    let line = json!({
+        "connections": connections, "requests": requests, "recorded": recorded, "answered": replayed,
+        "forwarded": forwarded, "missed": missed, "kept": is_kept,
+    });
+    // A program that has stopped reading does not want to know.
+    let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
 fn say_how(proxy: &Proxy, doing: &str) {

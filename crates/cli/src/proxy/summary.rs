@@ -4,7 +4,7 @@ use crate::output::counted;
 use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -21,6 +21,88 @@ pub(super) enum Before {
     Replaced,
 }
 
+/// In whose words help is given: who starts `mnemon` for its own users names their switches, and not those of the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    #[default]
+    CommandLine,
+    /// The plugin for pytest.
+    Pytest,
+    /// The helper for Node.
+    Node,
+}
+
+impl Style {
+    /// By its name, as `MNEMON_HELP_STYLE` has it.
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "pytest" => Self::Pytest,
+            "node" => Self::Node,
+            _ => Self::CommandLine,
+        }
+    }
+
+    /// How a mode is chosen.
+    fn mode(self, mode: &str) -> String {
+        match self {
+            Self::CommandLine => format!("--mode {mode}"),
+            Self::Pytest => format!("--mnemon-mode={mode}"),
+            Self::Node => format!("mode: '{mode}'"),
+        }
+    }
+
+    /// How options of `mnemon` are given.
+    fn options(self, options: &BTreeSet<Allowing>) -> String {
+        let list = |quote: char| {
+            let escaped = |text: String| text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
+            let word = |option: &Allowing| format!("{quote}{}{quote}", escaped(option.as_word()));
+            options.iter().map(word).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Self::CommandLine => options.iter().map(Allowing::as_words).collect::<Vec<_>>().join(" "),
+            Self::Pytest => format!("@pytest.mark.mnemon(options=[{}])", list('"')),
+            Self::Node => format!("options: [{}]", list('\'')),
+        }
+    }
+}
+
+/// An option that allows requests to differ, and its value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Allowing(&'static str, Option<String>);
+
+impl Allowing {
+    fn of(option: &'static str, value: &str) -> Self {
+        Self(option, Some(value.to_owned()))
+    }
+
+    /// As a shell takes it.
+    fn as_words(&self) -> String {
+        match self {
+            Self(option, Some(value)) => format!("{option} {}", quoted(value)),
+            Self(option, None) => (*option).to_owned(),
+        }
+    }
+
+    /// As one word of a list.
+    fn as_word(&self) -> String {
+        match self {
+            Self(option, Some(value)) => format!("{option}={value}"),
+            Self(option, None) => (*option).to_owned(),
+        }
+    }
+}
+
+/// What there is of what was recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// The tape, with all of it.
+    All,
+    /// So many exchanges, not all of them whole, since something failed.
+    Part(u64),
+    /// There is no tape.
+    Nothing,
+}
+
 /// What a run came to.
 pub(super) struct Summary<'a> {
     pub(super) report: &'a Report,
@@ -29,8 +111,8 @@ pub(super) struct Summary<'a> {
     /// Whether the verb was `record`.
     pub(super) records: bool,
     pub(super) before: Before,
-    /// Whether there is a tape now.
-    pub(super) is_kept: bool,
+    pub(super) kept: Kept,
+    pub(super) style: Style,
     /// The program, if there was one.
     pub(super) program: Option<&'a OsString>,
 }
@@ -41,7 +123,7 @@ impl Summary<'_> {
         let mut lines = self.differences();
         lines.extend(self.remarks());
         lines.push(self.outcome());
-        if self.report.requests == 0 {
+        if self.report.requests == 0 && self.report.bypassed.is_empty() {
             lines.extend(self.nothing_came());
         }
         lines
@@ -73,6 +155,9 @@ impl Summary<'_> {
             lines.push(format!("error: {} too long to be looked up", counted(report.too_long, "request")));
             lines.push("help: --ignore-body compares requests without their bodies".to_owned());
         }
+        if !report.bypassed.is_empty() {
+            lines.extend(self.past_the_proxy());
+        }
         if report.websocket_differences > 0 {
             let messages = counted(report.websocket_differences, "WebSocket message");
             lines.push(format!("error: {messages} of the program not what was recorded"));
@@ -80,16 +165,40 @@ impl Summary<'_> {
         lines
     }
 
+    /// Where the program wanted to go by itself.
+    fn past_the_proxy(&self) -> [String; 2] {
+        let shown = self.report.bypassed.iter().take(SHOWN_MAX).map(|(place, times)| match times {
+            1 => place.clone(),
+            times => format!("{place} ({times} times)"),
+        });
+        let mut shown = shown.collect::<Vec<_>>().join(", ");
+        let more = self.report.bypassed.len().saturating_sub(SHOWN_MAX);
+        if more > 0 {
+            shown.push_str(&format!(" and {more} more"));
+        }
+        let program = self.program.map_or("the program".to_owned(), |program| program.display().to_string());
+        [
+            format!("error: {program} went past the proxy, to {shown}; it is isolated, so nothing got there"),
+            "help: have its client use the proxy that HTTPS_PROXY names; with --isolate=off it would reach the network"
+                .to_owned(),
+        ]
+    }
+
     fn after_a_miss(&self) -> String {
         let again = self.again("new");
         match allowing(self.report.misses.iter().take(SHOWN_MAX)) {
             options if options.is_empty() => again,
-            options => format!("{again}, or allow it with {}", Vec::from_iter(options).join(" ")),
+            options => format!("{again}, or allow it with {}", self.style.options(&options)),
         }
     }
 
     fn again(&self, mode: &str) -> String {
         let tape = &self.tape;
+        match self.style {
+            Style::CommandLine => {}
+            Style::Pytest => return format!("record it: run pytest with {}", self.style.mode(mode)),
+            Style::Node => return format!("record it: start mnemon with {}", self.style.mode(mode)),
+        }
         if Form::of_name(Path::new(tape)) == Form::Tape {
             return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
         }
@@ -112,6 +221,13 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
+        lines.extend(self.secrets());
+        for address in report.unanswered.iter().take(SHOWN_MAX) {
+            lines.push(format!(
+                "note: nothing answered at {address}, which is the program's own while it is isolated; --pass host={address} \
+                 leads to yours"
+            ));
+        }
         // Whoever records as well does not look for what a program has ceased to ask.
         if report.unused > 0 && report.requests > 0 && report.recorded == 0 {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
@@ -124,24 +240,54 @@ impl Summary<'_> {
         lines
     }
 
+    /// How many secrets were replaced, and where.
+    fn secrets(&self) -> Option<String> {
+        let found = &self.report.secrets;
+        let mut places: BTreeMap<&str, u64> = BTreeMap::new();
+        found.places.iter().for_each(|(finding, times)| *places.entry(&finding.place).or_default() += times);
+        let more = places.len().saturating_sub(SHOWN_MAX);
+        let mut shown: Vec<_> = places.iter().take(SHOWN_MAX).map(|(at, times)| format!("{times} in {at}")).collect();
+        shown.extend((more > 0).then(|| format!("the others in {}", counted(more as u64, "more place"))));
+        let secrets = counted(found.replaced, "secret");
+        (found.replaced > 0).then(|| format!("note: {secrets} replaced by REDACTED: {}", shown.join(", ")))
+    }
+
     fn outcome(&self) -> String {
+        let passed = match self.report.passed {
+            0 => String::new(),
+            passed => format!("; passed on {}", counted(passed, "request")),
+        };
+        format!("mnemon: {}{passed}", self.what_was_done())
+    }
+
+    fn what_was_done(&self) -> String {
         let Self { report, tape, .. } = self;
         let recorded = counted(report.recorded, "exchange");
         let answered = counted(report.replayed, "request");
         match (report.recorded, report.replayed) {
             _ if report.forwarded > 0 && report.recorded == 0 => {
-                format!("mnemon: passed on {}, recorded nothing", counted(report.forwarded, "request"))
+                format!("passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
-            _ if !self.is_kept => format!("mnemon: recorded nothing, so there is no {tape}"),
+            (of, _) if let Kept::Part(part) = self.kept => {
+                format!(
+                    "{} of {of} recorded, not all of it whole, and {tape} is not complete",
+                    counted(part, "exchange")
+                )
+            }
+            (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
+            _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
-                format!("mnemon: recorded nothing, so {tape} stays as it was")
+                format!("recorded nothing, so {tape} stays as it was")
             }
             (0, _) if self.records && self.before == Before::Used => {
-                format!("mnemon: answered {answered} from {tape}, which was there already; --mode all records it anew")
+                format!(
+                    "answered {answered} from {tape}, which was there already; {} records it anew",
+                    self.style.mode("all")
+                )
             }
-            (0, _) if !self.records => format!("mnemon: answered {answered} from {tape}"),
-            (_, 0) => format!("mnemon: recorded {recorded} in {tape}"),
-            _ => format!("mnemon: recorded {recorded} in {tape}, answered {answered} from it"),
+            (0, _) if !self.records => format!("answered {answered} from {tape}"),
+            (_, 0) => format!("recorded {recorded} in {tape}"),
+            _ => format!("recorded {recorded} in {tape}, answered {answered} from it"),
         }
     }
 
@@ -166,13 +312,12 @@ impl Summary<'_> {
     }
 }
 
-/// The options with which the requests would have been answered, as far as there are such. Of JSON no more than the first difference
-/// is known.
-fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<String> {
+/// The options with which the requests would have been answered, as far as there are such.
+fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<Allowing> {
     let mut options = BTreeSet::new();
     for miss in misses {
         match &miss.reason {
-            Reason::AllGiven { .. } => drop(options.insert("--repeats last".to_owned())),
+            Reason::AllGiven { .. } => drop(options.insert(Allowing::of("--repeats", "last"))),
             Reason::Unlike(nearest) => {
                 // Those that allow a part of what differs do not help.
                 let all: Option<Vec<_>> = nearest.differences.iter().map(allowed).collect();
@@ -181,26 +326,32 @@ fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<String> {
             _ => {}
         }
     }
-    if options.contains(IGNORE_BODY) {
-        options.retain(|option| !option.starts_with("--ignore-json "));
+    let is_json = |option: &Allowing| option.0 == IGNORE_JSON;
+    if options.iter().filter(|option| is_json(option)).count() > JSON_PATHS_MAX {
+        options.insert(Allowing(IGNORE_BODY, None));
+    }
+    if options.iter().any(|option| option.0 == IGNORE_BODY) {
+        options.retain(|option| !is_json(option));
     }
     options
 }
 
 const IGNORE_BODY: &str = "--ignore-body";
+const IGNORE_JSON: &str = "--ignore-json";
+/// For more places in JSON than these, all of the body is left out.
+const JSON_PATHS_MAX: usize = 12;
 
 /// The option that allows a difference.
-fn allowed(difference: &Difference) -> Option<String> {
+fn allowed(difference: &Difference) -> Option<Allowing> {
+    if let Some(path) = &difference.json_path {
+        return Some(Allowing::of(IGNORE_JSON, path));
+    }
     // Of a name that is too long to be shown not all is known.
     let place = Some(difference.place.as_str()).filter(|place| !place.ends_with('…'))?;
     match place.split_once(' ').unwrap_or((place, "")) {
-        ("scheme" | "host" | "port", "") => Some("--ignore-host".to_owned()),
-        ("query", name) => Some(format!("--ignore-query {}", quoted(name))),
-        ("body", at) => Some(match at.strip_prefix("at ") {
-            Some(at) => format!("--ignore-json {}", quoted(at)),
-            None => IGNORE_BODY.to_owned(),
-        }),
-        ("form", _) => Some(IGNORE_BODY.to_owned()),
+        ("scheme" | "host" | "port", "") => Some(Allowing("--ignore-host", None)),
+        ("query", name) => Some(Allowing::of("--ignore-query", name)),
+        ("body" | "form", _) => Some(Allowing(IGNORE_BODY, None)),
         _ => None,
     }
 }
@@ -228,7 +379,16 @@ mod tests {
         change(&mut report);
         let program = OsString::from("curl");
         let tape = "trip.tape".to_owned();
-        Summary { report: &report, tape, records, before, is_kept: true, program: Some(&program) }.lines()
+        Summary {
+            report: &report,
+            tape,
+            records,
+            before,
+            kept: Kept::All,
+            style: Style::default(),
+            program: Some(&program),
+        }
+        .lines()
     }
 
     #[test]
@@ -238,6 +398,21 @@ mod tests {
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
         assert_eq!(lines(false, Before::Used, some), ["mnemon: answered 1 request from trip.tape"]);
         assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
+    }
+
+    #[test]
+    fn secrets_that_were_replaced_are_told_with_their_places() {
+        use cassette::redact::Finding;
+        let said = lines(true, Before::Nothing, |report| {
+            (report.requests, report.recorded, report.secrets.replaced) = (1, 1, 4);
+            for (place, what, times) in
+                [("request target", "a", 1), ("response body", "b", 2), ("response body", "c", 1)]
+            {
+                let finding = Finding { place: place.to_owned(), what: what.to_owned() };
+                report.secrets.places.insert(finding, times);
+            }
+        });
+        assert_eq!(said[0], "note: 4 secrets replaced by REDACTED: 1 in request target, 3 in response body");
     }
 
     #[test]
@@ -274,17 +449,40 @@ mod tests {
             let player = Player::new(&recorded[..], Rules::default(), Repeats::Refused).unwrap();
             let missed = (0..2).find_map(|_| player.find(live).err());
             let Some(cassette::matching::NotFound::Miss(miss)) = missed else { panic!("it is asked for too often") };
-            Vec::from_iter(allowing([*miss].iter())).join(" ")
+            let miss = *miss;
+            [Style::CommandLine, Style::Pytest, Style::Node].map(|style| style.options(&allowing([&miss].into_iter())))
         };
+        let all_helps = helps;
+        let helps = |live: &Request<'_>| all_helps(live)[0].clone();
         assert_eq!(helps(&request("a.test", "/x?y=1", r#"{"b":{"c":[1]}}"#)), "--repeats last");
         assert_eq!(helps(&request("b.test", "/x?y=2", r#"{"b":{"c":[1]}}"#)), "--ignore-host --ignore-query y");
         assert_eq!(
-            helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]}}"#)),
-            r"--ignore-json b.c.0 --ignore-query 'it'\''s'"
+            all_helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]},"d":1}"#)),
+            [
+                r"--ignore-json b.c.0 --ignore-json d --ignore-query 'it'\''s'",
+                r#"@pytest.mark.mnemon(options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"])"#,
+                r"options: ['--ignore-json=b.c.0', '--ignore-json=d', '--ignore-query=it\'s']",
+            ]
         );
         assert_eq!(helps(&request("a.test", "/x?y=1", "no JSON")), "--ignore-body");
         // A path cannot be allowed to differ.
         assert_eq!(helps(&request("a.test", "/z?y=2", r#"{"b":{"c":[1]}}"#)), "");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_said_to_be() {
+        let mut report = Report::default();
+        (report.requests, report.recorded) = (3, 3);
+        let said = |kept| {
+            let (tape, style) = ("trip.tape".to_owned(), Style::default());
+            let before = Before::Nothing;
+            Summary { report: &report, tape, records: true, before, kept, style, program: None }.lines().remove(0)
+        };
+        assert_eq!(said(Kept::Nothing), "mnemon: nothing could be recorded, so there is no trip.tape");
+        assert_eq!(
+            said(Kept::Part(2)),
+            "mnemon: 2 exchanges of 3 recorded, not all of it whole, and trip.tape is not complete"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
 use cassette::redact::{Finding, Redacted, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, RecordError, Recorder, RecorderOptions, SealError, SealOptions,
-    Selection, Tape,
+    Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions, SealError,
+    SealOptions, Selection, Tape,
 };
 use clap::Args;
 use std::collections::BTreeMap;
@@ -125,16 +125,16 @@ fn json_path(text: &str) -> Result<JsonPath, String> {
     JsonPath::new(text).map_err(|error| error.to_string())
 }
 
-pub(super) fn convert(arguments: &ConvertArguments) -> Ended {
+pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> Ended {
     let ConvertArguments { from, to, how } = arguments;
-    let Some(to) = to else { return print(from, how) };
+    let Some(to) = to else { return print(from, how, options) };
     let (tape, recording) = with_recording(from);
     let is_tape = how.form.unwrap_or_else(|| Form::of_name(to)) == Form::Tape;
     if is_tape && recording.is_file() && is_same(&tape, to) {
-        return seal(to, how);
+        return seal(to, how, options);
     }
     how.check(to)?;
-    let (tape, _) = open(from)?;
+    let (tape, _) = open(from, options)?;
     how.write(&all(&tape, from)?, to, from)
 }
 
@@ -151,8 +151,8 @@ fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
 }
 
 /// Writes a form to the standard output.
-fn print(from: &Path, how: &How) -> Ended {
-    let (tape, _) = open(from)?;
+fn print(from: &Path, how: &How, options: ReadOptions) -> Ended {
+    let (tape, _) = open(from, options)?;
     let content = in_memory(&all(&tape, from)?, from)?;
     let form = how.form.unwrap_or(Form::Text);
     let encoded = content.encode(form).map_err(|error| match error {
@@ -166,14 +166,14 @@ fn print(from: &Path, how: &How) -> Ended {
 }
 
 /// Seals a recording that nobody goes on with.
-fn seal(to: &Path, how: &How) -> Ended {
+fn seal(to: &Path, how: &How, options: ReadOptions) -> Ended {
     // This says what is damaged, and what a crash left behind.
     super::verify::recording(to)?;
-    let options = RecorderOptions::default();
-    let options = if how.keep_secrets { options.keep_secrets() } else { options };
-    let recorder = Recorder::open(to, options).map_err(|error| not_sealed(to, &error))?;
+    let recording = RecorderOptions::default();
+    let recording = if how.keep_secrets { recording.keep_secrets() } else { recording };
+    let recorder = Recorder::open(to, recording).map_err(|error| not_sealed(to, &error))?;
     recorder.finish().map_err(|error| not_sealed(to, &error))?;
-    let tape = Tape::open(to).map_err(|error| damaged(to, &error))?;
+    let tape = Tape::open_with(to, options).map_err(|error| damaged(to, &error))?;
     report(to, Form::Tape, tape.len())
 }
 
@@ -188,10 +188,11 @@ fn not_sealed(to: &Path, error: &RecordError) -> End {
     }
 }
 
-pub(super) fn merge(arguments: &MergeArguments) -> Ended {
+pub(super) fn merge(arguments: &MergeArguments, options: ReadOptions) -> Ended {
     let MergeArguments { from, to, how } = arguments;
     how.check(to)?;
-    let tapes: Vec<Tape> = from.iter().map(|from| open(from).map(|(tape, _)| tape)).collect::<Result<_, End>>()?;
+    let tapes: Vec<Tape> =
+        from.iter().map(|from| open(from, options).map(|(tape, _)| tape)).collect::<Result<_, End>>()?;
     let merged = Selection::merged(&tapes).map_err(|error| damaged(&from[0], &error));
     let (merged, duplicates) = merged?;
     if duplicates > 0 {
@@ -201,11 +202,11 @@ pub(super) fn merge(arguments: &MergeArguments) -> Ended {
     how.write(&merged, to, &from[0])
 }
 
-pub(super) fn redact(arguments: &RedactArguments) -> Ended {
+pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended {
     let RedactArguments { from, to, how, .. } = arguments;
     how.check(to)?;
     let redaction = Arc::new(redaction(arguments)?);
-    let (tape, _) = open(from)?;
+    let (tape, _) = open(from, options)?;
     let selection = all(&tape, from)?;
     let mut found = Found::default();
     if how.form_of(to) != Form::Tape {
@@ -267,6 +268,10 @@ impl Found {
         self.add(&whose, redacted.findings);
         for place in redacted.opaque {
             render::say(&format!("warning: {whose}: the {place} could not be looked into"));
+        }
+        for Finding { place, what } in redacted.kept {
+            let place = crate::journal::escaped(place.as_bytes());
+            render::say(&format!("warning: {whose}: the {place} is not text; {what} in it stays"));
         }
     }
 
@@ -367,6 +372,10 @@ fn warn_lost(lost: &[String], form: Form) {
 
 fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
     match error {
+        SealError::Secret(exposed) if exposed.is_kept => {
+            let help = "--keep-secrets writes it as it is; `record --leave-out` keeps such exchanges off a tape";
+            fail(&exposed.to_string(), help, End::Error)
+        }
         SealError::Secret(exposed) => {
             let help = format!(
                 "`mnemon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",

@@ -5,7 +5,7 @@ use crate::journal::escaped;
 use crate::output::{Ended, Out};
 use crate::run::End;
 use cassette::compare::{Change, Changed, Comparison, compare};
-use cassette::{ReadError, Tape};
+use cassette::{ReadError, ReadOptions, Tape};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -37,9 +37,9 @@ pub(crate) struct DiffArguments {
     json: bool,
 }
 
-pub(super) fn diff(arguments: &DiffArguments) -> Ended {
-    let (before, _) = open(&arguments.before)?;
-    let (after, _) = open(&arguments.after)?;
+pub(super) fn diff(arguments: &DiffArguments, options: ReadOptions) -> Ended {
+    let (before, _) = open(&arguments.before, options)?;
+    let (after, _) = open(&arguments.after, options)?;
     let told = |error: ReadError| damaged(&arguments.before, &error);
     let comparison = compare(&before, &after, arguments.times).map_err(told)?;
     let lines =

@@ -10,9 +10,10 @@ mod show;
 mod stats;
 mod verify;
 
+use crate::arguments::byte_count;
 use crate::output::fail;
 use crate::run::End;
-use cassette::{Damage, Failure, Flaw, Form, FormError, ReadError, Tape};
+use cassette::{Damage, Excess, Failure, Flaw, Form, FormError, ReadError, ReadOptions, Tape};
 use clap::{Args, Subcommand};
 use mnemon::TapeReader;
 use std::io::ErrorKind;
@@ -28,6 +29,10 @@ there; 3 a file of another form that is no tape; 4 the tape is damaged.";
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
 pub(crate) struct TapeArguments {
+    /// Make at most this many bytes of memory of a file, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    #[arg(long, global = true, value_name = "BYTES", value_parser = byte_count)]
+    max_size: Option<u64>,
+
     #[command(subcommand)]
     verb: Verb,
 }
@@ -59,21 +64,35 @@ enum Verb {
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: &TapeArguments) -> End {
+    let options = read_options(arguments.max_size);
     let done = match &arguments.verb {
-        Verb::Show(arguments) => show::show(arguments),
-        Verb::Stats(arguments) => stats::stats(arguments),
-        Verb::Verify(arguments) => verify::verify(arguments),
-        Verb::Convert(arguments) => change::convert(arguments),
-        Verb::Diff(arguments) => diff::diff(arguments),
-        Verb::Merge(arguments) => change::merge(arguments),
-        Verb::Redact(arguments) => change::redact(arguments),
+        Verb::Show(arguments) => show::show(arguments, options),
+        Verb::Stats(arguments) => stats::stats(arguments, options),
+        Verb::Verify(arguments) => verify::verify(arguments, options),
+        Verb::Convert(arguments) => change::convert(arguments, options),
+        Verb::Diff(arguments) => diff::diff(arguments, options),
+        Verb::Merge(arguments) => change::merge(arguments, options),
+        Verb::Redact(arguments) => change::redact(arguments, options),
     };
     done.unwrap_or_else(|end| end)
 }
 
 /// Opens a tape of any form; tells why if it cannot.
-pub(crate) fn open(path: &Path) -> Result<(Tape, Form), End> {
-    Tape::open_any(path).map_err(|error| unreadable(path, &error))
+pub(crate) fn open(path: &Path, options: ReadOptions) -> Result<(Tape, Form), End> {
+    Tape::open_any_with(path, options).map_err(|error| unreadable(path, &error))
+}
+
+/// How files are read with a limit of `--max-size`.
+pub(crate) fn read_options(max_size: Option<u64>) -> ReadOptions {
+    let options = ReadOptions::default();
+    max_size.map_or(options, |bytes| options.bytes_max(bytes))
+}
+
+/// Tells that more would come of a file than is allowed.
+fn too_much(Excess { file, what, most, .. }: &Excess) -> End {
+    let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
+    let help = "if you trust the file, `--max-size 4G` of `mnemon tape` and `mnemon replay` raises the limit";
+    fail(&message, help, End::Error)
 }
 
 /// Tells why a tape cannot be read.
@@ -81,6 +100,7 @@ fn unreadable(path: &Path, error: &FormError) -> End {
     match error {
         FormError::Disk(failure) => not_opened(failure),
         FormError::Unreadable(error) => damaged(path, error),
+        FormError::TooMuch(excess) => too_much(excess),
         FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
         FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
         _ => fail(&error.to_string(), "", End::Usage),
@@ -105,6 +125,9 @@ fn not_opened(failure: &Failure) -> End {
 pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     if let ReadError::Disk(failure) = error {
         return not_opened(failure);
+    }
+    if let ReadError::TooMuch(excess) = error {
+        return too_much(excess);
     }
     // Recorded runs are journals as recordings are.
     if TapeReader::open(path).is_ok() {

@@ -4,7 +4,7 @@ use super::{open, timestamp};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, fail};
 use crate::run::End;
-use cassette::{BodyReader, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, Tape};
+use cassette::{BodyReader, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, ReadOptions, Tape};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ fn number(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "expected the number of an exchange, as `mnemon tape show TAPE` lists them")
 }
 
-pub(super) fn show(arguments: &ShowArguments) -> Ended {
-    let (tape, _) = open(&arguments.tape)?;
+pub(super) fn show(arguments: &ShowArguments, options: ReadOptions) -> Ended {
+    let (tape, _) = open(&arguments.tape, options)?;
     let mut out = Out::new();
     let told = |error: &ReadError| super::damaged(&arguments.tape, error);
     if let Some(number) = arguments.number {

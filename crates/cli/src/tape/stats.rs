@@ -4,7 +4,7 @@ use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted};
-use cassette::{BodyReader, Exchange, Form, Outline, ReadError, Tape};
+use cassette::{BodyReader, Exchange, Form, Outline, ReadError, ReadOptions, Tape};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -49,8 +49,8 @@ struct Counts {
     left_out: BTreeMap<String, u64>,
 }
 
-pub(super) fn stats(arguments: &StatsArguments) -> Ended {
-    let (tape, form) = open(&arguments.tape)?;
+pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
+    let (tape, form) = open(&arguments.tape, options)?;
     let counts = Counts::of(&tape).map_err(|error| damaged(&arguments.tape, &error))?;
     let file_bytes = file_bytes(&arguments.tape);
     let state = match (form, tape.is_sealed(), tape.summary().unsealed) {

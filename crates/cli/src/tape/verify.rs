@@ -5,7 +5,7 @@ use crate::journal::{list, warn};
 use crate::output::{Ended, Out, counted};
 use crate::render;
 use crate::run::End;
-use cassette::{Form, Tape};
+use cassette::{Form, ReadOptions, Tape};
 use clap::Args;
 use journal::SingleFile;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ pub(crate) struct VerifyArguments {
     tape: PathBuf,
 }
 
-pub(super) fn verify(arguments: &VerifyArguments) -> Ended {
+pub(super) fn verify(arguments: &VerifyArguments, options: ReadOptions) -> Ended {
     let path = &arguments.tape;
     // The journal is looked at first: it says more than who reads what it holds.
     recording(path)?;
-    let (tape, form) = open(path)?;
+    let (tape, form) = open(path, options)?;
     if let Err(error) = tape.verify() {
         let end = damaged(path, &error);
         let readable = (0..tape.len()).filter(|&at| is_readable(&tape, at)).count();

@@ -1,5 +1,6 @@
 //! The `mnemon` command as a person runs it: what it prints, what it says, how it ends.
 
+mod bases;
 mod crash;
 mod endurance;
 mod explain;
@@ -11,6 +12,7 @@ mod limits;
 mod load;
 mod messages;
 mod output;
+mod permissions;
 mod proxy;
 mod recall;
 mod replay;

@@ -264,8 +264,8 @@ fn what_is_no_base_is_left_alone() {
     folder.write("file", "mine");
     folder.write("old/MANIFEST", "mnemon base\nformat 999\n");
     for (path, code, word) in [
-        ("full", 2, "is no knowledge base"),
-        ("file", 2, "is no knowledge base"),
+        ("full", 2, "is not a knowledge base"),
+        ("file", 2, "is not a knowledge base"),
         ("old", 4, "format 999"),
         ("file/kb", 2, "file/kb"),
     ] {

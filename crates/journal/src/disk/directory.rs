@@ -4,6 +4,7 @@
 //! Reads and writes are positioned, so that a file can be read while it is written.
 
 use super::{Access, Disk, DiskFile};
+use crate::regular::open_regular;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -82,13 +83,21 @@ impl Disk for Directory {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(self.path.join(name))?;
+        let path = self.path.join(name);
+        let new = || OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = match new() {
+            // Never emptied but removed: it may be a link to something else.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&path)?;
+                new()?
+            }
+            file => file?,
+        };
         Ok(Box::new(file))
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(access == Access::Write).open(self.path.join(name))?;
-        Ok(Box::new(file))
+        Ok(Box::new(open_regular(self.path.join(name), access)?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

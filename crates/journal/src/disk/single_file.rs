@@ -1,4 +1,4 @@
-//! One ordinary file that holds a whole journal, such as a tape.
+//! One regular file that holds a whole journal, such as a tape.
 //!
 //! 1. The file is the journal's first segment and its only one: the journal never rolls over.
 //! 2. While it is made it has another name beside its own, `.NAME.unfinished`, which goes when the journal is opened for
@@ -9,6 +9,7 @@
 
 use super::directory::{folder_around, sync_folder};
 use super::{Access, Disk, DiskFile};
+use crate::regular;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SEGMENT: &str = "00000000000000000000.segment";
 const UNFINISHED: &str = "00000000000000000000.segment.new";
 
-/// A disk that is one ordinary file.
+/// A disk that is one regular file.
 ///
 /// ```
 /// use journal::{Durability, Journal, Options, Reader, SingleFile};
@@ -50,13 +51,10 @@ impl SingleFile {
     /// A journal that is there. Nothing is written, so this serves for reading where writing is not allowed.
     ///
     /// # Errors
-    /// There is nothing of this name, or it is not an ordinary file.
+    /// There is nothing of this name, or it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
-        if !fs::metadata(path)?.is_file() {
-            let message = format!("{} is not an ordinary file", path.display());
-            return Err(io::Error::new(ErrorKind::InvalidInput, message));
-        }
+        regular::check(&fs::metadata(path)?)?;
         Self::at(path, true)
     }
 
@@ -102,7 +100,7 @@ impl SingleFile {
 
     /// Takes the other name away that a crash left; an error if somebody is making a journal under it.
     fn remove_unfinished(&self) -> io::Result<()> {
-        let file = File::open(&self.unfinished)?;
+        let file = regular::open_regular(&self.unfinished, Access::Read)?;
         // A second name of the journal itself, which is locked if it is being written, may go.
         if !is_same(&file, &self.path)? {
             lock(&file)?;
@@ -138,7 +136,7 @@ impl Disk for SingleFile {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(access == Access::Write).open(self.place(name)?)?;
+        let file = regular::open_regular(self.place(name)?, access)?;
         if access == Access::Write {
             lock(&file)?;
             still_there(&file)?;

@@ -6,7 +6,7 @@
 //! 3. [`damage`] flips and cuts every byte; [`salvaging`] saves the rest; [`fixture`] reads what version 1 wrote.
 //!    [`hostile`] does both at random, and forges.
 //! 4. [`commit`] and [`reading`] have many threads at work; [`film`] tries every phase of one against the other.
-//! 5. [`directory`] and [`single_file`] are on real files; [`messages`] pins what people get to read.
+//! 5. [`directory`] and [`single_file`] are on real files, [`regular`] on what is none; [`messages`] pins what people get to read.
 //!
 //! [`history`] makes the frames and reads them back.
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ mod messages;
 mod model;
 mod protocol;
 mod reading;
+mod regular;
 mod rollover;
 mod salvaging;
 mod single_file;

@@ -1,4 +1,4 @@
-//! A journal in one ordinary file: made, written on, read, mended, salvaged, and never in the way of anything else.
+//! A journal in one regular file: made, written on, read, mended, salvaged, and never in the way of anything else.
 
 use crate::folder::Folder;
 use crate::history::{payload, payloads};
@@ -112,7 +112,7 @@ fn a_tape_must_be_a_file_in_a_folder() {
     let (folder, path) = place();
     assert_eq!(SingleFile::open(&path).unwrap_err().kind(), ErrorKind::NotFound);
     let error = SingleFile::open(folder.path()).unwrap_err();
-    assert_eq!(error.to_string(), format!("{} is not an ordinary file", folder.path().display()));
+    assert_eq!(error.to_string(), "it is a folder, not a regular file");
     assert_eq!(SingleFile::create(folder.path().join("no").join("tape")).unwrap_err().kind(), ErrorKind::NotFound);
     let error = Reader::from_frame(Arc::new(SingleFile::create(&path).unwrap()), 0).err().unwrap();
     assert!(matches!(error, ReadError::Empty));

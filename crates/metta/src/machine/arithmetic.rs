@@ -30,6 +30,9 @@ impl Running<'_> {
         match result {
             Ok(number) => {
                 let value = self.m.values.number(&number)?;
+                if matches!(number, Number::Big(_)) {
+                    self.collect_soon();
+                }
                 self.resume(site, value)
             }
             Err(_) => self.native_on(operation.name(), &[left, right], site),

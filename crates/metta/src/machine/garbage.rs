@@ -9,6 +9,9 @@
 //! 4. It is copied in the order of the choices, from the oldest on, each with the bindings there were when it was made. So
 //!    what was newer than a choice lies behind what that leads to, and is given back when the choice is taken up.
 //!
+//! 5. A function that calls none while it returns, and puts a list together instead, would never be entered: what makes much
+//!    asks for a collection where the frame at hand gives its result (`collect_at_return`).
+//!
 //! Cost: linear in what survives and in the stack.
 
 use super::choices::{Choice, ChoiceKind, Gathered, To};
@@ -16,9 +19,9 @@ use super::code::{ANSWER, Code, HEADER, Instruction, Slot, WRAPPER};
 use super::evaluate;
 use super::run::NONE;
 use super::tabled::Caller;
-use super::values::{EMPTY, FOREIGN, NAMED, Values};
+use super::values::{EMPTY, FOREIGN, INTEGER, NAMED, Values};
 use super::{Halt, Machine, Running};
-use region::{Bound, Copying, Full, Mark, Ref};
+use region::{Bound, Copying, Full, Mark, Ref, Region};
 use space::{Atom, Grounded, Number, Variable};
 
 /// Heap bytes below which nothing is collected.
@@ -26,6 +29,10 @@ const COLLECT_FROM: usize = 1 << 20;
 
 /// What a grounded value takes, without its text or digits: itself, and what it refers to.
 const FOREIGN_BYTES: usize = 64;
+
+/// In place of a wrapper: garbage is to be collected where the frame gives its result. It is an integer, which no collection
+/// moves, and not the 0 of a frame without wrappers.
+pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
 
 /// About how many bytes a grounded value takes beside the heap.
 pub(super) fn bytes_of(value: &Atom) -> usize {
@@ -82,7 +89,7 @@ impl Machine {
     }
 
     fn bytes_held(&self) -> usize {
-        self.values.heap.statistics().bytes_live + self.values.beside
+        self.values.heap.bytes_live() + self.values.beside
     }
 
     /// Forgets the names of variables that nothing refers to any more.
@@ -118,25 +125,22 @@ impl Running<'_> {
 
 impl Running<'_> {
     /// Moves all that is reachable to a fresh region; the frame at hand holds so many arguments.
+    ///
+    /// If there is no room for the copy, the evaluation is at its end: what it has found so far stays.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
+        let found = self.found_so_far();
         let m = &mut self.m;
         let mut fresh = m.values.heap.open();
         let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
-        let move_foreign = |reference| foreign.move_one(reference);
-        let copying = m.values.heap.copy(&m.values.region, Mark::START, Bound::Kept, &mut fresh, move_foreign)?;
-        let seen = vec![0; m.stack.len() / 64 + 1];
-        let mut walk = Walk { copying, code: &m.code, stack: &mut m.stack, seen };
-        let mut bound = walk.unbind(&m.trail);
-        let mut walked = walk.results(&mut self.results);
-        walked = walked.and_then(|()| walk.fillings(&mut m.filling));
-        walked = walked.and_then(|()| walk.all(&mut m.choices, &mut bound, m.base, arguments));
-        // If there was no room for all, they are bound again all the same.
-        walk.bind(&mut bound, usize::MAX)?;
-        walked?;
+        if let Err(full) = m.copy_held(&mut fresh, &mut foreign, &mut self.results, arguments) {
+            m.values.heap.close(fresh);
+            m.values.foreign = foreign.old;
+            m.choices.clear();
+            self.results = found;
+            return Err(full.into());
+        }
         // What is in the accumulator was taken from there.
         m.acc = EMPTY;
-        forget_unreachable(&mut m.trail, &mut m.choices, &walk.copying);
-        drop(walk);
         m.values.beside = foreign.kept.iter().map(bytes_of).sum();
         m.values.foreign = foreign.kept;
         let old = std::mem::replace(&mut m.values.region, fresh);
@@ -145,6 +149,58 @@ impl Running<'_> {
         m.age_choices();
         m.collections += 1;
         self.set_collect_at();
+        Ok(())
+    }
+
+    /// Collects garbage where the frame at hand gives a result, which survives.
+    #[cold]
+    pub(super) fn collect_at_return(&mut self, value: Ref) -> Result<Ref, Halt> {
+        self.results.push(value);
+        self.collect_garbage(0)?;
+        Ok(self.results.pop().expect("it survives"))
+    }
+
+    /// To be called by what has made much. If it is time to collect garbage, that is done where the frame at hand gives its
+    /// result, or before that where a function is entered.
+    #[inline]
+    pub(super) fn collect_soon(&mut self) {
+        if self.m.is_crowded() {
+            self.look_within(1);
+            self.m.collect_when_given();
+        }
+    }
+}
+
+impl Machine {
+    /// Asks for a collection of garbage where the frame at hand gives its result. One that has wrappers asks for it by those.
+    #[cold]
+    fn collect_when_given(&mut self) {
+        let wrapper = &mut self.stack[self.base + WRAPPER];
+        if *wrapper == 0 {
+            *wrapper = COLLECT.bits();
+        }
+    }
+
+    /// Copies all that is held, and results, to a fresh region.
+    fn copy_held(
+        &mut self,
+        fresh: &mut Region,
+        foreign: &mut Foreign,
+        results: &mut [Ref],
+        arguments: usize,
+    ) -> Result<(), Full> {
+        let move_foreign = |reference| foreign.move_one(reference);
+        let copying = self.values.heap.copy(&self.values.region, Mark::START, Bound::Kept, fresh, move_foreign)?;
+        let seen = vec![0; self.stack.len() / 64 + 1];
+        let mut walk = Walk { copying, code: &self.code, stack: &mut self.stack, seen };
+        let mut bound = walk.unbind(&self.trail);
+        let mut walked = walk.results(results);
+        walked = walked.and_then(|()| walk.fillings(&mut self.filling));
+        walked = walked.and_then(|()| walk.all(&mut self.choices, &mut bound, self.base, arguments));
+        // If there was no room for all, they are bound again all the same.
+        walk.bind(&mut bound, usize::MAX)?;
+        walked?;
+        forget_unreachable(&mut self.trail, &mut self.choices, &walk.copying);
         Ok(())
     }
 }

@@ -44,6 +44,7 @@ impl Running<'_> {
                     Some(list) => {
                         let tail = self.tail(list)?;
                         self.m.set_slot(dst, tail);
+                        self.collect_soon();
                     }
                     None => self.m.pc = or,
                 }
@@ -119,6 +120,7 @@ impl Running<'_> {
             self.m.values.heap.set_note(made, self.m.note);
         }
         self.m.set_slot(dst, made);
+        self.collect_soon();
         Ok(())
     }
 
@@ -129,6 +131,7 @@ impl Running<'_> {
                 let tail = self.tail(list)?;
                 let pair = self.m.values.heap.expression(&mut self.m.values.region, &[head, tail])?;
                 self.m.set_slot(dst, pair);
+                self.collect_soon();
             }
             None => self.m.pc = or,
         }

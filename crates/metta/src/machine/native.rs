@@ -53,6 +53,7 @@ impl Running<'_> {
                 loaded.push(self.load_result(solution, &atom, &mut scope)?);
             }
         }
+        self.collect_soon();
         self.deliver_all(loaded, To::Site(site))
     }
 

@@ -73,18 +73,23 @@ impl Running<'_> {
         self.fail()
     }
 
-    /// What the outermost expression has found so far, but for its errors, which a later result might hide.
+    /// The results of the whole, and what its outermost expression has found so far.
+    pub(super) fn found_so_far(&self) -> Vec<Ref> {
+        let mut found = self.results.clone();
+        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first()
+            && collector.site == ANSWER
+        {
+            found.extend(collector.results.iter().map(|gathered| gathered.value));
+        }
+        found
+    }
+
+    /// Adds what the outermost expression has found so far, but for its errors, which a later result might hide.
     pub(super) fn add_results_so_far(&mut self) {
-        let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first_mut() else { return };
-        if collector.site != ANSWER {
-            return;
-        }
-        let found: Vec<Ref> = collector.results.iter().map(|gathered| gathered.value).collect();
-        for value in found {
-            if !self.m.is_error(value) || self.m.is_overflow(value) {
-                self.results.push(value);
-            }
-        }
+        let whole = self.results.len();
+        let mut found = self.found_so_far();
+        let so_far = found.split_off(whole);
+        self.results.extend(so_far.into_iter().filter(|&value| !self.m.is_error(value) || self.m.is_overflow(value)));
     }
 
     /// Closes the region of the evaluation. The results leave it, and are given as atoms.

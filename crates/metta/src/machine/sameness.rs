@@ -51,13 +51,14 @@ impl Running<'_> {
                 }
                 continue;
             }
-            let (left, right) = (self.opened(left)?, self.opened(right)?);
-            let heap = &self.m.values.heap;
-            if heap.length(left) != heap.length(right) || heap.length(left) > *budget {
+            let length = self.m.values.width(left);
+            if length != self.m.values.width(right) || length > *budget {
                 return Ok(false);
             }
-            *budget -= heap.length(left);
-            pairs.extend(heap.children(left).iter().copied().zip(heap.children(right).iter().copied()));
+            *budget -= length;
+            for index in 0..length {
+                pairs.push((self.m.values.part(left, index)?, self.m.values.part(right, index)?));
+            }
         }
         Ok(true)
     }

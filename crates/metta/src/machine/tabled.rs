@@ -146,7 +146,8 @@ impl Running<'_> {
     fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
         let base = self.m.base;
         let (site, below, level) = (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
-        if level != self.m.choices.len() as u32 || self.m.stack[base + WRAPPER] != 0 {
+        let is_wrapped = Ref::from_bits(self.m.stack[base + WRAPPER]).is_expression();
+        if level != self.m.choices.len() as u32 || is_wrapped {
             self.runner.tables.leave(table);
             return self.give_answers(table, &caller);
         }

@@ -538,6 +538,26 @@ impl Values {
         self.named.get(label.checked_sub(NAMED)? as usize)
     }
 
+    /// How many children an expression of the heap or an interned compound has.
+    pub(super) fn width(&self, value: Ref) -> usize {
+        if value.tag() != TERM {
+            return self.heap.length(value);
+        }
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        terms.children(Term::new(value.payload())).map_or(0, <[Term]>::len)
+    }
+
+    /// A child of an expression of the heap or of an interned compound. Nothing is made for it but a number that is not small.
+    pub(super) fn part(&mut self, value: Ref, index: usize) -> Result<Ref, Full> {
+        if value.tag() != TERM {
+            return Ok(self.heap.child(value, index));
+        }
+        let terms = SharedTerms::clone(&self.terms);
+        let terms = terms.read().expect("no panic while terms are locked");
+        let children = terms.children(Term::new(value.payload())).expect("only compounds are kept as terms");
+        self.term(children[index], &terms)
+    }
+
     /// The children of an interned compound, one level deep, as an expression of the heap.
     pub(super) fn open_term(&mut self, reference: Ref) -> Result<Ref, Full> {
         let terms = SharedTerms::clone(&self.terms);

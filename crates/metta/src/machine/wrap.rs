@@ -67,8 +67,12 @@ impl Running<'_> {
         self.tail_call_with(function, arguments)
     }
 
-    /// The result of the frame at hand inside of its wrappers. An error is the result of the whole.
+    /// The result of the frame at hand inside of its wrappers, after a collection of garbage if something has asked for it.
+    /// An error is the result of the whole.
     pub(super) fn give_wrapped(&mut self, mut value: Ref) -> Result<(), Halt> {
+        if self.m.is_crowded() {
+            value = self.collect_at_return(value)?;
+        }
         if self.m.is_error(value) {
             return self.give_whole(value);
         }

@@ -1,6 +1,7 @@
 //! Limits: what ends an evaluation early, what is kept of it, and that nothing else is lost.
 
 use crate::harness::{Program, Ran, on_stack, run};
+use generate::{Features, seeds};
 use metta::{Interrupt, LimitReached, Limits, RunEnd};
 use std::time::{Duration, Instant};
 
@@ -213,4 +214,86 @@ fn an_integer_with_too_many_digits_does_not_parse() {
     // What is no integer has no such limit.
     assert_eq!(run(&format!("! (get-metatype a{digits})")).answers, ["[Symbol]"]);
     assert_eq!(run(&format!("! (get-metatype \"{digits}\")")).answers, ["[Grounded]"]);
+}
+
+const MEBIBYTE: usize = 1 << 20;
+
+fn with_heap(text: &str, bytes: usize) -> Ran {
+    Program::new(text).with_limits(Limits { heap_bytes_max: Some(bytes), ..Limits::default() }).run()
+}
+
+/// There was no room for the copy of a collection, and what it had moved so far was read as if nothing had been moved.
+#[test]
+fn a_limit_in_the_middle_of_a_collection_is_a_limit() {
+    let text = "$old (= (join () $ys) ((join $xs $ys))) ! (assertEqual ((join () $rest)) a)";
+    for bytes in [4 * MEBIBYTE, 16 * MEBIBYTE] {
+        let ran = with_heap(text, bytes);
+        let [answer] = ran.answers.as_slice() else { panic!("{:?}", ran.answers) };
+        assert!(
+            answer.ends_with(&format!("(Error (assertEqual ((join () $rest)) a) (HeapLimit {bytes}))]")),
+            "{answer}"
+        );
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Heap(_))), "{:?}", ran.end);
+    }
+}
+
+/// Whatever the limit of the heap is, a program ends with what it comes to without one, or with a limit that has a name.
+#[test]
+fn generated_programs_end_with_a_result_or_a_limit_at_any_size_of_the_heap() {
+    let mut limited = 0;
+    for seed in seeds(0..250) {
+        let text = generate::program(seed, Features::all(), 8);
+        let limits = Limits { steps_max: Some(20_000), ..Limits::default() };
+        let whole = Program::new(text.as_str()).with_limits(limits.clone()).run();
+        let mut bytes = 512 + (seed as usize).wrapping_mul(7919) % 4096;
+        while bytes < 4 * MEBIBYTE {
+            let limits = Limits { heap_bytes_max: Some(bytes), ..limits.clone() };
+            let ran = Program::new(text.as_str()).with_limits(limits).run();
+            if let RunEnd::Limit(LimitReached::Heap(most)) = ran.end {
+                limited += 1;
+                assert_eq!(most, bytes as u64, "seed {seed}");
+                let last = ran.answers.last().expect("a limit is an answer");
+                assert!(last.ends_with(&format!("(HeapLimit {bytes}))]")), "seed {seed}: {last}");
+            } else {
+                assert_eq!(ran.answers.len(), whole.answers.len(), "seed {seed} with {bytes} bytes");
+            }
+            bytes = bytes * 5 + seed as usize % 97;
+        }
+    }
+    assert!(limited > 100, "{limited} runs reached the limit");
+}
+
+/// The most cells that a program held at one time.
+fn cells_held(text: &str) -> usize {
+    let ran = run(text);
+    assert!(matches!(ran.end, RunEnd::Finished), "{:?}: {:?}", ran.end, ran.answers);
+    ran.statistics.heap_bytes_peak / 8
+}
+
+/// What is put together while calls return leaves garbage behind, and no function is entered there.
+#[test]
+fn a_list_that_is_put_together_while_calls_return_takes_linear_memory() {
+    let list = "(= (mk $n) (if (== $n 0) () (let $r (mk (- $n 1)) (cons-atom $n $r))))";
+    let text = "(= (mk $n) (if (== $n 0) \"\" (let $r (mk (- $n 1)) (format-args \"{}x\" ($r)))))";
+    let folded = "(= (count $n $l) (if (== $n 0) $l (count (- $n 1) (cons-atom $n $l))))
+                  (= (mk $n) (let $l (count $n ()) (foldl-atom $l () $acc $x (cons-atom $x $acc))))";
+    for program in [list, text, folded] {
+        let held = |n: usize| cells_held(&format!("{program} ! (let $l (mk {n}) done)"));
+        let (small, large) = (held(2_500), held(10_000));
+        // A collection begins at 2^17 cells, and copies what survives.
+        assert!(large < 4 * small.max(1 << 17), "{small} cells for 2,500 elements, {large} for 10,000: {program}");
+    }
+}
+
+/// Each level was compared with what it had come from, in a copy that was made for it.
+#[test]
+fn a_nested_atom_of_a_space_is_evaluated_in_linear_memory() {
+    let cells = |levels: usize| {
+        let nested = "(s ".repeat(levels) + "z" + &")".repeat(levels);
+        let ran = run(&format!("(fact {nested}) ! (let $y (match &self (fact $x) $x) (add-atom &self $y))"));
+        assert_eq!(ran.answers, ["[()]"]);
+        ran.statistics.cells
+    };
+    let (small, large) = (cells(1_000), cells(4_000));
+    assert!(large < 5 * small, "{small} cells for 1,000 levels, {large} for 4,000");
 }

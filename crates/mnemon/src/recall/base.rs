@@ -6,169 +6,17 @@
 //! DIR/journal/   the journal of its commits
 //! ```
 //!
-//! The journal is the base; opening it makes everything that its commits say happen again.
+//! The journal is the base; opening it makes everything that its commits say happen again. What else lies in the directory, and
+//! how it is made, is in `directory`.
 
+use super::base_error::BaseError;
+use super::directory::{self, Found};
 use super::pieces::{self, Pieces};
-use super::record::{self, CommitHeader, Frame, RecordError, Records};
-use journal::{
-    AppendError, Directory, Disk, Durability, Journal, OpenError, Options, Place, ReadError, Reader, SyncError,
-};
+use super::record::{self, CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
+use journal::{Directory, Disk, Durability, FolderLock, Journal, Options, Place, ReadError, Reader};
 use std::fmt;
-use std::fs::{File, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-
-const LOCK: &str = "LOCK";
-const MANIFEST: &str = "MANIFEST";
-const JOURNAL: &str = "journal";
-
-/// Why a base cannot be opened, read or written.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BaseError {
-    /// Another process writes to it.
-    InUse {
-        /// Its directory.
-        path: PathBuf,
-        /// The number of the process, if it has left it.
-        process: Option<u32>,
-    },
-    /// The directory exists and is something else.
-    NotABase {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// There is none in the directory.
-    Missing {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// It is of a format that this version does not know.
-    Format {
-        /// Its directory.
-        path: PathBuf,
-        /// What its manifest says.
-        found: String,
-    },
-    /// The file system refuses.
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// Its journal cannot be opened.
-    Open(Box<OpenError>),
-    /// Its journal cannot be read.
-    Read(Box<ReadError>),
-    /// Its journal takes no more.
-    Append(Box<AppendError>),
-    /// Its journal could not be made durable at the end.
-    Sync(Box<SyncError>),
-    /// A frame of its journal is sound and says something impossible.
-    Damaged {
-        /// The frame.
-        place: Place,
-        /// What is wrong.
-        reason: String,
-    },
-    /// What its journal says does not come to the state that was recorded with a commit.
-    Differs {
-        /// The commit.
-        epoch: u64,
-        /// Its last frame.
-        place: Place,
-        /// The state hash that was recorded.
-        recorded: u128,
-        /// The state hash that its commits come to.
-        found: u128,
-    },
-    /// There is no such commit.
-    NoEpoch {
-        /// The number asked for.
-        epoch: u64,
-        /// The last commit there is.
-        last: u64,
-    },
-    /// It was opened for reading only.
-    ReadOnly,
-}
-
-impl fmt::Display for BaseError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InUse { path, process } => {
-                let by = process.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"));
-                write!(formatter, "the knowledge base {} is being written by {by}", path.display())
-            }
-            Self::NotABase { path } => {
-                write!(formatter, "{} holds other things and is no knowledge base", path.display())
-            }
-            Self::Missing { path } => write!(formatter, "there is no knowledge base in {}", path.display()),
-            Self::Format { path, found } => {
-                write!(formatter, "the manifest of {} says {found:?}, which this version does not know", path.display())
-            }
-            Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
-            Self::Open(error) => error.fmt(formatter),
-            Self::Read(error) => error.fmt(formatter),
-            Self::Append(error) => error.fmt(formatter),
-            Self::Sync(error) => error.fmt(formatter),
-            Self::Damaged { place, reason } => {
-                write!(formatter, "{} cannot be used: {reason}", frame_text(*place))
-            }
-            Self::Differs { epoch, place, recorded, found } => write!(
-                formatter,
-                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it come to \
-                 {found:032x}",
-                frame_text(*place)
-            ),
-            Self::NoEpoch { epoch, last: 0 } => {
-                write!(formatter, "there is no commit {epoch}: nothing was committed yet, and 0 is the beginning")
-            }
-            Self::NoEpoch { epoch, last } => {
-                write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
-            }
-            Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
-        }
-    }
-}
-
-impl std::error::Error for BaseError {}
-
-impl BaseError {
-    /// What to do next, where that is known.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::InUse { .. } => Some("wait for it to end; `mnemon kb` reads a base that is being written"),
-            Self::Missing { .. } => Some("check the path; `mnemon run --kb DIR` makes a knowledge base"),
-            Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
-            Self::Format { .. } => Some("use the version of Mnemon that wrote it, or a newer one"),
-            Self::Io { .. } => Some("check the path, and who may read and write there"),
-            Self::Open(_) | Self::Read(_) | Self::Damaged { .. } | Self::Differs { .. } if self.is_damage() => Some(
-                "`mnemon kb verify DIR` says up to which commit it is sound, and `mnemon kb at DIR N` prints the atoms after it",
-            ),
-            Self::Append(_) => Some("what was committed before is kept; make room, and run the program again"),
-            _ => None,
-        }
-    }
-
-    /// Whether what lies on the disk is damaged.
-    pub fn is_damage(&self) -> bool {
-        match self {
-            Self::Damaged { .. } | Self::Differs { .. } | Self::Format { .. } => true,
-            Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
-            Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
-            _ => false,
-        }
-    }
-}
-
-impl From<ReadError> for BaseError {
-    fn from(error: ReadError) -> Self {
-        Self::Read(Box::new(error))
-    }
-}
 
 /// The commits of a directory, open for writing or reading.
 pub struct Base {
@@ -180,7 +28,7 @@ pub struct Base {
     /// The last commit that is read.
     last: u64,
     /// Held as long as the base is open for writing.
-    _lock: Option<File>,
+    _lock: Option<FolderLock>,
 }
 
 impl Base {
@@ -190,21 +38,30 @@ impl Base {
     /// Another process writes to it, it is no base, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
-        let io = |error| BaseError::Io { path: path.to_owned(), error };
         if path.is_file() {
             return Err(BaseError::NotABase { path: path.to_owned() });
         }
-        std::fs::create_dir_all(path).map_err(io)?;
-        if !has_manifest(path)? && !is_free(path)? {
-            return Err(BaseError::NotABase { path: path.to_owned() });
+        std::fs::create_dir_all(path).map_err(|error| BaseError::Io { path: path.to_owned(), error })?;
+        // Nothing is made, and nothing locked, in a directory that is something else.
+        directory::usable(path)?;
+        let lock = directory::lock(path)?;
+        let found = directory::usable(path)?;
+        let journal = directory::journal_of(path);
+        let io = |error| BaseError::Io { path: journal.clone(), error };
+        let disk: Arc<dyn Disk> = match found {
+            Found::Base => Arc::new(Directory::open(&journal).map_err(io)?),
+            _ => Arc::new(Directory::create(&journal).map_err(io)?),
+        };
+        let mut base = Self::on_disk(disk, &absolute(path)?)?;
+        if !matches!(found, Found::Base) {
+            directory::write_manifest(path)?;
         }
-        let lock = lock(path)?;
-        if !has_manifest(path)? {
-            write_manifest(path)?;
+        if !lock.is_of_folder() {
+            base.warnings.push(format!(
+                "the file system of {} locks files only: leave its LOCK where it is while a program writes",
+                path.display()
+            ));
         }
-        let journal = path.join(JOURNAL);
-        let disk = Directory::create(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
-        let mut base = Self::on_disk(Arc::new(disk), &absolute(path)?)?;
         base._lock = Some(lock);
         Ok(base)
     }
@@ -215,13 +72,19 @@ impl Base {
     /// There is none, or it is damaged.
     pub fn read(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
         let path = directory.as_ref();
-        if !has_manifest(path)? {
-            return Err(BaseError::Missing { path: path.to_owned() });
+        match directory::look(path)? {
+            Found::Base => Self::read_journal(path),
+            Found::WithoutManifest => Err(BaseError::NoManifest { path: path.to_owned() }),
+            Found::WithoutJournal => Err(BaseError::NoJournal { path: path.to_owned() }),
+            Found::Free | Found::Other => Err(BaseError::Missing { path: path.to_owned() }),
         }
-        let journal = path.join(JOURNAL);
+    }
+
+    /// Opens the journal of a base in a directory for reading, whether there is a manifest or not.
+    pub(super) fn read_journal(path: &Path) -> Result<Self, BaseError> {
+        let journal = directory::journal_of(path);
         let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
-        let directory = absolute(path)?;
-        Ok(Self::read_on_disk(Arc::new(disk), &directory))
+        Ok(Self::read_on_disk(Arc::new(disk), &absolute(path)?))
     }
 
     /// A base for reading whose journal lies on a disk.
@@ -376,6 +239,11 @@ impl Commits {
         Ok(Self { disk, reader, pieces, begun_at, parts, has_begun: false, last, has_ended: last == 0 })
     }
 
+    /// How many frames of the journal have been taken.
+    pub(super) fn frames(&self) -> u64 {
+        self.reader.place().number
+    }
+
     pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
         while !self.has_ended {
             let place = self.reader.place();
@@ -388,11 +256,14 @@ impl Commits {
             let Some(payload) = joined else { continue };
             let place = self.begun_at;
             let decoded = Frame::decode(payload).map_err(|error: RecordError| damaged(&error))?;
-            if self.has_begun == matches!(decoded, Frame::Begin) {
+            if self.has_begun == matches!(decoded, Frame::Begin { .. }) {
                 return Err(damaged(&"a base begins with one frame that says its format"));
             }
             let (header, records, parts) = match decoded {
-                Frame::Begin => {
+                Frame::Begin { semantics } if semantics > SEMANTICS_VERSION => {
+                    return Err(BaseError::Semantics { found: semantics, known: SEMANTICS_VERSION });
+                }
+                Frame::Begin { .. } => {
                     self.has_begun = true;
                     continue;
                 }
@@ -418,73 +289,6 @@ impl Commits {
         }
         Ok(None)
     }
-}
-
-fn frame_text(place: Place) -> String {
-    format!("frame {} of the journal (segment {}, offset {})", place.number, place.segment, place.offset)
-}
-
-fn has_manifest(path: &Path) -> Result<bool, BaseError> {
-    let manifest = path.join(MANIFEST);
-    match std::fs::read_to_string(&manifest) {
-        Ok(text) if text == manifest_text() => Ok(true),
-        Ok(found) => Err(BaseError::Format { path: path.to_owned(), found: found.trim().chars().take(100).collect() }),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
-        Err(error) => Err(BaseError::Io { path: manifest, error }),
-    }
-}
-
-fn manifest_text() -> String {
-    format!("mnemon base\nformat {}\n", record::FORMAT_VERSION)
-}
-
-/// Whether a directory holds nothing but what a base that was being made may have left there.
-fn is_free(path: &Path) -> Result<bool, BaseError> {
-    let io = |error| BaseError::Io { path: path.to_owned(), error };
-    for entry in std::fs::read_dir(path).map_err(io)? {
-        let name = entry.map_err(io)?.file_name();
-        if name != LOCK && *name != *temporary_manifest() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn temporary_manifest() -> String {
-    format!("{MANIFEST}.new")
-}
-
-fn write_manifest(path: &Path) -> Result<(), BaseError> {
-    let write = || -> io::Result<()> {
-        let temporary = path.join(temporary_manifest());
-        let mut file = File::create(&temporary)?;
-        file.write_all(manifest_text().as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path.join(MANIFEST))?;
-        File::open(path)?.sync_all()?;
-        // The directory's own name is durable once its parent is.
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-    };
-    write().map_err(|error| BaseError::Io { path: path.join(MANIFEST), error })
-}
-
-/// Takes the lock of a base, and leaves the number of this process in it.
-fn lock(path: &Path) -> Result<File, BaseError> {
-    let lock = path.join(LOCK);
-    let io = |error| BaseError::Io { path: lock.clone(), error };
-    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&lock).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let process = file.read_to_string(&mut holder).ok().and_then(|_| holder.trim().parse().ok());
-            return Err(BaseError::InUse { path: path.to_owned(), process });
-        }
-        Err(TryLockError::Error(error)) => return Err(io(error)),
-    }
-    file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
-    Ok(file)
 }
 
 fn absolute(path: &Path) -> Result<String, BaseError> {

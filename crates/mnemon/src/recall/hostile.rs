@@ -288,7 +288,6 @@ struct Nobody;
 
 impl crate::Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &metta::syntax::Diagnostic) {}
-    fn not_text(&mut self, _: &str, _: &metta::syntax::Diagnostic) {}
 }
 
 /// A tape in which there is something of everything, a base among it.

@@ -1,6 +1,7 @@
 //! Making a run again from the commits of its base.
 
-use super::base::{Base, BaseError, Committed};
+use super::base::{Base, Committed};
+use super::base_error::BaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
@@ -16,6 +17,8 @@ pub(super) const TOP_SPACE: u64 = 1;
 pub(super) struct Loaded {
     pub(super) hash: StateHash,
     pub(super) epoch: u64,
+    /// How many frames of the journal say what was made to happen.
+    pub(super) frames: u64,
     pub(super) sources: Sources,
     /// How many things other than atoms the base was told to keep.
     pub(super) others: u64,
@@ -50,7 +53,9 @@ impl Loaded {
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
             self.apply(&committed, runner)?;
+            self.frames = commits.frames();
         }
+        self.frames = commits.frames();
         Ok(())
     }
 

@@ -3,11 +3,13 @@
 //! A [`Recall`] is the memory of a [`Runner`]. It turns each commit into records for a base's journal, keeps the state hash,
 //! and writes commits to a tape or checks them against one.
 //!
-//! - `record` and `tape` say what lies on disk; `base` is the directory of a base.
-//! - `load` makes a run again from its base; `past` answers for earlier commits.
+//! - `record` and `tape` say what lies on disk; `base` is a base's journal and `directory` what lies around it.
+//! - `load` makes a run again from its base; `past` answers for earlier commits; `salvage` makes a base of a damaged one.
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
 
 mod base;
+mod base_error;
+mod directory;
 #[cfg(test)]
 mod hostile;
 mod load;
@@ -16,14 +18,17 @@ mod pieces;
 mod record;
 mod recording;
 mod replaying;
+mod salvage;
 mod sources;
 mod state_hash;
 mod tape;
 mod view;
 mod written;
 
-pub use base::{Base, BaseError};
+pub use base::Base;
+pub use base_error::BaseError;
 pub use replaying::{Difference, ReplayEnd};
+pub use salvage::SalvagedBase;
 pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
@@ -34,7 +39,7 @@ use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
     Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, LimitReached, Memory, MemoryError, ModuleId,
-    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World,
+    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -291,7 +296,7 @@ impl Recall {
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            Found::Moved(id) if self.is_there(base, runner, id) => Found::New,
+            Found::Moved(id) if self.is_there(base, runner, id)? => Found::New,
             found => found,
         };
         let known = match found {
@@ -428,9 +433,9 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> bool {
+    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
         let file = self.sources.get(source).and_then(|known| known.file.as_deref());
-        file.is_some_and(|file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
+        file.map_or(Ok(false), |file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
     }
 
     fn place(&self, cause: Cause) -> (String, u32, u32) {

@@ -1,6 +1,7 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
-use super::base::{Base, BaseError, Committed};
+use super::base::{Base, Committed};
+use super::base_error::BaseError;
 use super::load::decode;
 use super::record::{AtomRecord, CauseRecord, Record};
 use metta::{MemoryWorld, Reason, Runner};

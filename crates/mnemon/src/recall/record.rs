@@ -53,7 +53,10 @@ pub(crate) struct CommitHeader {
 /// A frame of a base's journal.
 #[derive(Debug)]
 pub(crate) enum Frame<'a> {
-    Begin,
+    Begin {
+        /// The version of the language's semantics that the base was written with.
+        semantics: u32,
+    },
     Part {
         records: &'a [u8],
     },
@@ -75,7 +78,7 @@ impl<'a> Frame<'a> {
                 let (header, rest) = header::<BeginHeader>(rest)?;
                 match header.format {
                     _ if !rest.is_empty() => Err(RecordError::Malformed),
-                    FORMAT_VERSION => Ok(Self::Begin),
+                    FORMAT_VERSION => Ok(Self::Begin { semantics: header.semantics }),
                     found => Err(RecordError::Version { found, newest: FORMAT_VERSION }),
                 }
             }
@@ -310,6 +313,11 @@ pub(crate) fn note_frame(records: &[Record<'_>]) -> Vec<u8> {
 pub(crate) fn begin_frame() -> Vec<u8> {
     let header = BeginHeader { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION };
     postcard::to_extend(&header, vec![kind::BEGIN]).expect("a vector takes every header")
+}
+
+/// Whether a frame is the first of a base, of any version.
+pub(crate) fn is_begin(payload: &[u8]) -> bool {
+    matches!(payload.split_first(), Some((&kind::BEGIN, rest)) if header::<BeginHeader>(rest).is_ok())
 }
 
 #[cfg(test)]

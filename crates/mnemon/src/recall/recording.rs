@@ -48,8 +48,21 @@ impl RecordingWorld {
                 return Err(error);
             }
         };
+        self.check(request, &bytes)?;
         self.write(|tape| tape.effect_of_bytes(request, &bytes))?;
         Ok(bytes)
+    }
+
+    /// That what is asked or answered has no secret in it.
+    fn check(&mut self, request: &Request<'_>, bytes: &[u8]) -> Result<(), WorldError> {
+        let place = || match request {
+            Request::Print(_) => "what the program prints".to_owned(),
+            Request::ReadSource(path) => format!("the source {path}"),
+            Request::ReadStandardInput => "the standard input".to_owned(),
+            Request::WriteFile(..) => "what the program writes to a file".to_owned(),
+            _ => "what the program reads from a file".to_owned(),
+        };
+        self.write(|tape| tape.check(place, bytes))
     }
 
     fn write(&mut self, write: impl FnOnce(&mut Tape) -> Result<(), TapeError>) -> Result<(), WorldError> {
@@ -61,8 +74,10 @@ impl RecordingWorld {
 
 impl World for RecordingWorld {
     fn print(&mut self, line: &str) -> Result<(), WorldError> {
+        let request = Request::Print(line.into());
+        self.check(&request, line.as_bytes())?;
         let answer = self.inner.print(line);
-        self.note(&Request::Print(line.into()), answer)
+        self.note(&request, answer)
     }
 
     fn trace(&mut self, line: &str) {
@@ -74,9 +89,9 @@ impl World for RecordingWorld {
         self.note_shared(&Request::ReadSource(path.into()), answer)
     }
 
-    fn has_source(&mut self, path: &str) -> bool {
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
         let answer = self.inner.has_source(path);
-        self.note(&Request::HasSource(path.into()), Ok(answer)).unwrap_or(false)
+        self.note(&Request::HasSource(path.into()), answer)
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
@@ -101,6 +116,9 @@ impl World for RecordingWorld {
 
     fn environment(&mut self, name: &str) -> Result<Option<String>, WorldError> {
         let answer = self.inner.environment(name);
+        if let Ok(Some(value)) = &answer {
+            self.write(|tape| tape.check_variable(name, value))?;
+        }
         self.note(&Request::Environment(name.into()), answer)
     }
 
@@ -115,8 +133,10 @@ impl World for RecordingWorld {
     }
 
     fn write_file(&mut self, file: FileId, bytes: &[u8]) -> Result<(), WorldError> {
+        let request = Request::WriteFile(file, bytes.into());
+        self.check(&request, bytes)?;
         let answer = self.inner.write_file(file, bytes);
-        self.note(&Request::WriteFile(file, bytes.into()), answer)
+        self.note(&request, answer)
     }
 
     fn seek_file(&mut self, file: FileId, position: u64) -> Result<(), WorldError> {

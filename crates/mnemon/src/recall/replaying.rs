@@ -290,8 +290,8 @@ impl World for ReplayingWorld {
         answer.map(|bytes| Arc::new(bytes.into_vec()))
     }
 
-    fn has_source(&mut self, path: &str) -> bool {
-        self.ask(&Request::HasSource(path.into())).unwrap_or(false)
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
+        self.ask(&Request::HasSource(path.into()))
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {

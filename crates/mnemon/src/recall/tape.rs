@@ -4,9 +4,11 @@
 //! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
 //! needs no other file. `docs/formats.md` draws the frames.
 
+use super::base_error::{BaseError, advice};
 use super::pieces::{self, Pieces};
 use super::record::{RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
+use cassette::redact::Redaction;
 use journal::{
     AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
 };
@@ -254,7 +256,14 @@ pub enum TapeError {
         reason: String,
     },
     /// The base it begins with cannot be used.
-    Base(Box<super::base::BaseError>),
+    Base(Box<BaseError>),
+    /// A secret would be on it.
+    Secret {
+        /// Where: `what the file a.txt says`.
+        place: String,
+        /// What: `a GitHub token`.
+        what: String,
+    },
 }
 
 impl fmt::Display for TapeError {
@@ -269,6 +278,9 @@ impl fmt::Display for TapeError {
             Self::Sync(error) => write!(formatter, "the tape could not be finished: {error}"),
             Self::Malformed { frame, reason } => write!(formatter, "frame {frame} cannot be used: {reason}"),
             Self::Base(error) => write!(formatter, "the base that the tape begins with: {error}"),
+            Self::Secret { place, what } => {
+                write!(formatter, "{what} would be on the tape, in {place}; --keep-secrets records it")
+            }
         }
     }
 }
@@ -286,6 +298,14 @@ impl TapeError {
                 Some("`mnemon journal verify TAPE` says what is damaged")
             }
             Self::Base(error) => error.help(),
+            Self::Append(error) => match &**error {
+                AppendError::Refused(failure) | AppendError::Unknown { failure, .. } => Some(advice(failure)),
+                _ => None,
+            },
+            Self::Sync(error) => match &**error {
+                SyncError::Failed(failure) => Some(advice(failure)),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -311,6 +331,7 @@ pub struct Tape {
     writing: Option<JoinHandle<Result<u64, TapeError>>>,
     /// The frames that come after it.
     waiting: Vec<Vec<u8>>,
+    keeps_secrets: bool,
 }
 
 /// An answer this long is written beside the run.
@@ -340,7 +361,42 @@ impl Tape {
     pub fn on_disk(disk: Arc<dyn Disk>) -> Result<Self, TapeError> {
         let options = Options::default().segment_bytes(u64::MAX);
         let (journal, _) = Journal::open(disk, options).map_err(|error| TapeError::Open(Box::new(error)))?;
-        Ok(Self { journal: Arc::new(journal), frames: 0, commits: 0, writing: None, waiting: Vec::new() })
+        Ok(Self {
+            journal: Arc::new(journal),
+            frames: 0,
+            commits: 0,
+            writing: None,
+            waiting: Vec::new(),
+            keeps_secrets: false,
+        })
+    }
+
+    /// Records secrets as everything else. Otherwise a run ends that tells the tape one: what is run again must be told the same
+    /// again, so nothing can stand in the place of a secret.
+    #[must_use]
+    pub fn keep_secrets(mut self) -> Self {
+        self.keeps_secrets = true;
+        self
+    }
+
+    /// That there is no secret in what a program says or is told.
+    pub(crate) fn check(&self, place: impl FnOnce() -> String, bytes: &[u8]) -> Result<(), TapeError> {
+        if self.keeps_secrets {
+            return Ok(());
+        }
+        match Redaction::usual().secret_in(bytes) {
+            Some(what) => Err(TapeError::Secret { place: place(), what: what.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same of an environment variable, whose name may say that it is a secret.
+    pub(crate) fn check_variable(&self, name: &str, value: &str) -> Result<(), TapeError> {
+        let place = || format!("the environment variable {name}");
+        if !self.keeps_secrets && !value.is_empty() && Redaction::usual().is_secret_name(name) {
+            return Err(TapeError::Secret { place: place(), what: "the value of a secret name".to_owned() });
+        }
+        self.check(place, value.as_bytes())
     }
 
     /// How many frames it has.
@@ -353,6 +409,9 @@ impl Tape {
     }
 
     pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
+        for text in &program.expressions {
+            self.check(|| "a text of -e".to_owned(), text.as_bytes())?;
+        }
         let begin = TapeBegin { format: TAPE_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
         self.append(frame(kind::BEGIN, &begin), Durability::Os)
     }

@@ -3,7 +3,8 @@
 //! A [`View`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
 //! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
-use super::base::{Base, BaseError, Committed};
+use super::base::{Base, Committed};
+use super::base_error::BaseError;
 use super::load::{Loaded, TOP_SPACE, decode};
 use super::past::Causes;
 use super::plain;
@@ -139,7 +140,7 @@ fn shown(atom: &Atom) -> String {
 }
 
 impl BaseReport {
-    fn new(loaded: &Loaded, runner: &Runner) -> Self {
+    pub(super) fn new(loaded: &Loaded, runner: &Runner) -> Self {
         Self {
             commits: loaded.epoch,
             hash: loaded.hash.value(),
@@ -153,7 +154,7 @@ impl BaseReport {
     }
 }
 
-fn new_runner() -> Runner {
+pub(super) fn new_runner() -> Runner {
     Runner::new(Box::new(MemoryWorld::default()))
 }
 
@@ -205,7 +206,16 @@ impl View {
     pub fn verify(directory: impl AsRef<Path>) -> Result<BaseReport, Unsound> {
         let mut runner = new_runner();
         let mut loaded = Loaded::default();
-        let taken = Base::read(directory).and_then(|base| loaded.take_all(&base, &mut runner));
+        let path = directory.as_ref();
+        let read = || match Base::read(path) {
+            // Its journal says all the same what is sound.
+            Err(error @ BaseError::NoManifest { .. }) => Ok((Base::read_journal(path)?, Some(error))),
+            base => Ok((base?, None)),
+        };
+        let taken = read().and_then(|(base, lacking)| {
+            loaded.take_all(&base, &mut runner)?;
+            lacking.map_or(Ok(()), Err)
+        });
         taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
         Ok(BaseReport::new(&loaded, &runner))
     }

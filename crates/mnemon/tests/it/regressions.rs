@@ -1,7 +1,8 @@
 //! Mended defects of bases and tapes, one test each.
 
 use crate::history::{DIRECTORY, engine, results, run};
-use journal::{Disk, MemoryDisk};
+use journal::simulated::{Fault, SimulatedDisk};
+use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options};
 use mnemon::{Base, BaseError, Engine, MemoryWorld, RunEnd, View};
 use std::path::Path;
 use std::sync::Arc;
@@ -127,22 +128,65 @@ fn a_view_stays_with_what_it_saw() {
     assert_eq!(commits, 1);
 }
 
+#[test]
+fn a_broken_disk_is_not_called_a_full_one() {
+    for (fault, word) in [(Fault::Broken, "the disk or its connection failed"), (Fault::Full, "make room")] {
+        let simulated = SimulatedDisk::new();
+        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+        let mut base = engine(&disk, MemoryWorld::default());
+        run(&mut base, "! (add-atom &self (a))");
+        simulated.schedule(simulated.operations(), fault);
+        let (_, end) = run(&mut base, "! (add-atom &self (b))");
+        let RunEnd::Memory(error) = end else { panic!("{end:?}") };
+        let help = error.downcast_ref::<BaseError>().and_then(BaseError::help).expect("there is help");
+        assert!(help.contains(word) && help.contains("what was committed before is kept"), "{fault:?}: {help}");
+    }
+}
+
+/// How far the journal of a base was made.
+#[derive(Debug)]
+enum Journals {
+    None,
+    Folder,
+    Empty,
+    Begun,
+}
+
+impl Journals {
+    fn make(&self, folder: &Path) {
+        if matches!(self, Self::None) {
+            return;
+        }
+        let disk = Arc::new(Directory::create(folder).expect("it is made"));
+        if matches!(self, Self::Folder) {
+            return;
+        }
+        let (journal, _) = Journal::open(disk, Options::default()).expect("it is made");
+        if matches!(self, Self::Begun) {
+            journal.append(&[1, 1, 1], Durability::Fsync).expect("the first frame of a base is appended");
+        }
+    }
+}
+
 /// Whoever makes a base may die between any two of its steps.
 #[test]
 fn a_base_that_was_half_made_is_made_whole() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("half-made");
-    let steps: [&[(&str, &str)]; 5] = [
-        &[],
-        &[("LOCK", "")],
-        &[("LOCK", "123\n"), ("MANIFEST.new", "mne")],
-        &[("LOCK", "123\n"), ("MANIFEST", "mnemon base\nformat 1\n")],
-        &[("LOCK", "123\n"), ("MANIFEST", "mnemon base\nformat 1\n"), ("MANIFEST.new", "")],
+    let steps: [(&[(&str, &str)], Journals); 7] = [
+        (&[], Journals::None),
+        (&[("LOCK", "")], Journals::None),
+        (&[("LOCK", "123\n")], Journals::Folder),
+        (&[("LOCK", "123\n"), ("journal/00000000000000000000.segment.new", "MN")], Journals::Folder),
+        (&[("LOCK", "123\n")], Journals::Empty),
+        (&[("LOCK", "123\n")], Journals::Begun),
+        (&[("LOCK", "123\n"), ("MANIFEST.new", "mne")], Journals::Begun),
     ];
-    for files in steps {
+    for (files, journal) in steps {
         std::fs::remove_dir_all(&folder)
             .or_else(|error| if folder.exists() { Err(error) } else { Ok(()) })
             .expect("it goes");
         std::fs::create_dir_all(&folder).expect("it is made");
+        journal.make(&folder.join("journal"));
         files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("it is written"));
         for expected in [1, 2] {
             let base = Base::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
@@ -154,7 +198,12 @@ fn a_base_that_was_half_made_is_made_whole() {
     }
     std::fs::write(folder.join("MANIFEST"), "mnemon base\nformat 9\n").expect("it is written");
     assert!(matches!(Base::open(&folder), Err(BaseError::Format { .. })));
+    for damage in ["", "mnemon", "mnemon base\nform"] {
+        std::fs::write(folder.join("MANIFEST"), damage).expect("it is written");
+        assert!(matches!(Base::open(&folder), Err(BaseError::NoManifest { .. })), "{damage}");
+    }
     std::fs::remove_file(folder.join("MANIFEST")).expect("it goes");
-    assert!(matches!(Base::open(&folder), Err(BaseError::NotABase { .. })));
+    assert!(matches!(Base::open(&folder), Err(BaseError::NoManifest { .. })));
+    assert!(matches!(Base::read(&folder), Err(BaseError::NoManifest { .. })));
     std::fs::remove_dir_all(&folder).expect("it goes");
 }

@@ -14,7 +14,7 @@ pub(crate) fn isomorphic(heap: &Heap, one: Ref, other: Ref) -> bool {
     let (mut there, mut back) = (HashMap::new(), HashMap::new());
     let mut open = vec![(one, other)];
     while let Some((one, other)) = open.pop() {
-        if one.tag() != other.tag() {
+        if one.tag() != other.tag() || !heap.is_whole(one) || !heap.is_whole(other) {
             return false;
         }
         if one.is_immediate() {
@@ -636,5 +636,61 @@ fn maps_are_complete_scan_by_scan() -> Result<(), Full> {
     assert!(heap.has_maps());
     heap.close(other);
     heap.close(to);
+    Ok(())
+}
+
+/// A map that outlived the region which gave back its index, into which something else was written since: no slot is empty.
+fn map_without_an_empty_slot() -> Result<(Heap, Ref), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let before = heap.mark(&region);
+    let map = heap.map(&mut region)?;
+    heap.rewind(&mut region, before);
+    for number in 0..64 {
+        heap.number(&mut region, 0, u64::MAX - number)?;
+    }
+    Ok((heap, map))
+}
+
+#[test]
+#[should_panic(expected = "used after its region had given it back")]
+fn a_search_without_an_empty_slot_ends() {
+    let (heap, map) = map_without_an_empty_slot().expect("there is no limit");
+    heap.map_get(map, Ref::new(tag::IMMEDIATE_3, 7));
+}
+
+#[test]
+#[should_panic(expected = "used after its region had given it back")]
+fn a_removal_without_an_empty_slot_ends() {
+    let (mut heap, map) = map_without_an_empty_slot().expect("there is no limit");
+    heap.map_remove(map, Ref::new(tag::IMMEDIATE_3, 7));
+}
+
+/// What was given back and written over is no whole thing, and neither is what lies behind the end; what is there is.
+#[test]
+fn what_is_not_whole_is_found() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut region = heap.open();
+    let elements = vec![small(1); 9_000];
+    // So that the region goes on where it was.
+    heap.expression(&mut region, &[])?;
+    let before = heap.mark(&region);
+    let made = [
+        heap.map(&mut region)?,
+        heap.array(&mut region, &elements[..5])?,
+        heap.string(&mut region, "croak")?,
+        heap.expression(&mut region, &elements)?,
+    ];
+    let within = Ref::new(tag::EXPRESSION, made[3].payload() + 7);
+    heap.set_child(made[3], 13, small(u32::MAX >> 3));
+    assert!(made.iter().all(|made| heap.is_whole(*made)) && !heap.is_whole(within));
+    assert!(heap.stray(&[&region], &[within]) == Some(within) && heap.stray(&[&region], &made).is_none());
+    heap.rewind(&mut region, before);
+    heap.expression(&mut region, &vec![small(u32::MAX >> 3); 60])?;
+    assert!(!heap.is_whole(made[1]) && !heap.is_whole(made[2]));
+    for payload in [heap.words().len() as u32 / 2, Ref::PAYLOAD_MAX] {
+        assert!((tag::NUMBER + 1..=tag::MARKED).all(|tag| !heap.is_whole(Ref::new(tag, payload))));
+        assert!(!heap.is_whole(Ref::new(tag::NUMBER, payload << 1 & Ref::PAYLOAD_MAX)));
+    }
     Ok(())
 }

@@ -1,11 +1,15 @@
 //! The files of an authority. Each is there in whole or not at all.
+//!
+//! A key that others may read is refused, and so is a folder in which others may exchange it: whoever has the key can pretend to be
+//! any host towards programs that trust the authority. Nobody knows whether it was read, so it is not mended in silence.
 
 use crate::error::AuthorityError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use journal::{Access, open_regular};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The key of an authority and its certificate, with the times that the certificate says, in seconds since 1970.
@@ -16,6 +20,12 @@ pub(super) struct Private {
     pub(super) certificate: String,
 }
 
+/// What group and others may do with a file; and that they may change it.
+const OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o022;
+/// No key and certificate are longer.
+const BYTES_MAX: u64 = 1 << 20;
+
 const FIRST_LINE: &str = "mnemon certificate authority 1";
 const CERTIFICATE_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
@@ -23,15 +33,19 @@ const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
 impl Private {
     /// What lies at a path; `None` if nothing does.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, AuthorityError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
+        let file = match open_regular(path, Access::Read) {
+            Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(AuthorityError::Damaged(path.to_owned()));
-            }
             Err(error) => return Err(failed("read", path)(error)),
         };
-        Self::parse(&text).map(Some).ok_or_else(|| AuthorityError::Damaged(path.to_owned()))
+        let mode = file.metadata().map_err(failed("look at", path))?.mode() & 0o777;
+        if mode & OTHERS != 0 {
+            return Err(AuthorityError::KeyOfOthers { path: path.to_owned(), mode });
+        }
+        let mut bytes = Vec::new();
+        file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(failed("read", path))?;
+        let parsed = String::from_utf8(bytes).ok().and_then(|text| Self::parse(&text));
+        parsed.map(Some).ok_or_else(|| AuthorityError::Damaged(path.to_owned()))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -55,6 +69,10 @@ pub(super) fn lock_folder(folder: &Path) -> Result<File, AuthorityError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed("make", folder)(error)),
         _ => {}
+    }
+    let mode = fs::metadata(folder).map_err(failed("look at", folder))?.mode() & 0o777;
+    if mode & OTHERS_WRITE != 0 {
+        return Err(AuthorityError::FolderOfOthers { path: folder.to_owned(), mode });
     }
     let path = folder.join("ca.lock");
     let mut options = OpenOptions::new();

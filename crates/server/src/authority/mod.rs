@@ -193,10 +193,37 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_others_may_read_and_a_folder_that_they_may_write_to_are_refused() {
+        let folder = folder("wide");
+        let certificate = fs::read(Authority::open(&folder).unwrap().certificate()).unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let key = folder.join("ca-key.pem");
+        for mode in [0o604, 0o640, 0o644, 0o660, 0o602] {
+            set(&key, mode);
+            let error = Authority::open(&folder).unwrap_err();
+            assert!(matches!(error, AuthorityError::KeyOfOthers { mode: found, .. } if found == mode), "{error}");
+            assert!(error.to_string().contains(&format!("chmod 600 {}", key.display())), "{error}");
+        }
+        set(&key, 0o600);
+        for mode in [0o777, 0o770, 0o702] {
+            set(&folder, mode);
+            let error = Authority::open(&folder).unwrap_err();
+            assert!(matches!(error, AuthorityError::FolderOfOthers { mode: found, .. } if found == mode), "{error}");
+            assert!(error.to_string().contains(&format!("chmod go-w {}", folder.display())), "{error}");
+        }
+        for mode in [0o755, 0o700] {
+            set(&folder, mode);
+            assert_eq!(fs::read(Authority::open(&folder).unwrap().certificate()).unwrap(), certificate);
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn what_is_no_authority_is_left_alone() {
         let folder = folder("damaged");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("ca-key.pem"), "something of mine").unwrap();
+        fs::set_permissions(folder.join("ca-key.pem"), fs::Permissions::from_mode(0o600)).unwrap();
         assert!(matches!(Authority::open(&folder), Err(AuthorityError::Damaged(_))));
         assert_eq!(fs::read_to_string(folder.join("ca-key.pem")).unwrap(), "something of mine");
         fs::remove_dir_all(folder).unwrap();

@@ -1,13 +1,14 @@
 //! What is spoken within a tunnel.
 
-use super::{Scope, Tunnel, h1, h2};
+use super::{Scope, Tunnel, h1, h2, linger};
+use crate::report::count;
 use crate::shared::Shared;
 use crate::stream::Stream;
 use bytes::BytesMut;
 use rustls::server::Acceptor;
 use std::io;
 use std::sync::Arc;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
 
@@ -16,8 +17,11 @@ const TLS_HANDSHAKE: u8 = 0x16;
 /// How HTTP/2 begins without TLS (RFC 9113, section 3.4); no method of HTTP/1 is called so.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Opens a tunnel and answers what comes through it.
+/// Opens a tunnel and answers what comes through it. If its host passes, the tunnel leads to that, and nobody looks into it.
 pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) {
+    if shared.passes(&tunnel.host, tunnel.port) {
+        return pass(shared, stream, tunnel).await;
+    }
     // A client may think a while before it uses a tunnel.
     let opened = tokio::select! {
         opened = timeout(shared.limits.idle, open(stream)) => opened,
@@ -35,15 +39,44 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) 
         _ => {
             let Tunnel { host, port, .. } = tunnel;
             shared.counts.refuse(format!(
-                "a tunnel to {host}:{port} was for something other than HTTP, and was closed; leave the host out by NO_PROXY"
+                "a tunnel to {host}:{port} was for something other than HTTP, and was closed; let the host pass: --pass host={host}"
             ));
         }
     }
 }
 
+async fn pass(shared: &Shared, mut stream: Stream, tunnel: Tunnel) {
+    count(&shared.counts.passed);
+    let Tunnel { host, port, .. } = tunnel;
+    match shared.upstream.way(&host, port).await {
+        Ok(mut server) => {
+            let through = async {
+                stream.write_all(ESTABLISHED).await?;
+                copy_bidirectional(&mut stream, &mut server).await
+            };
+            tokio::select! {
+                // Whoever ends it, both know by the end of their connections.
+                _ = through => {}
+                () = shared.stopping() => {}
+            }
+        }
+        Err(failure) => {
+            shared.counts.failure(failure.kind);
+            let body = format!("mnemon: {failure}\n");
+            let length = body.len();
+            let head = format!("HTTP/1.1 502 Bad Gateway\r\nX-Mnemon: passed\r\nContent-Length: {length}\r\n\r\n");
+            // A client that has gone needs no answer.
+            let _ = timeout(shared.limits.stall, stream.write_all((head + &body).as_bytes())).await;
+            let _ = linger(&mut stream).await;
+        }
+    }
+}
+
+const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+
 /// Tells the client that it can go on, and waits for its first bytes.
 async fn open(mut stream: Stream) -> io::Result<(Stream, BytesMut)> {
-    stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    stream.write_all(ESTABLISHED).await?;
     stream.flush().await?;
     let mut first = BytesMut::with_capacity(1024);
     loop {

@@ -6,8 +6,8 @@
 
 mod key_store;
 
-use crate::Authority;
 use crate::error::{AuthorityError, ProxyError};
+use crate::{Authority, Pass};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -28,7 +28,7 @@ const FOLDER: &str = concat!("preload-", env!("CARGO_PKG_VERSION"));
 const PROXIES: [&str; 5] = ["http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy"];
 
 /// Variables that name a file with all certificates to trust. OpenSSL and Go take the first, others a name of their own.
-const BUNDLES: [&str; 11] = [
+const BUNDLES: [&str; 12] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
     "REQUESTS_CA_BUNDLE",
@@ -40,6 +40,7 @@ const BUNDLES: [&str; 11] = [
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
     "NIX_SSL_CERT_FILE",
+    "npm_config_cafile",
 ];
 
 /// Variables that name a file with certificates to trust besides those that the runtime brings.
@@ -56,11 +57,15 @@ struct Files {
 
 /// The variables for a program whose requests are to come to a proxy: curl, Python, Node, Go, Java, and what takes the same.
 /// Options that the environment of this process has for a runtime are kept; a proxy that it names, and hosts that it excepts from
-/// one, are not.
+/// one, are not. Programs go to the hosts of `direct` without the proxy.
 ///
 /// # Errors
 /// A file beside the authority cannot be written or read.
-pub fn environment(proxy: SocketAddr, authority: &Authority) -> Result<Vec<(OsString, OsString)>, ProxyError> {
+pub fn environment(
+    proxy: SocketAddr,
+    authority: &Authority,
+    direct: &[Pass],
+) -> Result<Vec<(OsString, OsString)>, ProxyError> {
     let folder = authority.folder().join(FOLDER);
     let files = Files {
         certificate: authority.certificate().to_owned(),
@@ -75,7 +80,8 @@ pub fn environment(proxy: SocketAddr, authority: &Authority) -> Result<Vec<(OsSt
     put(&files.key_store, &store)?;
     PYTHON.iter().try_for_each(|(name, content)| put(&files.python.join(name), content.as_bytes()))?;
     put(&files.node, NODE.as_bytes())?;
-    Ok(variables(reachable(proxy), &files, &|name| env::var_os(name)))
+    let direct: Vec<_> = direct.iter().flat_map(Pass::names).collect();
+    Ok(variables(reachable(proxy), &files, &direct, &|name| env::var_os(name)))
 }
 
 fn failed(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> ProxyError {
@@ -83,7 +89,7 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> Proxy
 }
 
 /// The address by which a program on this machine reaches a listener.
-fn reachable(address: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -108,6 +114,7 @@ fn put(path: &Path, content: &[u8]) -> Result<(), ProxyError> {
 fn variables(
     proxy: SocketAddr,
     files: &Files,
+    direct: &[String],
     inherited: &dyn Fn(&str) -> Option<OsString>,
 ) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = Vec::new();
@@ -117,9 +124,9 @@ fn variables(
         set(name, &url);
         set(&name.to_uppercase(), &url);
     }
-    // Loopback goes through the proxy as well, where a runtime lets it.
+    // Where none is named, loopback goes through the proxy as well, if a runtime lets it.
     for name in ["no_proxy", "NO_PROXY"] {
-        set(name, OsStr::new(""));
+        set(name, OsStr::new(&direct.join(",")));
     }
     BUNDLES.iter().for_each(|name| set(name, files.bundle.as_os_str()));
     EXTRAS.iter().for_each(|name| set(name, files.certificate.as_os_str()));
@@ -132,7 +139,7 @@ fn variables(
     set("NODE_OPTIONS", &appended(inherited("NODE_OPTIONS"), &require(&files.node)));
     // Node's own way, from version 24 on, knows neither `ws` nor agents of others, and would be in the way of ours.
     set("NODE_USE_ENV_PROXY", OsStr::new("0"));
-    set("JAVA_TOOL_OPTIONS", &appended(inherited("JAVA_TOOL_OPTIONS"), &properties(proxy, &files.key_store)));
+    set("JAVA_TOOL_OPTIONS", &appended(inherited("JAVA_TOOL_OPTIONS"), &properties(proxy, &files.key_store, direct)));
     variables
 }
 
@@ -162,13 +169,17 @@ fn require(path: &Path) -> OsString {
     format!("--require \"{path}\"").into()
 }
 
-fn properties(proxy: SocketAddr, key_store: &Path) -> OsString {
+fn properties(proxy: SocketAddr, key_store: &Path, direct: &[String]) -> OsString {
     let mut all = OsString::new();
     for scheme in ["http", "https"] {
         all.push(format!("-D{scheme}.proxyHost={} -D{scheme}.proxyPort={} ", proxy.ip(), proxy.port()));
     }
     // Empty is none; without it loopback is excepted.
-    all.push("-Dhttp.nonProxyHosts= -Djavax.net.ssl.trustStoreType=JKS ");
+    // Java knows no ports there; what has one goes to the proxy, which lets it pass.
+    let hosts = direct.iter().filter(|host| !host.rsplit_once(':').is_some_and(|(name, _)| !name.contains(':')));
+    let hosts: Vec<_> =
+        hosts.map(|host| if host.starts_with('.') { format!("*{host}") } else { host.clone() }).collect();
+    all.push(format!("-Dhttp.nonProxyHosts={} -Djavax.net.ssl.trustStoreType=JKS ", hosts.join("|")));
     // Java takes quotes of either kind around an option, and nothing to escape one.
     let quote = if key_store.to_string_lossy().contains('"') { "'" } else { "\"" };
     all.push(format!("{quote}-Djavax.net.ssl.trustStore="));
@@ -182,12 +193,17 @@ mod tests {
     use super::*;
 
     fn all(inherited: &[(&str, &str)]) -> Vec<(String, String)> {
+        all_but(&[], inherited)
+    }
+
+    fn all_but(direct: &[&str], inherited: &[(&str, &str)]) -> Vec<(String, String)> {
         let path = |name: &str| PathBuf::from("/the data").join(name);
         let (certificate, bundle, key_store) = (path("ca.pem"), path("bundle.pem"), path("bundle.jks"));
         let files = Files { certificate, bundle, key_store, python: path("python"), node: path("preload.cjs") };
         let inherited =
             |name: &str| inherited.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
-        let variables = variables("127.0.0.1:3128".parse().unwrap(), &files, &inherited);
+        let direct: Vec<_> = direct.iter().map(|host| (*host).to_owned()).collect();
+        let variables = variables("127.0.0.1:3128".parse().unwrap(), &files, &direct, &inherited);
         variables.into_iter().map(|(name, value)| (name.into_string().unwrap(), value.into_string().unwrap())).collect()
     }
 
@@ -202,6 +218,7 @@ mod tests {
         assert_eq!(value(&all, "HTTP_PROXY"), "http://127.0.0.1:3128");
         assert_eq!(value(&all, "NO_PROXY"), "");
         assert_eq!(value(&all, "SSL_CERT_FILE"), "/the data/bundle.pem");
+        assert_eq!(value(&all, "npm_config_cafile"), "/the data/bundle.pem");
         assert_eq!(value(&all, "NODE_EXTRA_CA_CERTS"), "/the data/ca.pem");
         assert_eq!(value(&all, "PYTHONPATH"), "/the data/python");
         assert_eq!(value(&all, "NODE_OPTIONS"), "--require \"/the data/preload.cjs\"");
@@ -217,6 +234,13 @@ mod tests {
         assert_eq!(value(&all, "PYTHONPATH"), "/the data/python:/mine");
         assert!(value(&all, "NODE_OPTIONS").starts_with("--trace-warnings --require"));
         assert!(value(&all, "JAVA_TOOL_OPTIONS").starts_with("-Xmx64m -Dhttp.proxyHost"));
+    }
+
+    #[test]
+    fn hosts_that_pass_are_reached_without_the_proxy() {
+        let all = all_but(&["localhost", ".corp.test", "a.test:8443"], &[]);
+        assert_eq!(value(&all, "NO_PROXY"), "localhost,.corp.test,a.test:8443");
+        assert!(value(&all, "JAVA_TOOL_OPTIONS").contains("-Dhttp.nonProxyHosts=localhost|*.corp.test "));
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub(crate) enum Coding {
 /// Pieces below this size are put together with what stands before them.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
+/// A chunk takes at most so many bytes besides those in it.
+const CHUNK_AROUND_BYTES: usize = 20;
+
 /// What goes to the other side. Nothing goes before it is flushed, or is more than is worth gathering.
 pub(crate) struct Writer {
     pub(crate) io: WriteHalf<Stream>,
@@ -29,6 +32,11 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(io: WriteHalf<Stream>) -> Self {
         Self { io, buffer: BytesMut::new(), sent: 0 }
+    }
+
+    /// Whether a piece of so many bytes would send something.
+    pub(crate) fn would_send(&self, bytes: usize) -> bool {
+        self.buffer.len() + bytes + CHUNK_AROUND_BYTES > COPIED_BYTES_MAX
     }
 
     /// Adds a piece of a body. In chunks, it is a chunk; one without bytes would be the end and is left out.

@@ -76,24 +76,35 @@ impl fmt::Display for Failure {
 impl Network {
     /// Makes a connection.
     pub(super) async fn connect(&self, route: &Route) -> Result<Link, Failure> {
-        let mapped = self.mapped(route);
-        let proxy = self.proxy.as_ref().filter(|proxy| mapped.is_none() && proxy.serves(&route.host));
-        let tcp = match (mapped, proxy) {
-            (Some(address), _) => tcp_to(&[address], &route.authority()).await?,
-            (None, Some(proxy)) => named_tcp(&proxy.host, proxy.port).await?,
-            (None, None) => named_tcp(&route.host, route.port).await?,
-        };
-        let stream = Stream::from(tcp);
-        match proxy {
-            Some(proxy) if route.is_secure => {
-                let stream = self.tunnel(stream, route, proxy).await?;
-                self.secure(stream, route).await
-            }
-            Some(proxy) => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
-            None if route.is_secure => self.secure(stream, route).await,
-            None if route.may_be_http2 => self.speak_http2(stream).await,
-            None => Ok(Link::Http1(Http1::new(stream, None))),
+        let stream = self.way(route).await?;
+        match self.proxy_for(route) {
+            Some(proxy) if !route.is_secure => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
+            _ if route.is_secure => self.secure(stream, route).await,
+            _ if route.may_be_http2 => self.speak_http2(stream).await,
+            _ => Ok(Link::Http1(Http1::new(stream, None))),
         }
+    }
+
+    /// Makes a connection on which nothing is said yet: to a server, or, if it is not a secure one, to the proxy that requests for
+    /// it go through.
+    pub(super) async fn way(&self, route: &Route) -> Result<Stream, Failure> {
+        #[cfg(target_os = "linux")]
+        if let Some(door) = self.door_to(route) {
+            return through(door, route).await.map(Stream::from);
+        }
+        if let Some(address) = self.mapped(route) {
+            return tcp_to(&[address], &route.authority()).await.map(Stream::from);
+        }
+        let Some(proxy) = self.proxy_for(route) else {
+            return named_tcp(&route.host, route.port).await.map(Stream::from);
+        };
+        let stream = Stream::from(named_tcp(&proxy.host, proxy.port).await?);
+        if route.is_secure { self.tunnel(stream, route, proxy).await } else { Ok(stream) }
+    }
+
+    /// The proxy that requests go through.
+    fn proxy_for(&self, route: &Route) -> Option<&UpstreamProxy> {
+        self.proxy.as_ref().filter(|proxy| self.mapped(route).is_none() && proxy.serves(&route.host))
     }
 
     /// The address that the user gave for it.
@@ -154,10 +165,29 @@ impl Network {
 pub(crate) const WINDOW_BYTES: u32 = 1 << 20;
 
 fn tls_failure(error: &io::Error, name: &str) -> Failure {
-    let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let doing = format!("no secure connection to {name}");
-    let failure = Failure::of(error, &doing);
-    if is_tls { Failure { kind: NetworkErrorKind::Tls, ..failure } } else { failure }
+    let mut failure = Failure::of(error, &doing);
+    if of_tls.is_some() {
+        failure.kind = NetworkErrorKind::Tls;
+    }
+    if let Some(rustls::Error::InvalidCertificate(_)) = of_tls {
+        failure.message.push_str("; --upstream-ca FILE trusts the certificates in a file, if they are yours");
+    }
+    failure
+}
+
+/// A connection to the loopback of a program that has one of its own.
+#[cfg(target_os = "linux")]
+async fn through(door: std::sync::Arc<crate::isolation::Door>, route: &Route) -> Result<TcpStream, Failure> {
+    let ip = route.host.parse().unwrap_or(IpAddr::from([127, 0, 0, 1]));
+    let to = SocketAddr::new(ip, route.port);
+    let connected = tokio::task::spawn_blocking(move || door.connect(to)).await.map_err(io::Error::other);
+    let tcp = connected.flatten().and_then(|tcp| {
+        tcp.set_nonblocking(true)?;
+        TcpStream::from_std(tcp)
+    });
+    tcp.map_err(|error| Failure::new(NetworkErrorKind::Refused, format!("{to}, in the program's own network: {error}")))
 }
 
 async fn named_tcp(host: &str, port: u16) -> Result<TcpStream, Failure> {

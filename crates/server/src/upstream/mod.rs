@@ -14,7 +14,10 @@ pub(crate) use link::{Answer, Answers, Link, Outbound, begin};
 pub(crate) use tls::provider;
 
 use crate::error::ProxyError;
+#[cfg(target_os = "linux")]
+use crate::options::is_loopback;
 use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
+use crate::stream::Stream;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use link::Http1;
@@ -63,6 +66,11 @@ pub(crate) struct Network {
     connect_time: Duration,
     head_bytes_max: usize,
     tls: Tls,
+    #[cfg(target_os = "linux")]
+    passes: Vec<crate::Pass>,
+    /// The way to the loopback of a program that has one of its own.
+    #[cfg(target_os = "linux")]
+    door: std::sync::OnceLock<Arc<crate::isolation::Door>>,
 }
 
 /// The way to servers, for the connections of one thread: what waits for an answer is woken by the thread that it runs on.
@@ -96,7 +104,25 @@ impl Network {
             connect_time: connect,
             head_bytes_max: head_bytes,
             tls: Tls::new(&options.upstream_roots)?,
+            #[cfg(target_os = "linux")]
+            passes: options.passes.clone(),
+            #[cfg(target_os = "linux")]
+            door: std::sync::OnceLock::new(),
         })
+    }
+
+    /// Reaches hosts of loopback that pass by this door, from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn isolate(&self, door: crate::isolation::Door) {
+        let _ = self.door.set(Arc::new(door));
+    }
+
+    /// The door to a host that passes, if it is on the program's own loopback.
+    #[cfg(target_os = "linux")]
+    fn door_to(&self, route: &Route) -> Option<Arc<crate::isolation::Door>> {
+        let passes = self.passes.iter().any(|pass| pass.takes(&route.host, route.port));
+        let is_inside = passes && is_loopback(&route.host);
+        self.door.get().filter(|door| is_inside && door.leads_to(route.port)).cloned()
     }
 }
 
@@ -117,6 +143,15 @@ impl Upstream {
     pub(crate) async fn fresh(&self, route: &Route) -> Result<Link, Failure> {
         let time = self.network.connect_time;
         let connected = tokio::time::timeout(time, self.network.connect(route)).await;
+        connected.unwrap_or_else(|_| Err(Failure::timeout(time, "no connection was made")))
+    }
+
+    /// A connection to a host on which nothing was said yet.
+    pub(crate) async fn way(&self, host: &str, port: u16) -> Result<Stream, Failure> {
+        let (host, is_secure) = (host.to_owned(), true);
+        let route = Route { is_secure, host, port, server_name: None, may_be_http2: false };
+        let time = self.network.connect_time;
+        let connected = tokio::time::timeout(time, self.network.way(&route)).await;
         connected.unwrap_or_else(|_| Err(Failure::timeout(time, "no connection was made")))
     }
 

@@ -110,6 +110,7 @@ async fn pass(
                     let recorded = frame.recorded(tap.at_us(), direction);
                     tap.tell(recorded.payload.len(), |call| call.frame(&recorded))?;
                 }
+                tap.settled().await?;
                 if frame.head.opcode == Opcode::CLOSE {
                     state.is_closing.store(true, Ordering::Relaxed);
                 }

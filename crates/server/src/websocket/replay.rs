@@ -3,10 +3,12 @@
 //! 1. The handshake is that of the tape, but for the one header that answers the client's own key.
 //! 2. What the server sent is sent in its order, and with its delays. Before that, each message comes from the client that came
 //!    before it when it was recorded; one that differs is reported.
-//! 3. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
+//!    Compressed messages are compared by what they say.
+//! 3. A client that offers no compression gets what was compressed without it.
+//! 4. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
 
 use super::frame::{Frame, Next, next, put};
-use crate::exchange::{Asked, own};
+use crate::exchange::{Asked, own, told};
 use crate::http1::{Reader, Writer, named};
 use crate::options::Latency;
 use crate::peer::Source;
@@ -16,7 +18,8 @@ use crate::session::Session;
 use crate::shared::Shared;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cassette::redact::Redaction;
+use cassette::matching::Rules;
+use cassette::redact::{MessageReader, Redaction};
 use cassette::{Direction, Exchange, Header, Opcode, Outcome, WsFrame};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde_json::json;
@@ -41,7 +44,7 @@ pub(crate) async fn replay(
     let key = named(&asked.request.headers, "sec-websocket-key");
     let (Some(response), Some(key)) = (exchange.response.as_ref().filter(|_| asked.is_upgrade), key) else {
         let message = "a WebSocket was recorded for this request, and this asks for none";
-        let body = json!({"error": "miss", "request": asked.request.line(), "message": message});
+        let body = told("miss", message, json!({"request": asked.request.line()}));
         return own(&mut asked.reply, 599, "Not On The Tape", "miss", &body).await;
     };
     let mut head = response.head();
@@ -49,12 +52,9 @@ pub(crate) async fn replay(
     head.headers.retain(|header| !header.is("sec-websocket-accept"));
     head.headers.push(Header::new("Sec-WebSocket-Accept", accept));
     let extensions = "sec-websocket-extensions";
-    if named(&head.headers, extensions).is_some() && named(&asked.request.headers, extensions).is_none() {
-        count(&shared.counts.websocket_differences);
-        shared.counts.warn(format!(
-            "WebSocket of exchange {}: extensions were agreed on when it was recorded, and the client offers none now",
-            exchange.number
-        ));
+    let compresses = names_compression(&asked.request.headers);
+    if named(&head.headers, extensions).is_some() && !compresses {
+        head.headers.retain(|header| !header.is(extensions));
     }
     let due = crate::replay::Schedule::new(session.playback.latency).due(response.at_us);
     if let Some(due) = due {
@@ -69,6 +69,10 @@ pub(crate) async fn replay(
     let mut play = Play {
         shared,
         redaction: session.redaction(),
+        rules: &session.playback.rules,
+        compresses,
+        recorded: MessageReader::new(),
+        live: MessageReader::new(),
         latency: session.playback.latency,
         number: exchange.number,
         reader,
@@ -89,6 +93,12 @@ pub(crate) async fn replay(
 struct Play<'p> {
     shared: &'p Shared,
     redaction: Option<&'p Redaction>,
+    rules: &'p Rules,
+    /// Whether messages may be compressed, as they were.
+    compresses: bool,
+    /// What was said when it was recorded, and what the client says now, without compression.
+    recorded: MessageReader,
+    live: MessageReader,
     latency: Latency,
     number: u64,
     reader: &'p mut Reader,
@@ -103,7 +113,16 @@ struct Play<'p> {
     is_closed: bool,
 }
 
-/// A message, or a close frame.
+/// The bit of a frame that says that its message is compressed (RFC 7692).
+const COMPRESSED: u8 = 4;
+
+/// Whether headers offer the compression of messages.
+fn names_compression(headers: &[Header<'_>]) -> bool {
+    let offers = headers.iter().filter(|header| header.is("sec-websocket-extensions"));
+    offers.into_iter().any(|header| header.value.to_text_lossy().contains("permessage-deflate"))
+}
+
+/// A message without compression, or a close frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Message {
     opcode: Opcode,
@@ -112,10 +131,23 @@ struct Message {
 }
 
 impl Message {
-    fn of(frames: &[WsFrame<'_>]) -> Option<Self> {
-        let first = frames.first()?;
-        let payload = frames.iter().flat_map(|frame| frame.payload.iter().copied()).collect();
-        Some(Self { opcode: first.opcode, reserved: first.reserved, payload })
+    /// What these frames say, without secrets. A message that cannot be read is taken as it is.
+    fn of(frames: &[WsFrame<'_>], reader: &mut MessageReader, redaction: Option<&Redaction>) -> Option<Self> {
+        let mut whole = frames.first()?.borrowed();
+        match reader.read(frames) {
+            Some(payload) => {
+                whole.payload = payload.into_owned().into();
+                whole.reserved &= !COMPRESSED;
+            }
+            None => {
+                whole.payload = frames.iter().flat_map(|frame| frame.payload.iter().copied()).collect::<Vec<_>>().into()
+            }
+        }
+        whole.is_final = true;
+        let mut exchange = Exchange { frames: Some(vec![whole]), ..Exchange::default() };
+        redaction.into_iter().for_each(|redaction| drop(redaction.exchange(&mut exchange)));
+        let WsFrame { opcode, reserved, payload, .. } = exchange.frames?.pop()?;
+        Some(Self { opcode, reserved, payload: payload.to_vec() })
     }
 
     fn shown(&self) -> String {
@@ -134,9 +166,14 @@ enum Client {
 impl Play<'_> {
     async fn all(&mut self, exchange: &Exchange<'_>) -> After {
         let mut sent: Vec<WsFrame<'_>> = Vec::new();
+        let mut received: Vec<WsFrame<'_>> = Vec::new();
         for frame in exchange.frames.iter().flatten() {
             let goes_on = match frame.direction {
-                Direction::Received => self.give(frame).await,
+                Direction::Received if self.compresses || frame.opcode >= Opcode::CLOSE => self.give(frame).await,
+                Direction::Received => {
+                    received.push(frame.borrowed());
+                    if frame.is_final { self.give_inflated(std::mem::take(&mut received)).await } else { true }
+                }
                 Direction::Sent if frame.opcode == Opcode::PING || frame.opcode == Opcode::PONG => true,
                 Direction::Sent => {
                     sent.push(frame.borrowed());
@@ -172,6 +209,25 @@ impl Play<'_> {
         self.writer.flush().await.is_ok()
     }
 
+    /// Sends a message without compression, when the last of it is due. Whether the client is still there.
+    async fn give_inflated(&mut self, frames: Vec<WsFrame<'_>>) -> bool {
+        let Some(first) = frames.first().filter(|first| first.reserved & COMPRESSED != 0) else {
+            for frame in &frames {
+                if !self.give(frame).await {
+                    return false;
+                }
+            }
+            return true;
+        };
+        let Some(payload) = self.recorded.read(&frames) else {
+            self.differs("a compressed message cannot be read, and the client takes none".to_owned());
+            return false;
+        };
+        let at_us = frames.last().map_or(first.at_us, |last| last.at_us);
+        let reserved = first.reserved & !COMPRESSED;
+        self.give(&WsFrame { at_us, reserved, is_final: true, payload: (&*payload).into(), ..first.borrowed() }).await
+    }
+
     fn due(&self, at_us: u64) -> Option<Instant> {
         let (now, then) = self.last;
         let after = Duration::from_micros(at_us.saturating_sub(then));
@@ -186,7 +242,7 @@ impl Play<'_> {
 
     /// Waits for what the client sent when it was recorded, and compares. Whether the client is still there.
     async fn expect(&mut self, recorded: Vec<WsFrame<'_>>, at_us: u64) -> bool {
-        let Some(recorded) = Message::of(&recorded) else { return true };
+        let Some(recorded) = Message::of(&recorded, &mut self.recorded, self.redaction) else { return true };
         while self.waiting.is_empty() {
             if self.is_closed || matches!(self.hear().await, Client::Gone) {
                 self.differs(format!(
@@ -198,10 +254,21 @@ impl Play<'_> {
         }
         self.last = (Instant::now(), at_us);
         let Some(live) = self.waiting.pop_front() else { return false };
-        if live != recorded && !(live.opcode == Opcode::CLOSE && recorded.opcode == Opcode::CLOSE) {
-            self.differs(format!("recorded {}, now {}", recorded.shown(), live.shown()));
+        if !(live.opcode == Opcode::CLOSE && recorded.opcode == Opcode::CLOSE) {
+            self.compare(&recorded, &live);
         }
         live.opcode != Opcode::CLOSE || recorded.opcode == Opcode::CLOSE
+    }
+
+    /// Reports what differs by the rule for bodies.
+    fn compare(&self, recorded: &Message, live: &Message) {
+        let of = |message: &Message| (message.opcode, message.reserved);
+        if of(recorded) != of(live) {
+            return self.differs(format!("recorded {}, now {}", recorded.shown(), live.shown()));
+        }
+        if let Some(difference) = self.rules.message_difference(&recorded.payload, &live.payload) {
+            self.differs(difference);
+        }
     }
 
     fn differs(&self, what: String) {
@@ -224,7 +291,8 @@ impl Play<'_> {
             Opcode::PONG => return Client::Said,
             Opcode::CLOSE => {
                 self.is_closed = true;
-                self.waiting.extend(Message::of(&[frame.recorded(0, Direction::Sent)]));
+                let close = Message::of(&[frame.recorded(0, Direction::Sent)], &mut self.live, None);
+                self.waiting.extend(close);
                 return Client::Said;
             }
             _ => {}
@@ -233,18 +301,11 @@ impl Play<'_> {
         self.partial.push(frame);
         if is_final {
             let frames = std::mem::take(&mut self.partial);
-            self.waiting.extend(self.redacted(&frames));
+            let frames: Vec<_> = frames.iter().map(|frame| frame.recorded(0, Direction::Sent)).collect();
+            let message = Message::of(&frames, &mut self.live, self.redaction);
+            self.waiting.extend(message);
         }
         Client::Said
-    }
-
-    /// A message as it would be on the tape.
-    fn redacted(&self, frames: &[Frame]) -> Option<Message> {
-        let frames: Vec<_> = frames.iter().map(|frame| frame.recorded(0, Direction::Sent)).collect();
-        let Some(redaction) = self.redaction else { return Message::of(&frames) };
-        let mut exchange = Exchange { frames: Some(frames), ..Exchange::default() };
-        redaction.exchange(&mut exchange);
-        Message::of(&exchange.frames.unwrap_or_default())
     }
 
     /// Everything was sent: the client may close the conversation, and is answered if it was not yet.

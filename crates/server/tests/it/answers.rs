@@ -1,6 +1,6 @@
 //! Which answer a request gets from the tape, and what is said if there is none.
 
-use crate::fixture::{Answer, Mode, Rude, Trip, client};
+use crate::fixture::{Answer, Client, Mode, Rude, Trip, client};
 use cassette::matching::{Repeats, Rules};
 use cassette::{
     Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 /// A tape with an exchange for each of these targets; the bodies of the answers count them.
 fn make_tape(path: &Path, targets: &[&str], started_ns: i64) {
@@ -86,7 +87,7 @@ fn miss_is_not_a_recorded_404() {
     assert_eq!(said["nearest"]["exchange"], 1, "{said}");
     assert_eq!(said["nearest"]["differences"][0]["place"], "query page");
     assert_eq!(said["nearest"]["differences"][0]["live"], "\"3\"");
-    assert!(said["message"].as_str().unwrap().contains("no recorded exchange answers GET"));
+    assert!(said["error"]["message"].as_str().unwrap().contains("no recorded exchange answers GET"));
     let report_of_miss = proxy.stop().unwrap();
     assert_eq!((report_of_miss.missed, report_of_miss.misses.len(), report_of_miss.unused), (1, 1, 3));
     assert!(report_of_miss.differs() && !report.differs());
@@ -217,7 +218,7 @@ fn the_order_is_that_of_the_beginnings() {
     let proxy = trip.record();
     thread::scope(|scope| {
         scope.spawn(|| client(&proxy).get("/slow?ms=300"));
-        thread::sleep(std::time::Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(100));
         scope.spawn(|| client(&proxy).get("/json"));
     });
     proxy.stop().unwrap();
@@ -290,6 +291,49 @@ fn a_body_that_broke_off_breaks_off_again() {
     assert_eq!(recorded, replayed);
     let tape = Tape::open(trip.tape()).unwrap();
     assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+}
+
+/// A server that ends the connection in the middle of an answer, with all of it in one piece, or with more than a slow client has
+/// room for.
+#[test]
+fn an_early_end_looks_the_same_recorded_and_replayed() {
+    for (head, is_seen) in [
+        ("Content-Length: 1000\r\n\r\nso far", true),
+        ("Transfer-Encoding: chunked\r\n\r\n6\r\nso far\r\n", true),
+        ("Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nso far\r\n3", true),
+        ("Content-Length: 1000\r\n\r\n", false),
+    ] {
+        let early = Rude::with(move |stream| {
+            let mut client = Client { stream, buffer: Vec::new() };
+            client.head();
+            client.send(format!("HTTP/1.1 200 OK\r\n{head}"));
+        });
+        let ask = |proxy: &Proxy| {
+            let mut client = client(proxy);
+            client.send("GET http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\n\r\n");
+            client.try_answer("GET").map(|answer| (answer.status, answer.body, answer.is_whole))
+        };
+        let (recorded, replayed, tape) = Trip::twice_at(early.address, ask);
+        let so_far = if is_seen { b"so far".to_vec() } else { Vec::new() };
+        assert_eq!(recorded, Some((200, so_far, false)), "{head}");
+        assert_eq!(recorded, replayed, "{head}");
+        assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+    }
+    let long = Rude::with(|stream| {
+        let mut client = Client { stream, buffer: Vec::new() };
+        client.head();
+        client.send("HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n");
+        client.send(vec![b'x'; 8_000_000]);
+    });
+    let ask_slowly = |proxy: &Proxy| {
+        let mut client = client(proxy);
+        client.send("GET http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\n\r\n");
+        thread::sleep(Duration::from_millis(300));
+        let answer = client.answer("GET");
+        (answer.status, answer.body.len(), answer.is_whole)
+    };
+    let (recorded, replayed, _) = Trip::twice_at(long.address, ask_slowly);
+    assert_eq!((recorded, replayed), ((200, 8_000_000, false), (200, 8_000_000, false)));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Clients, servers and disks that fail in the middle of something; starting and stopping.
 
-use crate::fixture::{Mode, Rude, Trip, client, until};
+use crate::fixture::{Client, Mode, Rude, Trip, client, until};
 use cassette::{Outcome, Tape};
 use server::{Proxy, ProxyError, ProxyOptions, Resolve, Traffic};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -153,7 +155,7 @@ fn a_client_that_stalls_in_its_body_is_given_up() {
 #[test]
 fn a_connection_that_the_server_closed_is_made_again() {
     let server = Rude::with(|stream| {
-        let mut client = crate::fixture::Client { stream, buffer: Vec::new() };
+        let mut client = Client { stream, buffer: Vec::new() };
         if client.head().is_some() {
             let _ = client.stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         }
@@ -221,7 +223,7 @@ fn requests_go_through_another_proxy() {
 fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
     let binary = std::env::current_exe().unwrap();
     let limited = "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\"";
-    let status = std::process::Command::new("sh")
+    let status = Command::new("sh")
         .args(["-c", limited])
         .arg(binary)
         .args(["--exact", "robustness::full_disk_child", "--ignored", "--nocapture"])
@@ -267,21 +269,11 @@ fn full_disk_child() {
 /// What a client had an answer to is on the tape, whenever the proxy dies.
 #[test]
 fn a_killed_proxy_leaves_what_was_answered() {
-    let binary = std::env::current_exe().unwrap();
     let trip = Trip::new();
     for round in 0..50 {
         let folder = trip.folder.path(&format!("round-{round}"));
         std::fs::create_dir(&folder).unwrap();
-        let mut child = std::process::Command::new(&binary)
-            .args(["--exact", "robustness::killed_child", "--ignored", "--nocapture"])
-            .env("MNEMON_KILLED", &folder)
-            .env("MNEMON_ORIGIN", trip.origin.as_ref().unwrap().plain().to_string())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-        let address = lines.find_map(|line| line.unwrap().strip_prefix("listens on ").map(str::to_owned)).unwrap();
-        let mut client = crate::fixture::client_of(address.parse().unwrap());
+        let (mut child, mut client) = to_be_killed(&trip, &folder);
         let asking = std::thread::spawn(move || {
             let mut answered = 0;
             loop {
@@ -306,6 +298,57 @@ fn a_killed_proxy_leaves_what_was_answered() {
         assert!(whole >= answered && whole <= answered + 1, "{whole} on the tape, {answered} answered");
     }
 }
+
+/// A recording proxy in a process of its own, and a client of it.
+fn to_be_killed(trip: &Trip, folder: &Path) -> (Child, Client<TcpStream>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "robustness::killed_child", "--ignored", "--nocapture"])
+        .env("MNEMON_KILLED", folder)
+        .env("MNEMON_ORIGIN", trip.origin.as_ref().unwrap().plain().to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let address = lines.find_map(|line| line.unwrap().strip_prefix("listens on ").map(str::to_owned)).unwrap();
+    (child, crate::fixture::client_of(address.parse().unwrap()))
+}
+
+/// The proxy is killed at the very moment at which a client has an event of a stream, a message, or the last byte of an answer.
+#[test]
+fn what_a_client_saw_before_a_kill_is_on_the_tape() {
+    let trip = Trip::new();
+    for round in 0..45 {
+        let folder = trip.folder.path(&format!("seen-{round}"));
+        std::fs::create_dir(&folder).unwrap();
+        let (mut child, mut client) = to_be_killed(&trip, &folder);
+        let (target, more, until) = match round % 3 {
+            0 => ("/sse?n=40&gap=1", "", format!("data: {}\n\n", round / 3)),
+            1 => ("/ws/ticker?n=40&gap=1", UPGRADE, format!("tick {}", round / 3)),
+            _ => ("/bytes/100000", "", String::new()),
+        };
+        client.send(format!("GET http://{0}{target} HTTP/1.1\r\nHost: {0}\r\n{more}\r\n", origin::NAME));
+        let head_bytes = client.head().unwrap().len();
+        let is_seen = |buffer: &[u8]| match until.as_bytes() {
+            b"" => buffer.len() >= 100_000,
+            until => buffer.windows(until.len()).any(|window| window == until),
+        };
+        while !is_seen(&client.buffer) {
+            assert!(client.fill(), "{head_bytes} bytes of a head, then {}", client.buffer.escape_ascii());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let tape = Tape::open(folder.join("trip.tape")).unwrap();
+        let exchange = tape.exchange(0).unwrap();
+        let frames = exchange.frames.iter().flatten().flat_map(|frame| frame.payload.to_vec()).collect::<Vec<_>>();
+        let body = exchange.response.as_ref().and_then(|response| response.body.as_ref());
+        let seen = [body.map_or(&b""[..], |body| body.bytes()), &frames].concat();
+        assert!(is_seen(&seen), "round {round}: {until:?} is not in {}", seen.escape_ascii());
+        assert!(!until.is_empty() || exchange.outcome == Outcome::Complete, "round {round}: {:?}", exchange.outcome);
+    }
+}
+
+const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                       Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
 #[test]
 #[ignore = "is run by a_killed_proxy_leaves_what_was_answered, in a process of its own"]

@@ -1,23 +1,28 @@
 //! Trees from JSON and as JSON.
 
-use super::{NODES_MAX, Node, twice};
+use super::{DOCUMENT, NODE_BYTES, Node, Unread, twice};
+use crate::limits::{Excess, ReadOptions, Room};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserializer, Serialize, Serializer};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 
 /// Reads JSON. Nesting is limited by `serde_json`.
 ///
 /// # Errors
-/// What is wrong, with line and column.
-pub(crate) fn from_json(bytes: &[u8]) -> Result<Node, String> {
+/// What is wrong, with line and column; or that more would come of it than is allowed.
+pub(crate) fn from_json(bytes: &[u8], options: ReadOptions) -> Result<Node, Unread> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let left = Cell::new(NODES_MAX);
-    let node = Reading { left: &left }.deserialize(&mut reader).map_err(|error| error.to_string())?;
+    let state = RefCell::new((Room::new(options.most()), None));
+    let node = Reading { state: &state }.deserialize(&mut reader);
+    if let (_, Some(excess)) = state.into_inner() {
+        return Err(excess.into());
+    }
+    let node = node.map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     Ok(node)
 }
@@ -32,18 +37,28 @@ pub(crate) fn to_json(node: &Node, is_indented: bool) -> Result<Vec<u8>, serde_j
     Ok(json)
 }
 
-/// Reads a node; counts how many more there may be.
+/// Reads a node; counts what more may be made, and keeps that it was not enough.
 #[derive(Clone, Copy)]
 struct Reading<'c> {
-    left: &'c Cell<usize>,
+    state: &'c RefCell<(Room, Option<Excess>)>,
+}
+
+impl Reading<'_> {
+    fn take<E: Error>(self, bytes: usize) -> Result<(), E> {
+        let (room, excess) = &mut *self.state.borrow_mut();
+        room.take(bytes, DOCUMENT).map_err(|found| {
+            let error = E::custom(&found);
+            *excess = Some(found);
+            error
+        })
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Reading<'_> {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        let left = self.left.get().checked_sub(1);
-        self.left.set(left.ok_or_else(|| D::Error::custom(format_args!("more than {NODES_MAX} values")))?);
+        self.take(NODE_BYTES)?;
         deserializer.deserialize_any(self)
     }
 }
@@ -76,10 +91,12 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
+        self.take(text.len())?;
         Ok(text.into())
     }
 
     fn visit_string<E: Error>(self, text: String) -> Result<Node, E> {
+        self.take(text.len())?;
         Ok(text.into())
     }
 
@@ -94,6 +111,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut members = Vec::new();
         while let Some(name) = map.next_key::<String>()? {
+            self.take(name.len())?;
             members.push((name, map.next_value_seed(self)?));
         }
         match twice(&members) {

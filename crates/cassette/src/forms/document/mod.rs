@@ -4,24 +4,61 @@
 //! place of what is wrong, as `log.entries[3].request.url`. What two trees of one thing differ in can be taken out and put back, so
 //! that a document gives back what an exchange has no field for.
 //!
-//! Memory: a tree has at most [`NODES_MAX`] nodes, whatever the document says, and the texts in it are those of the document;
-//! what aliases of YAML may repeat is limited.
+//! Memory: a tree is counted while it is made, [`NODE_BYTES`] for a node and what its texts have, and has a limit; what aliases of
+//! YAML may repeat has a lower one.
 
 mod difference;
 mod json;
+mod resolve;
 mod yaml;
 mod yaml_out;
 
 pub(super) use difference::{difference, merge};
 pub(super) use json::{from_json, to_json};
+pub(super) use resolve::as_json;
 pub(super) use yaml::from_yaml;
 pub(super) use yaml_out::to_yaml;
 
+use super::FormError;
+use crate::limits::Excess;
 use serde_json::Number;
 use std::fmt;
 
-/// A document that has more texts, numbers, lists and maps is refused.
-pub(super) const NODES_MAX: usize = 1 << 24;
+/// What a node takes in memory, in a map with its name.
+pub(super) const NODE_BYTES: usize = size_of::<(String, Node)>();
+
+/// What is named if a document does not fit into memory.
+const DOCUMENT: &str = "the document";
+
+/// Why there is no tree.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// It is no document of its syntax; line and column are said.
+    Malformed(String),
+    /// More would come of it than is allowed.
+    TooMuch(Excess),
+}
+
+impl Unread {
+    pub(super) fn of(self, form: &'static str) -> FormError {
+        match self {
+            Self::Malformed(message) => FormError::malformed(form, &message),
+            Self::TooMuch(excess) => FormError::TooMuch(excess),
+        }
+    }
+}
+
+impl From<String> for Unread {
+    fn from(message: String) -> Self {
+        Self::Malformed(message)
+    }
+}
+
+impl From<Excess> for Unread {
+    fn from(excess: Excess) -> Self {
+        Self::TooMuch(excess)
+    }
+}
 
 /// One thing of a document, with all that is in it.
 #[derive(Clone, Debug, PartialEq)]

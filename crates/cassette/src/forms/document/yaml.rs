@@ -1,13 +1,14 @@
 //! Trees from YAML, as far as cassettes use it: no tag makes an object, and aliases may repeat so much and no more.
 
-use super::{NODES_MAX, Node, twice};
+use super::{DOCUMENT, NODE_BYTES, Node, Unread, twice};
+use crate::limits::{ReadOptions, Room};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use std::collections::HashMap;
 
-/// How many bytes of texts aliases, and what they stand for, may come to.
+/// How many bytes of memory aliases, and what they stand for, may come to.
 const ALIASED_BYTES_MAX: usize = 64 << 20;
 
 /// What wrote the base64 may have left its padding out.
@@ -19,15 +20,18 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Reads one document of YAML. Nesting is limited by the parser.
 ///
 /// # Errors
-/// What is wrong, with line and column.
-pub(crate) fn from_yaml(bytes: &[u8]) -> Result<Node, String> {
+/// What is wrong, with line and column; or that more would come of it than is allowed.
+pub(crate) fn from_yaml(bytes: &[u8], options: ReadOptions) -> Result<Node, Unread> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("no UTF-8 at byte {}", error.valid_up_to()))?;
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(options);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| place(error.info(), error.marker()))?;
-        builder.take(event).map_err(|what| place(what, &span.start))?;
+        builder.take(event).map_err(|unread| match unread {
+            Unread::Malformed(what) => Unread::Malformed(place(what, &span.start)),
+            too_much => too_much,
+        })?;
     }
-    builder.root.ok_or_else(|| "there is nothing in it".to_owned())
+    Ok(builder.root.ok_or_else(|| "there is nothing in it".to_owned())?)
 }
 
 fn place(what: impl std::fmt::Display, marker: &granit_parser::Marker) -> String {
@@ -45,49 +49,44 @@ struct Open {
 /// What an anchor names, and what copying it costs.
 struct Anchored {
     node: Node,
-    size: Size,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Size {
-    nodes: usize,
     bytes: usize,
 }
 
-impl Size {
-    fn of(node: &Node) -> Self {
-        let sum = |one: Self, other: Self| Self { nodes: one.nodes + other.nodes, bytes: one.bytes + other.bytes };
-        let own = Self { nodes: 1, bytes: 0 };
-        match node {
-            Node::Null | Node::Bool(_) | Node::Number(_) => own,
-            Node::Text(text) | Node::Plain(text) => Self { bytes: text.len(), ..own },
-            Node::Bytes(bytes) => Self { bytes: bytes.len(), ..own },
-            Node::List(list) => list.iter().map(Self::of).fold(own, sum),
-            Node::Map(members) => {
-                let of = |(name, node): &(String, Node)| sum(Self::of(node), Self { nodes: 0, bytes: name.len() });
-                members.iter().map(of).fold(own, sum)
-            }
+/// What a node takes in memory with all that is in it.
+fn memory_bytes(node: &Node) -> usize {
+    NODE_BYTES
+        + match node {
+            Node::Null | Node::Bool(_) | Node::Number(_) => 0,
+            Node::Text(text) | Node::Plain(text) => text.len(),
+            Node::Bytes(bytes) => bytes.len(),
+            Node::List(list) => list.iter().map(memory_bytes).sum(),
+            Node::Map(members) => members.iter().map(|(name, node)| name.len() + memory_bytes(node)).sum(),
         }
-    }
 }
 
 /// Makes a tree of events. The stack is its own, so nesting costs no native stack.
-#[derive(Default)]
 struct Builder {
     open: Vec<Open>,
     anchored: HashMap<usize, Anchored>,
     root: Option<Node>,
-    nodes: usize,
-    aliased_bytes: usize,
+    room: Room,
+    room_for_aliases: Room,
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>) -> Result<(), String> {
+    fn new(options: ReadOptions) -> Self {
+        let room = Room::new(options.most());
+        let room_for_aliases = Room::new(ALIASED_BYTES_MAX.min(options.most()));
+        Self { open: Vec::new(), anchored: HashMap::new(), root: None, room, room_for_aliases }
+    }
+
+    fn take(&mut self, event: Event<'_>) -> Result<(), Unread> {
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
-                Err("a second document begins; keep one document in a file".to_owned())
+                Err("a second document begins; keep one document in a file".to_owned().into())
             }
             Event::Scalar(text, style, anchor, tag) => {
+                self.room.take(text.len(), DOCUMENT)?;
                 let node = scalar(text.into_owned(), style, tag.as_deref())?;
                 self.close(node, anchor)
             }
@@ -100,9 +99,11 @@ impl Builder {
                 self.begin(Node::Map(Vec::new()), anchor)
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Open { node, anchor, .. } = self.open.pop().ok_or("an end without a beginning")?;
+                let Some(Open { node, anchor, .. }) = self.open.pop() else {
+                    return Err("an end without a beginning".to_owned().into());
+                };
                 if let Some(name) = members(&node).and_then(twice) {
-                    return Err(format!("the map that ends here has {name:?} twice; remove one of them"));
+                    return Err(format!("the map that ends here has {name:?} twice; remove one of them").into());
                 }
                 self.close(node, anchor)
             }
@@ -111,58 +112,55 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+    fn begin(&mut self, node: Node, anchor: usize) -> Result<(), Unread> {
         if matches!(self.open.last(), Some(Open { node: Node::Map(_), name: None, .. })) {
-            return Err("a name of a map must be a text".to_owned());
+            return Err("a name of a map must be a text".to_owned().into());
         }
         self.open.push(Open { node, name: None, anchor });
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize) -> Result<(), String> {
+    fn alias(&mut self, anchor: usize) -> Result<(), Unread> {
         // An alias within what it names has no anchor yet.
-        let size = self.anchored.get(&anchor).ok_or("an alias stands in what it stands for")?.size;
-        self.count_copy(size)?;
+        let Some(Anchored { bytes, .. }) = self.anchored.get(&anchor) else {
+            return Err("an alias stands in what it stands for".to_owned().into());
+        };
+        self.count_copy(*bytes)?;
         let node = self.anchored[&anchor].node.clone();
         self.place(node)
     }
 
-    fn count_copy(&mut self, size: Size) -> Result<(), String> {
-        self.nodes += size.nodes;
-        self.aliased_bytes += size.bytes;
-        if self.nodes > NODES_MAX || self.aliased_bytes > ALIASED_BYTES_MAX {
-            return Err(format!(
-                "aliases repeat more than {ALIASED_BYTES_MAX} bytes or {NODES_MAX} values; write out what they stand for"
-            ));
-        }
-        Ok(())
+    fn count_copy(&mut self, bytes: usize) -> Result<(), Unread> {
+        self.room.take(bytes, DOCUMENT)?;
+        let room = &mut self.room_for_aliases;
+        room.take(bytes, DOCUMENT).map_err(|_| {
+            let most = room.most();
+            format!("aliases repeat more than {most} bytes of memory; write out what they stand for").into()
+        })
     }
 
     /// A node that is whole.
-    fn close(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+    fn close(&mut self, node: Node, anchor: usize) -> Result<(), Unread> {
         if anchor != 0 {
-            let size = Size::of(&node);
-            self.count_copy(size)?;
-            self.anchored.insert(anchor, Anchored { node: node.clone(), size });
+            let bytes = memory_bytes(&node);
+            self.count_copy(bytes)?;
+            self.anchored.insert(anchor, Anchored { node: node.clone(), bytes });
         }
-        self.nodes += 1;
-        if self.nodes > NODES_MAX {
-            return Err(format!("more than {NODES_MAX} values"));
-        }
+        self.room.take(NODE_BYTES, DOCUMENT)?;
         self.place(node)
     }
 
-    fn place(&mut self, node: Node) -> Result<(), String> {
+    fn place(&mut self, node: Node) -> Result<(), Unread> {
         match self.open.last_mut() {
             None => self.root = Some(node),
             Some(Open { node: Node::List(list), .. }) => list.push(node),
             Some(Open { node: Node::Map(members), name, .. }) => match (name.take(), node) {
                 (Some(name), node) => members.push((name, node)),
                 (None, Node::Plain(merge)) if merge == "<<" => {
-                    return Err("`<<` is not read; write out the members of the other map".to_owned());
+                    return Err("`<<` is not read; write out the members of the other map".to_owned().into());
                 }
                 (None, Node::Text(text) | Node::Plain(text)) => *name = Some(text),
-                (None, _) => return Err("a name of a map must be a text".to_owned()),
+                (None, _) => return Err("a name of a map must be a text".to_owned().into()),
             },
             Some(_) => unreachable!("only lists and maps are open"),
         }

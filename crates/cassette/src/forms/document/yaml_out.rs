@@ -87,7 +87,7 @@ fn put_scalar(out: &mut String, node: &Node, indent: usize) {
     match node {
         Node::Null => out.push_str("null"),
         Node::Bool(is_so) => out.push_str(if *is_so { "true" } else { "false" }),
-        Node::Number(number) => drop(write!(out, "{number}")),
+        Node::Number(number) => put_number(out, &number.to_string()),
         Node::Plain(plain) => out.push_str(plain),
         Node::Text(text) => out.push_str(&written(text)),
         Node::Bytes(bytes) if bytes.is_empty() => out.push_str("!!binary \"\""),
@@ -103,6 +103,14 @@ fn put_scalar(out: &mut String, node: &Node, indent: usize) {
         Node::Map(_) => out.push_str("{}"),
     }
     out.push('\n');
+}
+
+/// A number. One with an exponent has a point and a sign: YAML 1.1 reads `1e20` as a text, and `1.0e+20` as a number.
+fn put_number(out: &mut String, number: &str) {
+    let Some((mantissa, exponent)) = number.split_once(['e', 'E']) else { return out.push_str(number) };
+    let point = if mantissa.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with(['-', '+']) { "" } else { "+" };
+    let _ = write!(out, "{mantissa}{point}e{sign}{exponent}");
 }
 
 /// A text: as it is, in single quotes, or in double quotes with escapes, whichever comes first.

@@ -18,6 +18,7 @@ use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
 use super::{Content, FormError};
 use crate::exchange::Exchange;
+use crate::limits::ReadOptions;
 use read::DOCUMENT_NOTE;
 
 const FORM: &str = "HAR";
@@ -37,13 +38,13 @@ impl Content {
     /// # Errors
     /// It is no HAR; the message names the place.
     pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
-        read(bytes)
+        read(bytes, ReadOptions::default())
     }
 }
 
 /// Reads a document. Exchanges are in the order in which they began.
-fn read(bytes: &[u8]) -> Result<Content, FormError> {
-    let mut document = from_json(bytes).map_err(|error| FormError::malformed(FORM, &error))?;
+pub(super) fn read(bytes: &[u8], options: ReadOptions) -> Result<Content, FormError> {
+    let mut document = from_json(bytes, options).map_err(|unread| unread.of(FORM))?;
     let mut exchanges = entries(&document).map_err(|wrong| FormError::malformed(FORM, &wrong))?;
     exchanges.sort_by_key(|exchange| exchange.started_ns);
     exchanges.iter_mut().zip(0..).for_each(|(exchange, number)| exchange.number = number);

@@ -6,6 +6,7 @@
 //! again and compared ([`super::losses`]).
 
 mod read;
+mod structured;
 mod write;
 
 use super::document::{Node, Wrong, difference, from_json, from_yaml, merge, to_json, to_yaml};
@@ -13,6 +14,7 @@ use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
 use super::{Content, FormError};
 use crate::exchange::{Exchange, Note};
+use crate::limits::ReadOptions;
 use std::collections::BTreeSet;
 
 /// Whose layout a VCR cassette has.
@@ -27,10 +29,17 @@ pub enum VcrStyle {
 
 /// Whether a cassette is JSON or YAML. JSON has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Syntax {
+pub(super) enum Syntax {
     Json,
     Yaml,
 }
+
+/// The notes of bodies that were made of a tree, and of the lines that such a request had.
+const REQUEST_BODY_NOTE: &str = "vcr.request.body";
+const RESPONSE_BODY_NOTE: &str = "vcr.response.body";
+const REQUEST_LINES_NOTE: &str = "vcr.request.headers";
+/// The note of a time without a zone.
+const TIME_NOTE: &str = "vcr.recorded_at";
 
 impl VcrStyle {
     fn interactions(self) -> &'static str {
@@ -106,7 +115,7 @@ impl Content {
     /// # Errors
     /// It is no such cassette; the message names the place.
     pub fn from_vcr_yaml(bytes: &[u8]) -> Result<Self, FormError> {
-        read(bytes, Syntax::Yaml)
+        read(bytes, Syntax::Yaml, ReadOptions::default())
     }
 
     /// The same of a cassette in JSON.
@@ -114,7 +123,7 @@ impl Content {
     /// # Errors
     /// As [`Content::from_vcr_yaml`].
     pub fn from_vcr_json(bytes: &[u8]) -> Result<Self, FormError> {
-        read(bytes, Syntax::Json)
+        read(bytes, Syntax::Json, ReadOptions::default())
     }
 }
 
@@ -128,12 +137,12 @@ pub(super) fn style_of_yaml(text: &[u8]) -> Option<VcrStyle> {
 }
 
 /// Reads a cassette of either style. Exchanges are in its order.
-fn read(bytes: &[u8], syntax: Syntax) -> Result<Content, FormError> {
+pub(super) fn read(bytes: &[u8], syntax: Syntax, options: ReadOptions) -> Result<Content, FormError> {
     let document = match syntax {
-        Syntax::Json => from_json(bytes),
-        Syntax::Yaml => from_yaml(bytes),
+        Syntax::Json => from_json(bytes, options),
+        Syntax::Yaml => from_yaml(bytes, options),
     };
-    let mut document = document.map_err(|error| FormError::malformed(syntax.name(), &error))?;
+    let mut document = document.map_err(|unread| unread.of(syntax.name()))?;
     content(&mut document).map_err(|wrong| FormError::malformed(syntax.name(), &wrong))
 }
 

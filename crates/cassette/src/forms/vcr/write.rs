@@ -4,7 +4,7 @@ use super::super::document::Node;
 use super::super::foreign::utc;
 use super::super::lines::put_back;
 use super::super::url::{join, text};
-use super::{Syntax, VcrStyle};
+use super::{REQUEST_BODY_NOTE, REQUEST_LINES_NOTE, RESPONSE_BODY_NOTE, Syntax, VcrStyle, structured};
 use crate::exchange::{Exchange, Note};
 use crate::message::{Header, HttpVersion, Request, Response};
 use base64::Engine;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 pub(super) fn interaction(exchange: &Exchange<'_>, style: VcrStyle, syntax: Syntax) -> Option<Node> {
     let response = exchange.response.as_ref()?;
     let mut members = vec![
-        ("request".to_owned(), request(&exchange.request, style, syntax)),
+        ("request".to_owned(), request(&exchange.request, &exchange.notes, style, syntax)),
         ("response".to_owned(), self::response(response, &exchange.notes, style, syntax)),
     ];
     let recorded_at = match style {
@@ -36,15 +36,26 @@ fn http_date(started_ns: i64) -> String {
     date.unwrap_or_else(|| unreachable!("64 bits of nanoseconds are within the years of such a date"))
 }
 
-fn request(request: &Request<'_>, style: VcrStyle, syntax: Syntax) -> Node {
+fn request(request: &Request<'_>, notes: &[Note<'_>], style: VcrStyle, syntax: Syntax) -> Node {
     let method = text(&request.method);
     let uri = join(request, false);
+    let mut lines: Vec<_> = request.headers.iter().map(|header| header.borrowed().into_owned()).collect();
+    put_back(&mut lines, notes, REQUEST_LINES_NOTE);
     let body = request.body.as_ref().map(|body| &**body.bytes());
-    let (method, body) = match style {
-        VcrStyle::Python => (method, body.map_or(Node::Null, |body| string(body, syntax))),
-        VcrStyle::Ruby => (method.to_ascii_lowercase(), ruby_body(body.unwrap_or_default())),
+    let (method, (member, body)) = match style {
+        VcrStyle::Python => (method, python_request_body(body, notes, syntax)),
+        VcrStyle::Ruby => (method.to_ascii_lowercase(), ("body", ruby_body(body.unwrap_or_default()))),
     };
-    Node::map([("method", method.into()), ("uri", uri.into()), ("body", body), ("headers", headers(&request.headers))])
+    Node::map([("method", method.into()), ("uri", uri.into()), (member, body), ("headers", headers(&lines))])
+}
+
+/// The member with the body, and what is in it.
+fn python_request_body(body: Option<&[u8]>, notes: &[Note<'_>], syntax: Syntax) -> (&'static str, Node) {
+    let Some(body) = body else { return ("body", Node::Null) };
+    match structured::tree(notes, REQUEST_BODY_NOTE, body) {
+        Some((origin, tree)) => (origin.member(), tree),
+        None => ("body", string(body, syntax)),
+    }
 }
 
 fn response(response: &Response<'_>, notes: &[Note<'_>], style: VcrStyle, syntax: Syntax) -> Node {
@@ -52,14 +63,15 @@ fn response(response: &Response<'_>, notes: &[Note<'_>], style: VcrStyle, syntax
     let mut lines: Vec<_> = response.headers.iter().map(|header| header.borrowed().into_owned()).collect();
     put_back(&mut lines, notes, style.lines_note());
     let body = response.body_bytes();
-    let body = match style {
-        VcrStyle::Python => Node::map([("string", string(body, syntax))]),
-        VcrStyle::Ruby => ruby_body(body),
+    let (member, body) = match (style, structured::tree(notes, RESPONSE_BODY_NOTE, body)) {
+        (VcrStyle::Python, Some((origin, tree))) => (origin.member(), tree),
+        (VcrStyle::Python, None) => ("body", Node::map([("string", string(body, syntax))])),
+        (VcrStyle::Ruby, _) => ("body", ruby_body(body)),
     };
     let mut members = vec![
         ("status".to_owned(), Node::map(status)),
         ("headers".to_owned(), headers(&lines)),
-        ("body".to_owned(), body),
+        (member.to_owned(), body),
     ];
     if style == VcrStyle::Ruby {
         members.push(("http_version".to_owned(), http_version(response.version)));

@@ -1,0 +1,102 @@
+//! What was found in all of a recording, counted by place.
+
+use super::{Finding, Redacted};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Places that are told apart. What is found in others is counted all the same.
+const PLACES_MAX: usize = 1_000;
+
+/// What was found in a recording, or a part of it, and how often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Found {
+    /// How many secrets were replaced.
+    pub replaced: u64,
+    /// By place and kind, of the first thousand of them.
+    pub places: BTreeMap<Finding, u64>,
+    /// How many were found in what is no text, and stay.
+    pub kept: u64,
+    /// By place and kind, of the first thousand of them.
+    pub kept_places: BTreeMap<Finding, u64>,
+    /// The one that was found first, and whether it stays.
+    pub first: Option<(Finding, bool)>,
+}
+
+impl Found {
+    /// How many secrets there were.
+    pub fn count(&self) -> u64 {
+        self.replaced + self.kept
+    }
+
+    pub(crate) fn add(&mut self, redacted: &Redacted) {
+        redacted.findings.iter().for_each(|finding| self.replaced(finding, 1));
+        redacted.kept.iter().for_each(|finding| self.kept(finding, 1));
+    }
+
+    pub(crate) fn replaced(&mut self, finding: &Finding, times: u64) {
+        self.first.get_or_insert_with(|| (finding.clone(), false));
+        self.replaced += times;
+        count(&mut self.places, finding, times);
+    }
+
+    pub(crate) fn kept(&mut self, finding: &Finding, times: u64) {
+        self.first.get_or_insert_with(|| (finding.clone(), true));
+        self.kept += times;
+        count(&mut self.kept_places, finding, times);
+    }
+
+    /// Adds what was found elsewhere.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        other.places.iter().for_each(|(finding, &times)| self.replaced(finding, times));
+        other.kept_places.iter().for_each(|(finding, &times)| self.kept(finding, times));
+        // Places beyond the thousandth are counted only.
+        self.replaced += other.replaced - other.places.values().sum::<u64>();
+        self.kept += other.kept - other.kept_places.values().sum::<u64>();
+    }
+}
+
+fn count(places: &mut BTreeMap<Finding, u64>, finding: &Finding, times: u64) {
+    if let Some(before) = places.get_mut(finding) {
+        *before += times;
+    } else if places.len() < PLACES_MAX {
+        places.insert(finding.clone(), times);
+    }
+}
+
+/// Counts for all of a recording, from any thread.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<Found>);
+
+impl Tally {
+    pub(crate) fn add(&self, redacted: &Redacted) {
+        if redacted.findings.is_empty() && redacted.kept.is_empty() {
+            return;
+        }
+        let mut found = Found::default();
+        found.add(redacted);
+        self.merge(&found);
+    }
+
+    /// Messages are numbered, exchange by exchange; here they are one place.
+    pub(crate) fn merge(&self, found: &Found) {
+        if found.count() == 0 {
+            return;
+        }
+        let without_numbers = |places: &BTreeMap<Finding, u64>| {
+            let mut without = BTreeMap::new();
+            for (finding, &times) in places {
+                let place = if finding.place.starts_with("message of") { "message" } else { &finding.place };
+                *without.entry(Finding { place: place.to_owned(), what: finding.what.clone() }).or_default() += times;
+            }
+            without
+        };
+        let (places, kept_places) = (without_numbers(&found.places), without_numbers(&found.kept_places));
+        let found = Found { places, kept_places, ..found.clone() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).merge(&found);
+    }
+
+    pub(crate) fn found(&self) -> Found {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
