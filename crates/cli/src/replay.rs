@@ -7,7 +7,9 @@ use crate::proxy;
 use crate::render;
 use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
 use crate::tape::read_options;
-use mnemon::{Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
+use mnemon::{
+    Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
+};
 use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
