@@ -235,7 +235,9 @@ mod tests {
     fn packet(text: &str) -> Packet {
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
         let bytes: Vec<_> = (0..text.len()).step_by(2).map(byte).collect();
-        (0..bytes.len()).for_each(|end| drop(Packet::read(&bytes[..end])));
+        for end in 0..bytes.len() {
+            let _ = Packet::read(&bytes[..end]);
+        }
         Packet::read(&bytes).unwrap()
     }
 
