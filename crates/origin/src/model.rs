@@ -49,7 +49,8 @@ pub(crate) fn message() -> Value {
 
 /// The events of a stream of `/v1/messages`, each with its name and the empty line that ends it.
 pub(crate) fn message_events() -> Vec<String> {
-    let event = |content: Value| format!("event: {}\ndata: {content}\n\n", content["type"].as_str().unwrap_or_default());
+    let event =
+        |content: Value| format!("event: {}\ndata: {content}\n\n", content["type"].as_str().unwrap_or_default());
     let mut begun = message();
     (begun["content"], begun["stop_reason"]) = (json!([]), Value::Null);
     let block = json!({"type": "text", "text": ""});
@@ -57,7 +58,8 @@ pub(crate) fn message_events() -> Vec<String> {
         json!({"type": "message_start", "message": begun}),
         json!({"type": "content_block_start", "index": 0, "content_block": block}),
     ];
-    let piece = |text| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
+    let piece =
+        |text| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
     let end = json!({"stop_reason": "end_turn", "stop_sequence": null});
     let last = [
         json!({"type": "content_block_stop", "index": 0}),
