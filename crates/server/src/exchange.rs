@@ -178,11 +178,12 @@ async fn missing(shared: &Shared, session: &Session, reply: &mut Reply<'_>, why:
                 Reason::AllGiven { count, last } => json!({"exchange": last, "given": count}),
                 _ => Value::Null,
             };
-            json!({"error": "miss", "request": miss.request, "message": miss.to_string(), "nearest": nearest, "tape": tape(session)})
+            let more = json!({"request": miss.request, "nearest": nearest, "tape": tape(session)});
+            told("miss", &miss.to_string(), more)
         }
         NoAnswer::Unreadable(error) => {
             shared.counts.unreadable(error);
-            json!({"error": "unreadable", "message": error.to_string(), "tape": tape(session)})
+            told("unreadable", &error.to_string(), json!({"tape": tape(session)}))
         }
     };
     let what = if matches!(why, NoAnswer::Miss(_)) { "miss" } else { "unreadable" };
@@ -194,19 +195,23 @@ async fn expired(shared: &Shared, session: &Session, asked: Asked<'_, '_>, posit
     let number = session.tape().and_then(|tape| tape.outline(position).ok()).map(|outline| outline.exchange.number);
     let most = session.playback.expiry.map_or(0, |expiry| expiry.max_age);
     let message = format!("the recorded answer is {age} seconds old, and {most} are allowed; record it again");
-    let body = json!({
-        "error": "expired",
-        "request": asked.request.line(),
-        "message": message,
-        "exchange": number,
-        "tape": tape(session),
-    });
+    let more = json!({"request": asked.request.line(), "exchange": number, "tape": tape(session)});
+    let body = told("expired", &message, more);
     let mut reply = asked.reply;
     own(&mut reply, NO_ANSWER, "Too Old", "expired", &body).await
 }
 
 fn tape(session: &Session) -> Option<String> {
     session.path().map(|path| path.display().to_string())
+}
+
+/// An error, as the clients of many services read it: they show `error.message` as the text of their exceptions.
+pub(crate) fn told(what: &str, message: &str, more: Value) -> Value {
+    let mut told = json!({"error": {"type": what, "message": message}});
+    if let (Some(told), Value::Object(more)) = (told.as_object_mut(), more) {
+        told.extend(more);
+    }
+    told
 }
 
 /// An answer of the proxy's own, which says so in a header.
@@ -238,5 +243,5 @@ pub(crate) async fn refuse(reply: &mut Reply<'_>, status: u16, what: &str) -> Af
         505 => "HTTP Version Not Supported",
         _ => "Refused",
     };
-    own(reply, status, reason, "refused", &json!({"error": "refused", "message": what})).await
+    own(reply, status, reason, "refused", &told("refused", what, Value::Null)).await
 }

@@ -60,7 +60,11 @@ impl Proxy {
 
     /// Serves what comes from a network of a program's own as well.
     #[cfg(target_os = "linux")]
-    pub(crate) fn serve_inside(&self, opened: crate::isolation::Opened) -> io::Result<()> {
+    pub(crate) fn serve_inside(
+        &self,
+        opened: crate::isolation::Opened,
+        door: crate::isolation::Door,
+    ) -> io::Result<()> {
         let Some(threads) = &self.threads else { return Ok(()) };
         let _within = threads.first().enter();
         let (watch, listener) = opened.serve()?;
@@ -68,7 +72,7 @@ impl Proxy {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             threads.first().spawn(client::accept(threads.all().clone(), listener));
         }
-        self.shared.watch(watch);
+        self.shared.isolate(watch, door);
         Ok(())
     }
 

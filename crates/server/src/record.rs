@@ -8,7 +8,7 @@
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
-use crate::exchange::{Asked, Clock, own};
+use crate::exchange::{Asked, Clock, own, told};
 use crate::headers::lists;
 use crate::http1::Framing;
 use crate::peer::{Broken, Sink, Source, within};
@@ -497,6 +497,9 @@ pub(crate) async fn mishap(
         }
         Mishap::Server { failure, was_sent } => {
             shared.counts.failure(failure.kind);
+            if failure.kind == NetworkErrorKind::Tls {
+                shared.counts.warn(failure.message.clone());
+            }
             abort(failure.error());
             if reply.has_head() {
                 let session = tap.filter(|_| records).map(|tap| tap.session);
@@ -545,6 +548,6 @@ pub(crate) async fn bad_gateway(
     message: &str,
     request: &Request<'_>,
 ) -> After {
-    let body = json!({"error": what, "message": message, "request": request.line()});
+    let body = told(what, message, json!({"request": request.line()}));
     own(reply, status, "Bad Gateway", what, &body).await
 }

@@ -123,9 +123,10 @@ impl Common {
         }
     }
 
-    /// Reports what is seen of what goes past the proxy. There is one network to be watched.
+    /// Reports what is seen of what goes past the proxy from the network of a program, and knows a way into that. There is one.
     #[cfg(target_os = "linux")]
-    pub(crate) fn watch(&self, watch: Arc<crate::isolation::Watch>) {
+    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::Watch>, door: crate::isolation::Door) {
+        self.network.isolate(door);
         let _ = self.watch.set(watch);
     }
 

@@ -317,45 +317,92 @@ fn in_one_form(number: &Number) -> String {
     }
 }
 
+/// A place where two values differ, and what is there: `None` is nothing at all.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Differing<'v> {
+    /// As a dotted path, with names as they are.
+    pub(crate) place: String,
+    /// The path that leaves the difference out, as [`JsonPath::new`] reads it; empty if it is all of the value.
+    pub(crate) path: String,
+    pub(crate) sides: Sides<'v>,
+}
+
+pub(crate) type Sides<'v> = (Option<&'v Value>, Option<&'v Value>);
+
 /// The first place where two values differ, and what is there: `None` is nothing at all.
 pub(crate) fn first_difference<'v>(
     one: &'v Value,
     other: &'v Value,
 ) -> Option<(String, Option<&'v Value>, Option<&'v Value>)> {
-    let mut place = String::new();
-    differ(one, other, &mut place).map(|(one, other)| (place, one, other))
+    let first = differences(one, other, 1).into_iter().next()?;
+    Some((first.place, first.sides.0, first.sides.1))
 }
 
-type Sides<'v> = (Option<&'v Value>, Option<&'v Value>);
+/// The first so many places where two values differ. Of lists that are not equally long it is the first place in them: what comes
+/// behind it may have moved, and only all of the list can be left out.
+pub(crate) fn differences<'v>(one: &'v Value, other: &'v Value, most: usize) -> Vec<Differing<'v>> {
+    let mut found = Vec::new();
+    differ(one, other, &mut Comparison { steps: Vec::new(), list: None, most, found: &mut found });
+    found
+}
 
-fn differ<'v>(one: &'v Value, other: &'v Value, place: &mut String) -> Option<Sides<'v>> {
+struct Comparison<'w, 'v> {
+    steps: Vec<String>,
+    /// How many steps lead to a list that can be left out as a whole only.
+    list: Option<usize>,
+    most: usize,
+    found: &'w mut Vec<Differing<'v>>,
+}
+
+fn differ<'v>(one: &'v Value, other: &'v Value, comparison: &mut Comparison<'_, 'v>) {
     match (one, other) {
         (Value::Object(ones), Value::Object(others)) => {
             let mut names: Vec<_> = ones.keys().chain(others.keys()).collect();
             names.sort();
             names.dedup();
-            names.into_iter().find_map(|name| below(ones.get(name), others.get(name), name, place))
+            names.into_iter().for_each(|name| below(ones.get(name), others.get(name), name, comparison));
         }
-        (Value::Array(ones), Value::Array(others)) => (0..ones.len().max(others.len()))
-            .find_map(|position| below(ones.get(position), others.get(position), &position.to_string(), place)),
-        _ => (canonical(one) != canonical(other)).then_some((Some(one), Some(other))),
+        (Value::Array(ones), Value::Array(others)) => {
+            let (before, before_list, most) = (comparison.found.len(), comparison.list, comparison.most);
+            if ones.len() != others.len() {
+                comparison.list = before_list.or(Some(comparison.steps.len()));
+                comparison.most = most.min(before + 1);
+            }
+            let elements = 0..ones.len().max(others.len());
+            elements.for_each(|at| below(ones.get(at), others.get(at), &at.to_string(), comparison));
+            (comparison.list, comparison.most) = (before_list, most);
+        }
+        _ if canonical(one) != canonical(other) => comparison.find((Some(one), Some(other))),
+        _ => {}
     }
 }
 
-fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, place: &mut String) -> Option<Sides<'v>> {
-    let before = place.len();
-    if before > 0 {
-        place.push('.');
+fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, comparison: &mut Comparison<'_, 'v>) {
+    if comparison.found.len() >= comparison.most {
+        return;
     }
-    place.push_str(name);
-    let found = match (one, other) {
-        (Some(one), Some(other)) => differ(one, other, place),
-        sides => Some(sides),
-    };
-    if found.is_none() {
-        place.truncate(before);
+    comparison.steps.push(name.to_owned());
+    match (one, other) {
+        (Some(one), Some(other)) => differ(one, other, comparison),
+        sides => comparison.find(sides),
     }
-    found
+    comparison.steps.pop();
+}
+
+impl<'v> Comparison<'_, 'v> {
+    fn find(&mut self, sides: Sides<'v>) {
+        let path = path_of(&self.steps[..self.list.unwrap_or(self.steps.len())]);
+        self.found.push(Differing { place: self.steps.join("."), path, sides });
+    }
+}
+
+/// A path that [`JsonPath::new`] reads: dotted, or a pointer if a name has something in it that means more there.
+fn path_of(steps: &[String]) -> String {
+    let is_plain = |name: &String| !name.is_empty() && !name.contains(['.', '/', '~', '$']);
+    if steps.iter().all(is_plain) {
+        return steps.join(".");
+    }
+    steps.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
 fn canonical(value: &Value) -> Vec<u8> {
@@ -427,5 +474,23 @@ mod tests {
         let (place, one_is, other_is) = first_difference(&one, &other).unwrap();
         assert_eq!((place.as_str(), one_is, other_is), ("a.1.b", Some(&2.into()), Some(&3.into())));
         assert!(first_difference(&one, &one).is_none());
+    }
+
+    #[test]
+    fn every_difference_has_a_path_that_leaves_it_out() {
+        for (one, other, paths) in [
+            (r#"{"a":1,"b":[1,{"c":2}],"d":0}"#, r#"{"a":2,"b":[1,{"c":3}]}"#, &["a", "b.1.c", "d"][..]),
+            (r#"{"a.b":{"~c/d":1},"":1}"#, r#"{"a.b":{"~c/d":2},"":2}"#, &["/", "/a.b/~0c~1d"]),
+            // What is behind the first difference of these may be the same, moved.
+            (r#"{"list":[{"x":1},{"y":[1]}],"z":1}"#, r#"{"list":[{"y":[2]}],"z":2}"#, &["list", "z"]),
+            (r#"{"list":[1,2,3]}"#, r#"{"list":[1,2]}"#, &["list"]),
+        ] {
+            let [mut one, mut other] = [one, other].map(|text| read(text.as_bytes()).unwrap());
+            let found: Vec<_> = differences(&one, &other, 99).into_iter().map(|found| found.path).collect();
+            assert_eq!(found, paths);
+            let paths: Vec<_> = found.iter().map(|path| JsonPath::new(path).unwrap()).collect();
+            [&mut one, &mut other].map(|value| remove(value, &paths));
+            assert_eq!(one, other);
+        }
     }
 }

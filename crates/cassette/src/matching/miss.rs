@@ -6,6 +6,7 @@ use crate::matching::player::Recorded;
 use crate::matching::rules::{BodyRule, PathRule, QueryRule, Rules};
 use crate::matching::url::{Pair, sorted_pairs};
 use crate::message::{Header, Request};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -13,6 +14,8 @@ use std::fmt;
 const COMPARED_MAX: usize = 10_000;
 /// How many bytes of a value are shown.
 const SHOWN_BYTES: usize = 60;
+/// How many places of a JSON body are told apart.
+const PLACES_MAX: usize = 50;
 
 /// A request that nothing recorded answers. Printed, it is a few lines for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,8 @@ pub struct Difference {
     pub recorded: Option<String>,
     /// What is asked now, shortened; `None` is nothing at all.
     pub live: Option<String>,
+    /// The [path](crate::matching::JsonPath) that leaves it out, if it is in a JSON body.
+    pub json_path: Option<String>,
     /// How much it says about two requests being different ones.
     weight: u32,
 }
@@ -153,6 +158,7 @@ pub(crate) fn differences(rules: &Rules, recorded: &Request<'_>, live: &Request<
             place: format!("condition {}", condition.name()),
             recorded: None,
             live: None,
+            json_path: None,
             weight: 200,
         });
     }
@@ -162,7 +168,7 @@ pub(crate) fn differences(rules: &Rules, recorded: &Request<'_>, live: &Request<
 fn explain(rules: &Rules, part: Part, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
     let mut whole = |place: &str, of: fn(&Request<'_>) -> String, weight| {
         let (recorded, live) = (Some(of(recorded)), Some(of(live)));
-        found.push(Difference { place: place.to_owned(), recorded, live, weight });
+        found.push(Difference { place: place.to_owned(), recorded, live, json_path: None, weight });
     };
     match part {
         Part::Method => whole("method", |request| request.method.to_text_lossy().into_owned(), 800),
@@ -174,7 +180,7 @@ fn explain(rules: &Rules, part: Part, recorded: &Request<'_>, live: &Request<'_>
             let [recorded, live] =
                 [recorded, live].map(|request| Some(String::from_utf8_lossy(request.path()).into_owned()));
             let place = if matches!(rules.path, PathRule::Captures(_)) { "path, in what is captured" } else { "path" };
-            found.push(Difference { place: place.to_owned(), recorded, live, weight });
+            found.push(Difference { place: place.to_owned(), recorded, live, json_path: None, weight });
         }
         Part::Query => explain_query(rules, recorded, live, found),
         Part::Headers => explain_headers(rules, recorded, live, found),
@@ -187,7 +193,8 @@ fn explain_query(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, foun
     match &rules.query {
         QueryRule::AsSent => {
             let [recorded, live] = [one, other].map(|query| query.map(|query| shown(query, 0)));
-            found.push(Difference { place: "query, as it was sent".to_owned(), recorded, live, weight: 100 });
+            let place = "query, as it was sent".to_owned();
+            found.push(Difference { place, recorded, live, json_path: None, weight: 100 });
         }
         QueryRule::Without(names) => explain_pairs("query", one, other, names, found),
         QueryRule::Pairs | QueryRule::Ignored => explain_pairs("query", one, other, &[], found),
@@ -243,7 +250,7 @@ fn values_differ(place: String, recorded: Vec<Vec<u8>>, live: Vec<Vec<u8>>) -> D
     let [recorded, live] = [recorded, live].map(|values| (!values.is_empty()).then(|| values.join(&b", "[..])));
     let at = common_start(recorded.as_deref().unwrap_or_default(), live.as_deref().unwrap_or_default());
     let [recorded, live] = [recorded, live].map(|side| side.map(|side| shown(&side, at)));
-    Difference { place, recorded, live, weight: 100 }
+    Difference { place, recorded, live, json_path: None, weight: 100 }
 }
 
 fn explain_body(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
@@ -254,7 +261,8 @@ fn explain_body(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found
     match (&rules.body, &contents) {
         (BodyRule::Length, _) => {
             let [recorded, live] = [one, other].map(|body| Some(format!("{} bytes", body.len())));
-            found.push(Difference { place: "length of the body".to_owned(), recorded, live, weight });
+            let place = "length of the body".to_owned();
+            found.push(Difference { place, recorded, live, json_path: None, weight });
         }
         (BodyRule::Content, [Content::Form, Content::Form]) => {
             explain_pairs("form field", Some(one), Some(other), &[], found);
@@ -275,15 +283,37 @@ fn explain_json(recorded: &[u8], live: &[u8], left_out: &[json::JsonPath], weigh
             value
         })
     });
-    let difference = one.as_ref().zip(other.as_ref()).and_then(|(one, other)| json::first_difference(one, other));
-    found.push(match difference {
-        Some((place, recorded, live)) => {
-            let [recorded, live] = [recorded, live].map(|side| side.map(|value| shorten(value.to_string())));
-            let place = if place.is_empty() { "body".to_owned() } else { format!("body at {}", shorten(place)) };
-            Difference { place, recorded, live, weight }
-        }
-        None => bytes_differ(recorded, live, weight),
-    });
+    let both = one.as_ref().zip(other.as_ref());
+    let differing = both.map_or(Vec::new(), |(one, other)| json::differences(one, other, PLACES_MAX));
+    if differing.is_empty() {
+        found.push(bytes_differ(recorded, live, weight));
+    }
+    // All of them say together how unlike the bodies are.
+    let weights = std::iter::once(weight).chain(std::iter::repeat(0));
+    found.extend(differing.into_iter().zip(weights).map(|(json::Differing { place, path, sides }, weight)| {
+        let [recorded, live] = excerpts(sides);
+        let place = if place.is_empty() { "body".to_owned() } else { format!("body at {}", shorten(place)) };
+        Difference { place, recorded, live, json_path: (!path.is_empty()).then_some(path), weight }
+    }));
+}
+
+/// Two values, each as much of it as shows where they differ.
+fn excerpts((recorded, live): json::Sides<'_>) -> [Option<String>; 2] {
+    if let (Some(Value::String(recorded)), Some(Value::String(live))) = (recorded, live) {
+        let at = common_start(recorded.as_bytes(), live.as_bytes());
+        return [recorded, live].map(|text| Some(shown_text(text, at)));
+    }
+    [recorded, live].map(|side| side.map(|value| shorten(value.to_string())))
+}
+
+/// The text around a place, in quotes, shortened.
+fn shown_text(text: &str, at: usize) -> String {
+    let from = if text.len() > SHOWN_BYTES { at.saturating_sub(SHOWN_BYTES / 3) } else { 0 };
+    let from = text.floor_char_boundary(from);
+    let to = text.floor_char_boundary(from + SHOWN_BYTES);
+    let before = if from > 0 { "…" } else { "" };
+    let behind = if to < text.len() { "…" } else { "" };
+    format!("{before}{:?}{behind}", &text[from..to])
 }
 
 /// The first place where bodies differ.
@@ -291,10 +321,10 @@ fn bytes_differ(recorded: &[u8], live: &[u8], weight: u32) -> Difference {
     let at = common_start(recorded, live);
     if recorded == live {
         let place = "what the body is, as Content-Type says".to_owned();
-        return Difference { place, recorded: None, live: None, weight };
+        return Difference { place, recorded: None, live: None, json_path: None, weight };
     }
     let [recorded, live] = [recorded, live].map(|body| (!body.is_empty()).then(|| shown(body, at)));
-    Difference { place: format!("body from byte {at}"), recorded, live, weight }
+    Difference { place: format!("body from byte {at}"), recorded, live, json_path: None, weight }
 }
 
 /// Bytes from a little before a place on, in quotes, shortened.
@@ -325,4 +355,49 @@ fn unlikeness(one: &[u8], other: &[u8]) -> u32 {
     let ends = one.iter().rev().zip(other.iter().rev()).take(shorter - start);
     let end = ends.take_while(|(one, other)| one == other).count();
     (1_000 - 1_000 * (start + end) / longer.max(1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Body;
+
+    fn asked(body: &str) -> Request<'static> {
+        Request {
+            method: "POST".into(),
+            scheme: "https".into(),
+            host: "a.test".into(),
+            port: 443,
+            target: "/v1".into(),
+            headers: vec![Header::new("Content-Type", "application/json")],
+            body: Some(Body::new(0, body.to_owned())),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_shown_where_it_differs() {
+        let prompt = |word: &str| {
+            let before = "You are a frog. Answer as frogs do. ".repeat(200);
+            asked(&format!(r#"{{"prompt":"{before}Croak {word} ändern.{before}"}}"#))
+        };
+        let found = differences(&Rules::default(), &prompt("löud"), &prompt("söft"));
+        assert_eq!(found.len(), 1);
+        let [recorded, live] = [&found[0].recorded, &found[0].live].map(|side| side.as_deref().unwrap());
+        assert!(recorded.contains("löud ändern") && live.contains("söft ändern"), "{recorded} {live}");
+        assert!(recorded.starts_with('…') && recorded.ends_with('…') && recorded.len() < 100, "{recorded}");
+        assert_eq!(found[0].json_path.as_deref(), Some("prompt"));
+    }
+
+    #[test]
+    fn all_places_that_differ_are_named() {
+        let one = asked(r#"{"id":1,"messages":[{"at":1,"text":"a"},{"at":2,"text":"b"}],"user":"x"}"#);
+        let other = asked(r#"{"id":2,"messages":[{"at":3,"text":"a"},{"at":4,"text":"b"}]}"#);
+        let found = differences(&Rules::default(), &one, &other);
+        let places: Vec<_> = found.iter().map(|difference| difference.place.as_str()).collect();
+        assert_eq!(places, ["body at id", "body at messages.0.at", "body at messages.1.at", "body at user"]);
+        let paths = found.iter().map(|difference| json::JsonPath::new(difference.json_path.as_ref().unwrap()).unwrap());
+        let rules = Rules { body: BodyRule::JsonWithout(paths.collect()), ..Rules::default() };
+        assert!(rules.same(&one, &other));
+    }
 }

@@ -2,12 +2,11 @@
 
 use crate::message::{Body, Chunk, Header};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use ruzstd::decoding::StreamingDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
-/// A body that decodes to more bytes is not looked into.
+/// A body that decodes to more bytes is not looked into: a few of those that are sent may be in memory at a time, and 250 KB of
+/// compressed bytes can come to 250 MB.
 pub const DECODED_BYTES_MAX: usize = 64 << 20;
 
 /// A body with more codings, one around the other, is not looked into.
@@ -29,7 +28,7 @@ pub(crate) fn codings(headers: &[Header<'_>]) -> Vec<String> {
     names.filter(|name| !name.is_empty() && *name != "identity").map(str::to_owned).collect()
 }
 
-/// Undoes codings. `None` if one of them is not known, or if there are too many.
+/// Undoes codings. `None` if one of them is not known, if there are too many, or if it comes to more than [`DECODED_BYTES_MAX`].
 pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<Decoded> {
     if codings.len() > CODINGS_MAX {
         return None;
@@ -55,6 +54,9 @@ fn undo(body: &Body<'_>, coding: &str) -> Option<Decoded> {
         "zstd" => to.read_zstd(&source),
         _ => return None,
     };
+    if to.is_too_long {
+        return None;
+    }
     let body = Body::from_parts(to.bytes, to.chunks);
     let body = body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
     Some(Decoded { body, is_whole: is_whole && source.rest().is_empty() })
@@ -71,12 +73,14 @@ const BUFFER_BYTES: usize = 4 << 10;
 struct Output {
     bytes: Vec<u8>,
     chunks: Vec<Chunk>,
+    /// Whether there was more than is looked into.
+    is_too_long: bool,
 }
 
 impl Output {
     fn new(body: &Body<'_>) -> Self {
         let chunks = body.chunks().iter().map(|chunk| Chunk { at_us: chunk.at_us, bytes: 0 });
-        Self { bytes: Vec::new(), chunks: chunks.collect() }
+        Self { bytes: Vec::new(), chunks: chunks.collect(), is_too_long: false }
     }
 
     /// Reads all that comes out. Gives whether it came to its end.
@@ -85,7 +89,10 @@ impl Output {
         loop {
             match decoder.read(&mut buffer) {
                 Ok(0) => return true,
-                Ok(count) if self.bytes.len() + count > DECODED_BYTES_MAX => return false,
+                Ok(count) if self.bytes.len() + count > DECODED_BYTES_MAX => {
+                    self.is_too_long = true;
+                    return false;
+                }
                 Ok(count) => {
                     self.bytes.extend_from_slice(&buffer[..count]);
                     let last = self.chunks.len().saturating_sub(1);
@@ -105,21 +112,16 @@ impl Output {
 
     /// One frame behind the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
     fn read_zstd(&mut self, source: &Chunks<'_>) -> bool {
-        while !source.rest().is_empty() {
-            let is_whole = match StreamingDecoder::new(source) {
-                Ok(decoder) => self.read(source, decoder),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    source.skip(length as usize)
-                }
-                Err(_) => false,
-            };
-            if !is_whole {
-                return false;
-            }
-        }
-        true
+        let decoder = zstd::stream::read::Decoder::with_buffer(source).and_then(|mut decoder| {
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
+            Ok(decoder)
+        });
+        decoder.is_ok_and(|decoder| self.read(source, decoder))
     }
 }
+
+/// A frame of zstd that refers further back than this many bits can say is not decoded: it would take as much memory.
+const WINDOW_LOG_MAX: u32 = 26;
 
 /// The bytes of chunks, one chunk at a time, so that it is known which one a decoder has reached.
 struct Chunks<'b> {
@@ -142,17 +144,6 @@ impl<'b> Chunks<'b> {
                 Some(rest) => return rest,
             }
         }
-    }
-
-    /// Whether there was so much to go over.
-    fn skip(&self, count: usize) -> bool {
-        let mut left = count;
-        while left > 0 && !self.rest().is_empty() {
-            let some = self.rest().len().min(left);
-            self.within.set(self.within.get() + some);
-            left -= some;
-        }
-        left == 0
     }
 }
 
@@ -188,6 +179,18 @@ mod tests {
 
     fn decoded(body: &Body<'_>, coding: &str) -> Decoded {
         decode(body, &[coding.to_owned()]).expect("the coding is known")
+    }
+
+    #[test]
+    fn what_comes_to_too_much_is_not_decoded() {
+        let long = gzip(&vec![0; DECODED_BYTES_MAX + 1]);
+        assert!(
+            decode(&Body::new(0, &long[..]), &["gzip".to_owned()]).is_none(),
+            "{} bytes are compressed",
+            long.len()
+        );
+        let right = gzip(&vec![0; DECODED_BYTES_MAX]);
+        assert!(decoded(&Body::new(0, &right[..]), "gzip").is_whole);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Program<'_> {
         use server::{Isolation, IsolationError};
         let why = |error: IsolationError| Unstarted::Isolation(error.to_string());
         let bridges: Vec<_> = self.passes.iter().filter_map(Pass::loopback).collect();
-        let isolation = Isolation::prepare(self.proxy, &bridges).map_err(why)?;
+        let mut isolation = Isolation::prepare(self.proxy, &bridges).map_err(why)?;
         let command = isolation.command(ISOLATED, &self.command[0], &self.command[1..]);
         let mut command = command.map_err(|error| Unstarted::Isolation(error.to_string()))?;
         let mut child = start(command.envs(self.variables(true)?))?;

@@ -22,6 +22,10 @@ pub(super) fn until_told(
     variables: &[(OsString, OsString)],
     signals: &Signals,
 ) -> u8 {
+    let address = proxy.address();
+    if !address.ip().is_loopback() {
+        render::say(&format!("warning: whoever reaches this computer at {address} can use the proxy"));
+    }
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();
     // Once it ends, nobody has to be told.
@@ -78,8 +82,5 @@ fn say_how(proxy: &Proxy, doing: &str) {
     let address = proxy.address();
     let certificate = proxy.authority().certificate().display();
     render::say(&format!("mnemon: {doing}, on http://{address}"));
-    if !address.ip().is_loopback() {
-        render::say(&format!("warning: whoever reaches this computer at {address} can use the proxy"));
-    }
     render::say(&format!("help: such as `curl --proxy http://{address} --cacert {certificate} URL`; Ctrl-C ends it"));
 }

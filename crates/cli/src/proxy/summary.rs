@@ -1,12 +1,10 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
-use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
@@ -19,6 +17,77 @@ pub(super) enum Before {
     Used,
     /// A tape that another one takes the place of, if anything is recorded.
     Replaced,
+}
+
+/// In whose words help is given: who starts `mnemon` for its own users names their switches, and not those of the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    #[default]
+    CommandLine,
+    /// The plugin for pytest.
+    Pytest,
+    /// The helper for Node.
+    Node,
+}
+
+impl Style {
+    /// By its name, as `MNEMON_HELP_STYLE` has it.
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "pytest" => Self::Pytest,
+            "node" => Self::Node,
+            _ => Self::CommandLine,
+        }
+    }
+
+    /// How a mode is chosen.
+    fn mode(self, mode: &str) -> String {
+        match self {
+            Self::CommandLine => format!("--mode {mode}"),
+            Self::Pytest => format!("--mnemon-mode={mode}"),
+            Self::Node => format!("mode: '{mode}'"),
+        }
+    }
+
+    /// How options of `mnemon` are given.
+    fn options(self, options: &BTreeSet<Allowing>) -> String {
+        let list = |quote: char| {
+            let escaped = |text: String| text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
+            let word = |option: &Allowing| format!("{quote}{}{quote}", escaped(option.as_word()));
+            options.iter().map(word).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Self::CommandLine => options.iter().map(Allowing::as_words).collect::<Vec<_>>().join(" "),
+            Self::Pytest => format!("@pytest.mark.mnemon(options=[{}])", list('"')),
+            Self::Node => format!("options: [{}]", list('\'')),
+        }
+    }
+}
+
+/// An option that allows requests to differ, and its value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Allowing(&'static str, Option<String>);
+
+impl Allowing {
+    fn of(option: &'static str, value: &str) -> Self {
+        Self(option, Some(value.to_owned()))
+    }
+
+    /// As a shell takes it.
+    fn as_words(&self) -> String {
+        match self {
+            Self(option, Some(value)) => format!("{option} {}", quoted(value)),
+            Self(option, None) => (*option).to_owned(),
+        }
+    }
+
+    /// As one word of a list.
+    fn as_word(&self) -> String {
+        match self {
+            Self(option, Some(value)) => format!("{option}={value}"),
+            Self(option, None) => (*option).to_owned(),
+        }
+    }
 }
 
 /// What there is of what was recorded.
@@ -41,6 +110,7 @@ pub(super) struct Summary<'a> {
     pub(super) records: bool,
     pub(super) before: Before,
     pub(super) kept: Kept,
+    pub(super) style: Style,
     /// The program, if there was one.
     pub(super) program: Option<&'a OsString>,
 }
@@ -116,18 +186,16 @@ impl Summary<'_> {
         let again = self.again("new");
         match allowing(self.report.misses.iter().take(SHOWN_MAX)) {
             options if options.is_empty() => again,
-            options => format!("{again}, or allow it with {}", Vec::from_iter(options).join(" ")),
+            options => format!("{again}, or allow it with {}", self.style.options(&options)),
         }
     }
 
     fn again(&self, mode: &str) -> String {
-        let tape = &self.tape;
-        if Form::of_name(Path::new(tape)) == Form::Tape {
-            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
+        match self.style {
+            Style::CommandLine => format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape),
+            Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
+            Style::Node => format!("record it: start mnemon with {}", self.style.mode(mode)),
         }
-        let new = Path::new(tape).with_extension("tape");
-        let new = new.display();
-        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
     }
 
     /// What a user should know besides.
@@ -203,7 +271,10 @@ impl Summary<'_> {
                 format!("recorded nothing, so {tape} stays as it was")
             }
             (0, _) if self.records && self.before == Before::Used => {
-                format!("answered {answered} from {tape}, which was there already; --mode all records it anew")
+                format!(
+                    "answered {answered} from {tape}, which was there already; {} records it anew",
+                    self.style.mode("all")
+                )
             }
             (0, _) if !self.records => format!("answered {answered} from {tape}"),
             (_, 0) => format!("recorded {recorded} in {tape}"),
@@ -232,13 +303,12 @@ impl Summary<'_> {
     }
 }
 
-/// The options with which the requests would have been answered, as far as there are such. Of JSON no more than the first difference
-/// is known.
-fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<String> {
+/// The options with which the requests would have been answered, as far as there are such.
+fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<Allowing> {
     let mut options = BTreeSet::new();
     for miss in misses {
         match &miss.reason {
-            Reason::AllGiven { .. } => drop(options.insert("--repeats last".to_owned())),
+            Reason::AllGiven { .. } => drop(options.insert(Allowing::of("--repeats", "last"))),
             Reason::Unlike(nearest) => {
                 // Those that allow a part of what differs do not help.
                 let all: Option<Vec<_>> = nearest.differences.iter().map(allowed).collect();
@@ -247,26 +317,32 @@ fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<String> {
             _ => {}
         }
     }
-    if options.contains(IGNORE_BODY) {
-        options.retain(|option| !option.starts_with("--ignore-json "));
+    let is_json = |option: &Allowing| option.0 == IGNORE_JSON;
+    if options.iter().filter(|option| is_json(option)).count() > JSON_PATHS_MAX {
+        options.insert(Allowing(IGNORE_BODY, None));
+    }
+    if options.iter().any(|option| option.0 == IGNORE_BODY) {
+        options.retain(|option| !is_json(option));
     }
     options
 }
 
 const IGNORE_BODY: &str = "--ignore-body";
+const IGNORE_JSON: &str = "--ignore-json";
+/// For more places in JSON than these, all of the body is left out.
+const JSON_PATHS_MAX: usize = 12;
 
 /// The option that allows a difference.
-fn allowed(difference: &Difference) -> Option<String> {
+fn allowed(difference: &Difference) -> Option<Allowing> {
+    if let Some(path) = &difference.json_path {
+        return Some(Allowing::of(IGNORE_JSON, path));
+    }
     // Of a name that is too long to be shown not all is known.
     let place = Some(difference.place.as_str()).filter(|place| !place.ends_with('…'))?;
     match place.split_once(' ').unwrap_or((place, "")) {
-        ("scheme" | "host" | "port", "") => Some("--ignore-host".to_owned()),
-        ("query", name) => Some(format!("--ignore-query {}", quoted(name))),
-        ("body", at) => Some(match at.strip_prefix("at ") {
-            Some(at) => format!("--ignore-json {}", quoted(at)),
-            None => IGNORE_BODY.to_owned(),
-        }),
-        ("form", _) => Some(IGNORE_BODY.to_owned()),
+        ("scheme" | "host" | "port", "") => Some(Allowing("--ignore-host", None)),
+        ("query", name) => Some(Allowing::of("--ignore-query", name)),
+        ("body" | "form", _) => Some(Allowing(IGNORE_BODY, None)),
         _ => None,
     }
 }
@@ -294,7 +370,16 @@ mod tests {
         change(&mut report);
         let program = OsString::from("curl");
         let tape = "trip.tape".to_owned();
-        Summary { report: &report, tape, records, before, kept: Kept::All, program: Some(&program) }.lines()
+        Summary {
+            report: &report,
+            tape,
+            records,
+            before,
+            kept: Kept::All,
+            style: Style::default(),
+            program: Some(&program),
+        }
+        .lines()
     }
 
     #[test]
@@ -355,17 +440,40 @@ mod tests {
             let player = Player::new(&recorded[..], Rules::default(), Repeats::Refused).unwrap();
             let missed = (0..2).find_map(|_| player.find(live).err());
             let Some(cassette::matching::NotFound::Miss(miss)) = missed else { panic!("it is asked for too often") };
-            Vec::from_iter(allowing([*miss].iter())).join(" ")
+            let miss = *miss;
+            [Style::CommandLine, Style::Pytest, Style::Node].map(|style| style.options(&allowing([&miss].into_iter())))
         };
+        let all_helps = helps;
+        let helps = |live: &Request<'_>| all_helps(live)[0].clone();
         assert_eq!(helps(&request("a.test", "/x?y=1", r#"{"b":{"c":[1]}}"#)), "--repeats last");
         assert_eq!(helps(&request("b.test", "/x?y=2", r#"{"b":{"c":[1]}}"#)), "--ignore-host --ignore-query y");
         assert_eq!(
-            helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]}}"#)),
-            r"--ignore-json b.c.0 --ignore-query 'it'\''s'"
+            all_helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]},"d":1}"#)),
+            [
+                r"--ignore-json b.c.0 --ignore-json d --ignore-query 'it'\''s'",
+                r#"@pytest.mark.mnemon(options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"])"#,
+                r"options: ['--ignore-json=b.c.0', '--ignore-json=d', '--ignore-query=it\'s']",
+            ]
         );
         assert_eq!(helps(&request("a.test", "/x?y=1", "no JSON")), "--ignore-body");
         // A path cannot be allowed to differ.
         assert_eq!(helps(&request("a.test", "/z?y=2", r#"{"b":{"c":[1]}}"#)), "");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_said_to_be() {
+        let mut report = Report::default();
+        (report.requests, report.recorded) = (3, 3);
+        let said = |kept| {
+            let (tape, style) = ("trip.tape".to_owned(), Style::default());
+            let before = Before::Nothing;
+            Summary { report: &report, tape, records: true, before, kept, style, program: None }.lines().remove(0)
+        };
+        assert_eq!(said(Kept::Nothing), "mnemon: nothing could be recorded, so there is no trip.tape");
+        assert_eq!(
+            said(Kept::Part(2)),
+            "mnemon: 2 exchanges of 3 recorded, not all of it whole, and trip.tape is not complete"
+        );
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The process that makes a network of its own and becomes a program in it.
+//! The process that makes a network of its own and becomes a program in it; or joins that of a program, and connects in it.
 
 use super::netlink;
-use super::{FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS, watch};
-use nix::sched::{CloneFlags, unshare};
+use super::{CONNECT, CONNECTED, FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS, watch};
+use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
@@ -23,26 +23,25 @@ const NAMES_PORT: u16 = 53;
 type Tagged = (u8, OwnedFd);
 
 /// Makes a network and becomes a program in it, as [`Isolation::command`](super::Isolation::command) says by the words behind its
-/// verb. It is for a process that has one thread and has done nothing. It returns if that fails; who started it says why.
+/// verb. It is for a process that has one thread and has done nothing. It returns if that fails; the process that started it says why.
+/// With other words, which only the proxy knows, it connects to an address in the network of such a program, for the proxy.
 pub fn become_isolated(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut words = words.into_iter();
     let mut text = || words.next().and_then(|word| word.into_string().ok());
-    let (Some(meeting), Some(proxy), Some(bridges)) = (text(), text(), text()) else { return ExitCode::FAILURE };
-    let Some(program) = words.next() else { return ExitCode::FAILURE };
+    let (Some(meeting), Some(what), Some(first), Some(second)) = (text(), text(), text(), text()) else {
+        return ExitCode::FAILURE;
+    };
     let Ok(mut channel) = UnixAddr::from_abstract_name(meeting).and_then(|address| UnixStream::connect_addr(&address))
     else {
         return ExitCode::FAILURE;
     };
-    let sockets = match open(&proxy, &bridges) {
-        Ok(sockets) => sockets,
-        Err(why) => {
-            // If nobody reads it any more, nobody is there to be told.
-            let _ = channel.write_all(&[&[FAILED], why.as_bytes()].concat());
-            return ExitCode::FAILURE;
-        }
+    let opened = if what == CONNECT { connect(&first, &second) } else { open(&first, &second) };
+    let is_told = match opened {
+        Ok(sockets) => send(&channel, &sockets).and_then(|()| channel.set_read_timeout(Some(MAKING_TIME))),
+        // If nobody reads it any more, nobody is there to be told.
+        Err(why) => channel.write_all(&[&[FAILED], why.as_bytes()].concat()).and(Err(io::ErrorKind::Other.into())),
     };
-    let is_told = send(&channel, &sockets).and_then(|()| channel.set_read_timeout(Some(MAKING_TIME)));
-    drop(sockets);
+    let Some(program) = words.next() else { return ExitCode::SUCCESS };
     if is_told.and_then(|()| channel.read_exact(&mut [0])).is_err() {
         return ExitCode::FAILURE;
     }
@@ -85,6 +84,25 @@ fn separate() -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+/// Connects to an address in the network of a process.
+fn connect(process: &str, address: &str) -> Result<Vec<Tagged>, String> {
+    let joined = join(process).map_err(|error| format!("the network of the program: {error}"));
+    let address = address.parse::<SocketAddr>().map_err(|error| format!("`{address}`: {error}"));
+    let stream = TcpStream::connect((joined.and(address))?).map_err(|error| error.to_string())?;
+    Ok(vec![(CONNECTED, stream.into())])
+}
+
+/// Joins the network of a process, and the user namespace that it belongs to, if that is another one.
+fn join(process: &str) -> io::Result<()> {
+    let of = |process: &str, kind: &str| format!("/proc/{process}/ns/{kind}");
+    if fs::read_link(of(process, "user"))? != fs::read_link(of("self", "user"))? {
+        let (user, network) = (File::open(of(process, "user"))?, File::open(of(process, "net"))?);
+        setns(user, CloneFlags::CLONE_NEWUSER)?;
+        return Ok(setns(network, CloneFlags::CLONE_NEWNET)?);
+    }
+    Ok(setns(File::open(of(process, "net"))?, CloneFlags::CLONE_NEWNET)?)
 }
 
 /// The addresses of a `resolv.conf` that programs look names up at.

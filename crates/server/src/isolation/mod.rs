@@ -26,16 +26,18 @@ pub(crate) use watch::Watch;
 use crate::Proxy;
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg, sockopt};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// More ports of the user's loopback are not bridged.
@@ -55,12 +57,17 @@ const FOR_PROXY: u8 = b'p';
 const FOR_BRIDGE: u8 = b'b';
 const FOR_NAMES: u8 = b'n';
 const FOR_WATCH: u8 = b'w';
+const CONNECTED: u8 = b'c';
+
+/// What the other process is to do: become a program, or connect to an address in the network of a process.
+const BECOME: &str = "become";
+const CONNECT: &str = "connect";
 
 /// A program that is to be started in a network of its own.
 #[derive(Debug)]
 pub struct Isolation {
-    meeting: UnixListener,
-    name: String,
+    meeting: Meeting,
+    verb: OsString,
     proxy: SocketAddr,
     bridges: Vec<SocketAddr>,
 }
@@ -93,13 +100,10 @@ impl Isolation {
     /// # Errors
     /// The system gives no socket.
     pub fn prepare(proxy: &Proxy, bridges: &[SocketAddr]) -> Result<Self, IsolationError> {
-        let since = crate::session::now_ns();
-        let name = format!("mnemon-isolation-{}-{since}", std::process::id());
-        let meeting = UnixAddr::from_abstract_name(&name).and_then(|address| UnixListener::bind_addr(&address));
-        let meeting = meeting.and_then(|meeting| meeting.set_nonblocking(true).map(|()| meeting));
-        let meeting = meeting.map_err(|error| IsolationError::Unavailable(error.to_string()))?;
-        let bridges = bridges.iter().copied().take(BRIDGES_MAX).collect();
-        Ok(Self { meeting, name, proxy: crate::environment::reachable(proxy.address()), bridges })
+        let meeting = Meeting::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
+        let bridges: BTreeSet<_> = bridges.iter().copied().collect();
+        let bridges = bridges.into_iter().take(BRIDGES_MAX).collect();
+        Ok(Self { meeting, verb: OsString::new(), proxy: crate::environment::reachable(proxy.address()), bridges })
     }
 
     /// The command that starts a program inside: this program again, which is to call [`become_isolated`] with the words behind
@@ -107,10 +111,10 @@ impl Isolation {
     ///
     /// # Errors
     /// The system does not say where this program lies.
-    pub fn command(&self, verb: &str, program: &OsStr, words: &[OsString]) -> io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+    pub fn command(&mut self, verb: &str, program: &OsStr, words: &[OsString]) -> io::Result<Command> {
+        self.verb = verb.into();
         let bridges: Vec<_> = self.bridges.iter().map(ToString::to_string).collect();
-        command.args([verb, &self.name, &self.proxy.to_string(), &bridges.join(",")]);
+        let mut command = self.meeting.command(&self.verb, [BECOME, &self.proxy.to_string(), &bridges.join(",")])?;
         command.arg(program).args(words);
         Ok(command)
     }
@@ -121,16 +125,12 @@ impl Isolation {
     /// There is no such network, or the program cannot be started; its process ends then by itself.
     pub fn join(self, child: &mut Child, proxy: &Proxy) -> Result<(), IsolationError> {
         let unavailable = |error: io::Error| IsolationError::Unavailable(error.to_string());
-        let mut channel = self.meet(child)?;
-        let (message, sockets) = receive(&channel).map_err(unavailable)?;
-        let tags = match message.split_first() {
-            Some((&SOCKETS, tags)) if tags.len() == sockets.len() => tags,
-            Some((&FAILED, why)) => return Err(IsolationError::Unavailable(String::from_utf8_lossy(why).into_owned())),
-            _ => return Err(IsolationError::Unavailable("the process that was to make it ended".to_owned())),
-        };
+        let mut channel = self.meeting.with(child).map_err(unavailable)?;
+        let sockets = receive(&channel).map_err(unavailable)?;
+        let door = Door { verb: self.verb, process: child.id(), bridges: self.bridges.clone() };
         let mut network = Network { bridges: self.bridges.into_iter(), opened: Opened::default() };
-        tags.iter().zip(sockets).try_for_each(|(&tag, socket)| network.add(tag, socket)).map_err(unavailable)?;
-        proxy.serve_inside(network.opened).map_err(unavailable)?;
+        sockets.into_iter().try_for_each(|(tag, socket)| network.add(tag, socket)).map_err(unavailable)?;
+        proxy.serve_inside(network.opened, door).map_err(unavailable)?;
         channel.write_all(b"\n").map_err(unavailable)?;
         let mut failure = String::new();
         channel.read_to_string(&mut failure).map_err(unavailable)?;
@@ -139,24 +139,45 @@ impl Isolation {
             Err(_) => Ok(()),
         }
     }
+}
+
+/// A socket at which another process of this program meets this one.
+#[derive(Debug)]
+struct Meeting {
+    listener: UnixListener,
+    name: String,
+}
+
+impl Meeting {
+    fn open() -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (since, number) = (crate::session::now_ns(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("mnemon-isolation-{}-{since}-{number}", std::process::id());
+        let listener = UnixListener::bind_addr(&UnixAddr::from_abstract_name(&name)?)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, name })
+    }
+
+    /// The command that starts the other process.
+    fn command(&self, verb: &OsStr, words: [&str; 3]) -> io::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(verb).arg(&self.name).args(words);
+        Ok(command)
+    }
 
     /// Waits for the process that was started.
-    fn meet(&self, child: &mut Child) -> Result<UnixStream, IsolationError> {
+    fn with(&self, child: &mut Child) -> io::Result<UnixStream> {
         let until = Instant::now() + MAKING_TIME;
         loop {
-            match self.meeting.accept() {
+            match self.listener.accept() {
                 Ok((channel, _)) if is_of(&channel, child) => {
-                    let ready =
-                        channel.set_nonblocking(false).and_then(|()| channel.set_read_timeout(Some(MAKING_TIME)));
-                    return ready.map(|()| channel).map_err(|error| IsolationError::Unavailable(error.to_string()));
+                    channel.set_nonblocking(false)?;
+                    channel.set_read_timeout(Some(MAKING_TIME))?;
+                    return Ok(channel);
                 }
                 Ok(_) => {}
-                Err(_) if child.try_wait().is_ok_and(|ended| ended.is_none()) && Instant::now() < until => {
-                    std::thread::sleep(LOOKED_AT);
-                }
-                Err(_) => {
-                    return Err(IsolationError::Unavailable("the process that was to make it ended".to_owned()));
-                }
+                Err(_) if child.try_wait()?.is_none() && Instant::now() < until => std::thread::sleep(LOOKED_AT),
+                Err(_) => return Err(io::Error::other("the process that was to make it ended")),
             }
         }
     }
@@ -168,8 +189,8 @@ fn is_of(channel: &UnixStream, child: &Child) -> bool {
     sockopt::socket_peercred(channel).is_ok_and(|peer| Some(peer.pid.as_raw_nonzero().get()) == process)
 }
 
-/// A message, and the sockets that came with it.
-fn receive(channel: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+/// The sockets that the other process opened, each with what it is for.
+fn receive(channel: &UnixStream) -> io::Result<Vec<(u8, OwnedFd)>> {
     let mut bytes = vec![0; MESSAGE_BYTES_MAX];
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(BRIDGES_MAX + 8))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -184,9 +205,42 @@ fn receive(channel: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
         RecvAncillaryMessage::ScmRights(sockets) => Some(sockets),
         _ => None,
     });
-    let sockets = sockets.flatten().collect();
-    bytes.truncate(received.bytes);
-    Ok((bytes, sockets))
+    let sockets: Vec<_> = sockets.flatten().collect();
+    match bytes[..received.bytes].split_first() {
+        Some((&SOCKETS, tags)) if tags.len() == sockets.len() => Ok(tags.iter().copied().zip(sockets).collect()),
+        Some((&FAILED, why)) => Err(io::Error::other(String::from_utf8_lossy(why).into_owned())),
+        _ => Err(io::Error::other("the process that was to make it ended")),
+    }
+}
+
+/// The way from the proxy into the network of a program, to servers that the program starts itself: a process of this program, for a
+/// moment, that connects there.
+#[derive(Debug)]
+pub(crate) struct Door {
+    verb: OsString,
+    process: u32,
+    bridges: Vec<SocketAddr>,
+}
+
+impl Door {
+    /// Whether a port of loopback is inside, and not one that is led outside.
+    pub(crate) fn leads_to(&self, port: u16) -> bool {
+        !self.bridges.iter().any(|bridge| bridge.port() == port)
+    }
+
+    /// Connects to an address inside.
+    pub(crate) fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let meeting = Meeting::open()?;
+        let mut command = meeting.command(&self.verb, [CONNECT, &self.process.to_string(), &to.to_string()])?;
+        let mut child = command.stdin(Stdio::null()).spawn()?;
+        let received = meeting.with(&mut child).and_then(|channel| receive(&channel));
+        // If it hangs, it has nothing to do any more.
+        let _ = child.kill();
+        child.wait()?;
+        let sockets = received?.into_iter().find(|(tag, _)| *tag == CONNECTED);
+        let (_, socket) = sockets.ok_or_else(|| io::Error::other("no connection was made"))?;
+        Ok(TcpStream::from(socket))
+    }
 }
 
 /// What was opened in a network, for the proxy.

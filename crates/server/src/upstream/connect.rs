@@ -88,6 +88,10 @@ impl Network {
     /// Makes a connection on which nothing is said yet: to a server, or, if it is not a secure one, to the proxy that requests for
     /// it go through.
     pub(super) async fn way(&self, route: &Route) -> Result<Stream, Failure> {
+        #[cfg(target_os = "linux")]
+        if let Some(door) = self.door_to(route) {
+            return through(door, route).await.map(Stream::from);
+        }
         if let Some(address) = self.mapped(route) {
             return tcp_to(&[address], &route.authority()).await.map(Stream::from);
         }
@@ -161,10 +165,29 @@ impl Network {
 pub(crate) const WINDOW_BYTES: u32 = 1 << 20;
 
 fn tls_failure(error: &io::Error, name: &str) -> Failure {
-    let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let doing = format!("no secure connection to {name}");
-    let failure = Failure::of(error, &doing);
-    if is_tls { Failure { kind: NetworkErrorKind::Tls, ..failure } } else { failure }
+    let mut failure = Failure::of(error, &doing);
+    if of_tls.is_some() {
+        failure.kind = NetworkErrorKind::Tls;
+    }
+    if let Some(rustls::Error::InvalidCertificate(_)) = of_tls {
+        failure.message.push_str("; --upstream-ca FILE trusts the certificates in a file, if they are yours");
+    }
+    failure
+}
+
+/// A connection to the loopback of a program that has one of its own.
+#[cfg(target_os = "linux")]
+async fn through(door: std::sync::Arc<crate::isolation::Door>, route: &Route) -> Result<TcpStream, Failure> {
+    let ip = route.host.parse().unwrap_or(IpAddr::from([127, 0, 0, 1]));
+    let to = SocketAddr::new(ip, route.port);
+    let connected = tokio::task::spawn_blocking(move || door.connect(to)).await.map_err(io::Error::other);
+    let tcp = connected.flatten().and_then(|tcp| {
+        tcp.set_nonblocking(true)?;
+        TcpStream::from_std(tcp)
+    });
+    tcp.map_err(|error| Failure::new(NetworkErrorKind::Refused, format!("{to}, in the program's own network: {error}")))
 }
 
 async fn named_tcp(host: &str, port: u16) -> Result<TcpStream, Failure> {

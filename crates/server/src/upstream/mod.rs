@@ -14,6 +14,8 @@ pub(crate) use link::{Answer, Answers, Link, Outbound, begin};
 pub(crate) use tls::provider;
 
 use crate::error::ProxyError;
+#[cfg(target_os = "linux")]
+use crate::options::is_loopback;
 use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -64,6 +66,11 @@ pub(crate) struct Network {
     connect_time: Duration,
     head_bytes_max: usize,
     tls: Tls,
+    #[cfg(target_os = "linux")]
+    passes: Vec<crate::Pass>,
+    /// The way to the loopback of a program that has one of its own.
+    #[cfg(target_os = "linux")]
+    door: std::sync::OnceLock<Arc<crate::isolation::Door>>,
 }
 
 /// The way to servers, for the connections of one thread: what waits for an answer is woken by the thread that it runs on.
@@ -97,7 +104,25 @@ impl Network {
             connect_time: connect,
             head_bytes_max: head_bytes,
             tls: Tls::new(&options.upstream_roots)?,
+            #[cfg(target_os = "linux")]
+            passes: options.passes.clone(),
+            #[cfg(target_os = "linux")]
+            door: std::sync::OnceLock::new(),
         })
+    }
+
+    /// Reaches hosts of loopback that pass by this door, from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn isolate(&self, door: crate::isolation::Door) {
+        let _ = self.door.set(Arc::new(door));
+    }
+
+    /// The door to a host that passes, if it is on the program's own loopback.
+    #[cfg(target_os = "linux")]
+    fn door_to(&self, route: &Route) -> Option<Arc<crate::isolation::Door>> {
+        let passes = self.passes.iter().any(|pass| pass.takes(&route.host, route.port));
+        let is_inside = passes && is_loopback(&route.host);
+        self.door.get().filter(|door| is_inside && door.leads_to(route.port)).cloned()
     }
 }
 

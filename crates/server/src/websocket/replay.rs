@@ -8,7 +8,7 @@
 //! 4. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
 
 use super::frame::{Frame, Next, next, put};
-use crate::exchange::{Asked, own};
+use crate::exchange::{Asked, own, told};
 use crate::http1::{Reader, Writer, named};
 use crate::options::Latency;
 use crate::peer::Source;
@@ -44,7 +44,7 @@ pub(crate) async fn replay(
     let key = named(&asked.request.headers, "sec-websocket-key");
     let (Some(response), Some(key)) = (exchange.response.as_ref().filter(|_| asked.is_upgrade), key) else {
         let message = "a WebSocket was recorded for this request, and this asks for none";
-        let body = json!({"error": "miss", "request": asked.request.line(), "message": message});
+        let body = told("miss", message, json!({"request": asked.request.line()}));
         return own(&mut asked.reply, 599, "Not On The Tape", "miss", &body).await;
     };
     let mut head = response.head();

@@ -87,7 +87,7 @@ fn miss_is_not_a_recorded_404() {
     assert_eq!(said["nearest"]["exchange"], 1, "{said}");
     assert_eq!(said["nearest"]["differences"][0]["place"], "query page");
     assert_eq!(said["nearest"]["differences"][0]["live"], "\"3\"");
-    assert!(said["message"].as_str().unwrap().contains("no recorded exchange answers GET"));
+    assert!(said["error"]["message"].as_str().unwrap().contains("no recorded exchange answers GET"));
     let report_of_miss = proxy.stop().unwrap();
     assert_eq!((report_of_miss.missed, report_of_miss.misses.len(), report_of_miss.unused), (1, 1, 3));
     assert!(report_of_miss.differs() && !report.differs());

@@ -42,6 +42,8 @@ fn a_server_that_nobody_vouches_for_is_not_talked_to() {
     assert_eq!((answer.status, answer.header("x-mnemon").as_deref()), (502, Some("tls")), "{}", answer.text());
     let report = proxy.stop().unwrap();
     assert_eq!(report.failures.values().sum::<u64>(), 1);
+    let next = "--upstream-ca FILE trusts the certificates in a file, if they are yours";
+    assert!(answer.text().contains(next) && report.warnings[0].ends_with(next), "{:?}", report.warnings);
     assert!(trip.origin.as_ref().unwrap().requests().is_empty());
 }
 

@@ -3,4 +3,5 @@
 mod bindings;
 mod clients;
 pub(crate) mod harness;
+mod isolation;
 mod verbs;

@@ -211,14 +211,6 @@ fn a_long_upload_is_answered() {
 }
 
 #[test]
-fn a_name_of_another_form_is_refused() {
-    let stage = Stage::new("names");
-    let ended = stage.folder.run(&["record", "-o", "trip.har", "--", "true"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("help: record to trip.tape, then `mnemon tape convert` it"), "{}", ended.err);
-}
-
-#[test]
 fn signals_reach_the_program_and_the_tape_is_sealed() {
     if !has("curl", "--version") {
         return;
@@ -310,8 +302,11 @@ struct Staying {
 
 impl Staying {
     fn start(stage: &Stage, words: &[&str]) -> Self {
-        let mut command = stage.recording(&["--ready-json"]);
-        let mut child = command.args(words).spawn().expect("the binary runs");
+        Self::of(stage.recording(&["--ready-json"]).args(words))
+    }
+
+    fn of(command: &mut std::process::Command) -> Self {
+        let mut child = command.spawn().expect("the binary runs");
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("it says something");
         Self { child, ready: serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")) }
@@ -341,6 +336,99 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     // Closing its input ends it.
     let ended = wait(staying.child);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
+}
+
+/// A program that started the proxy reads how much came, and a recording of nothing leaves a tape only if it may.
+#[test]
+fn what_was_asked_is_counted_for_a_program() {
+    let stage = Stage::new("counted");
+    let counted = |words: &[&str], asks: bool| {
+        let staying = Staying::start(&stage, words);
+        if asks {
+            staying.ask("/json").expect("it listens");
+        }
+        let ended = wait(staying.child);
+        let counts: serde_json::Value = serde_json::from_str(&ended.out).expect("it is one line of JSON");
+        let is_there = stage.folder.path().join("trip.tape").exists();
+        assert_eq!(counts["kept"], is_there, "{}", ended.err);
+        (counts["requests"].as_u64(), counts["recorded"].as_u64(), is_there)
+    };
+    assert_eq!(counted(&[], false), (Some(0), Some(0), false));
+    assert_eq!(counted(&["--allow-empty"], false), (Some(0), Some(0), true));
+    assert_eq!(counted(&["--mode", "all"], true), (Some(1), Some(1), true));
+}
+
+/// Who starts `mnemon` for its own users has them told in its own words.
+#[test]
+fn help_speaks_the_words_of_what_started_it() {
+    let stage = Stage::new("words");
+    for (style, again, allow) in [
+        ("pytest", "run pytest with --mnemon-mode=new", r#"@pytest.mark.mnemon(options=["--ignore-query=frog"])"#),
+        ("node", "start mnemon with mode: 'new'", "options: ['--ignore-query=frog']"),
+    ] {
+        let _ = std::fs::remove_file(stage.folder.path().join("trip.tape"));
+        let recorded = Staying::start(&stage, &[]);
+        recorded.ask("/json").expect("it listens");
+        assert_eq!(wait(recorded.child).code, Some(0));
+        let mut command = stage.mnemon(&["record", "-o", "trip.tape", "--mode=none", "--ready-json"]);
+        let staying = Staying::of(command.env("MNEMON_HELP_STYLE", style));
+        let answer = staying.ask("/json?frog=Sam").expect("it listens");
+        assert!(answer.contains(r#""message": "no recorded exchange answers GET"#), "{answer}");
+        let ended = wait(staying.child);
+        assert_eq!(ended.code, Some(4));
+        assert!(
+            ended.err.contains(&format!("\nhelp: record it: {again}, or allow it with {allow}\n")),
+            "{}",
+            ended.err
+        );
+    }
+}
+
+/// The disk is full, by a limit on the length of files: of the recording, or of the tape that is made of it.
+#[test]
+fn a_tape_that_is_not_there_is_not_said_to_be() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("full");
+    let path = stage.folder.path().join("trip.tape");
+    // What lies beside the authority is written now.
+    assert_eq!(stage.record(&curl("/json")).code, Some(0));
+    for blocks in [8, 64, 200, 900] {
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path.with_extension("tape.recording"));
+        let recording = stage.recording(&["--"]);
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
+        limited.arg(recording.get_program()).args(recording.get_args());
+        for (name, value) in recording.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        limited.current_dir(stage.folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let script = "for n in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null 'https://api.mnemon.test/upload' --data-binary \
+                      \"@random\"; done; true";
+        std::fs::write(stage.folder.path().join("random"), noise(100_000)).expect("it can be written");
+        let ended = run(limited.args(shell(script)));
+        let claims = ended.err.contains("exchanges in trip.tape\n");
+        assert!(!claims || path.is_file(), "{blocks}: {}", ended.err);
+        if ended.code != Some(0) {
+            assert_eq!(ended.code, Some(1), "{blocks}: {}", ended.err);
+            assert!(!claims && ended.err.contains("error: "), "{blocks}: {}", ended.err);
+        }
+    }
+}
+
+/// Bytes that nothing makes shorter.
+fn noise(count: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    (0..count).map(next).collect()
 }
 
 #[test]
@@ -397,4 +485,76 @@ fn what_was_acknowledged_survives_a_kill() {
 
 fn is_whole(answer: &str, bytes: usize) -> bool {
     answer.split_once("\r\n\r\n").is_some_and(|(head, body)| head.starts_with("HTTP/1.1 200") && body.len() >= bytes)
+}
+
+/// A name that is not that of a tape gets its own form, whatever the mode, and no tape is left beside it.
+#[test]
+fn a_tape_is_recorded_as_text() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("text");
+    let record = |file: &str, mode: &str, target: &str| {
+        let mut command = stage.recording(&["-o", file, "--mode", mode, "--"]);
+        run(command.args(curl(target)))
+    };
+    let names = |stage: &Stage| {
+        let mut names: Vec<_> = std::fs::read_dir(stage.folder.path()).expect("the folder is there").collect();
+        names.sort_by_key(|entry| entry.as_ref().map(|entry| entry.file_name()).ok());
+        let names = names.into_iter().map(|entry| entry.expect("it is read").file_name().into_string().expect("UTF-8"));
+        names.filter(|name| name != "origin.pem").collect::<Vec<_>>()
+    };
+    let text = |file: &str| std::fs::read_to_string(stage.folder.path().join(file)).expect("it is there");
+    let ended = record("trip.txt", "once", "/json");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    assert!(text("trip.txt").starts_with("mnemon-tape text 1\n"), "{}", text("trip.txt"));
+    assert_eq!(names(&stage), ["trip.txt"]);
+    // It answers, is added to, and is recorded anew.
+    let before = text("trip.txt");
+    let ended = record("trip.txt", "once", "/json");
+    assert!(ended.err.contains("answered 1 request from trip.txt, which was there already"), "{}", ended.err);
+    assert_eq!(text("trip.txt"), before);
+    let ended = record("trip.txt", "new", "/count");
+    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    let added = text("trip.txt");
+    assert!(added.starts_with(before.trim_end_matches("end\n")) && added.contains("/count"), "{added}");
+    let mut command = stage.mnemon(&["replay", "trip.txt", "--"]);
+    let ended = run(command.args(curl("/count")));
+    assert!(ended.code == Some(0) && ended.err.ends_with("answered 1 request from trip.txt\n"), "{}", ended.err);
+    let ended = record("trip.txt", "all", "/json");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(!text("trip.txt").contains("/count"));
+    assert_eq!(names(&stage), ["trip.txt"]);
+    for file in ["trip.json", "trip.har", "trip.yaml"] {
+        assert_eq!(record(file, "once", "/json").code, Some(0), "{file}");
+        let mut command = stage.mnemon(&["replay", file, "--"]);
+        assert_eq!(run(command.args(curl("/json"))).code, Some(0), "{file}");
+    }
+    assert_eq!(names(&stage), ["trip.har", "trip.json", "trip.txt", "trip.yaml"]);
+}
+
+/// What a crash leaves is said by the next recording, with what to type.
+#[test]
+fn a_crash_leaves_the_recording_of_a_text() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("text-crash");
+    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
+    let crash = format!("{CURL} https://api.mnemon.test/json; kill -9 $PPID; sleep 1");
+    let ended = run(command.args(shell(&crash)));
+    assert_eq!(ended.code, None, "{}", ended.err);
+    assert!(!stage.folder.path().join("trip.txt").exists());
+    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
+    let ended = run(command.args(curl("/json")));
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.tape.recording\nhelp: `mnemon tape convert \
+                    --force --to text trip.txt.tape trip.txt` makes trip.txt of what was recorded";
+    assert!(ended.err.starts_with(expected), "{}", ended.err);
+    let convert = ["tape", "convert", "--force", "--to", "text", "trip.txt.tape", "trip.txt"];
+    let ended = run(&mut stage.mnemon(&convert));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");
+    assert!(text.contains("/json"), "{text}");
 }

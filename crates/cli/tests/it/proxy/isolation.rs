@@ -1,0 +1,184 @@
+//! Programs in a network of their own, and hosts that pass. Nothing here leaves the computer: a program that would is isolated, and is
+//! not started if it cannot be.
+
+use super::harness::{Stage, has, run, words};
+use crate::harness::Ended;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+fn shell(script: &str) -> Vec<std::ffi::OsString> {
+    words(&["sh", "-c", script])
+}
+
+/// A place with a tape that has an exchange, if the system isolates programs.
+fn stage(name: &str) -> Option<Stage> {
+    if !has("curl", "--version") {
+        return None;
+    }
+    let stage = Stage::new(name);
+    let recorded = stage.record(&shell("curl -s 'https://api.mnemon.test/json'"));
+    assert_eq!(recorded.code, Some(0), "{}", recorded.err);
+    let asked = stage.replay(&["--isolate"], &words(&["true"]));
+    let message = asked.err.split("this system gives no network namespace").nth(1);
+    match message {
+        Some(_) => has("a system with network namespaces for users", "").then_some(stage),
+        None => Some(stage),
+    }
+}
+
+/// A server on the user's loopback, for as many connections as come.
+fn server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is loopback");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut some = [0; 4096];
+            if stream.read(&mut some).is_ok_and(|count| count > 0) {
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nfrog";
+                stream.write_all(answer).expect("the client listens");
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn what_goes_past_the_proxy_is_refused_and_named() {
+    let Some(stage) = stage("past") else { return };
+    let script = "curl -s 'https://api.mnemon.test/json'; curl -s --noproxy '*' -m 9 http://frog.invalid:8080/; \
+                  curl -s --noproxy '*' -m 9 http://192.0.2.1/; curl -s --noproxy '*' -m 9 'http://[2001:db8::1]:81/'; true";
+    let ended = stage.replay(&["--isolate"], &shell(script));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(4), r#"{"frog":"Sam","green":true}"#), "{}", ended.err);
+    let said = "error: sh went past the proxy, to 192.0.2.1:80, [2001:db8::1]:81, frog.invalid:8080; it is isolated, so \
+                nothing got there\nhelp: ";
+    assert!(ended.err.starts_with(said), "{}", ended.err);
+    assert!(ended.err.ends_with("mnemon: answered 1 request from trip.tape\n"), "{}", ended.err);
+    // A recording is no replay that differs, and still not all that the program did.
+    let mut recording = stage.recording(&["--isolate", "--mode=all", "--", "sh", "-c"]);
+    let ended = run(recording.arg(script));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), r#"{"frog":"Sam","green":true}"#), "{}", ended.err);
+    assert!(ended.err.starts_with("error: sh went past the proxy, to 192.0.2.1:80"), "{}", ended.err);
+    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.tape\n"), "{}", ended.err);
+}
+
+#[test]
+fn datagrams_and_names_go_nowhere() {
+    let Some(stage) = stage("datagrams") else { return };
+    if !has("python3", "--version") {
+        return;
+    }
+    let script = "import socket\n\
+                  print(socket.gethostbyname('frog.invalid').startswith('198.18.'))\n\
+                  socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 443))\n";
+    let ended = stage.replay(&["--isolate"], &words(&["python3", "-I", "-c", script]));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(4), "True\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("error: python3 went past the proxy, to udp 192.0.2.1:443;"), "{}", ended.err);
+}
+
+/// A program's own server, asked by itself, by way of `NO_PROXY`, and by way of the proxy.
+const OWN_SERVER: &str = r"
+import http.server, os, socket, threading, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '4')
+        self.end_headers()
+        self.wfile.write(b'frog')
+    def log_message(self, *words):
+        pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+url = f'http://127.0.0.1:{server.server_port}/'
+print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url).read())
+if os.environ['NO_PROXY']:
+    print(urllib.request.urlopen(url).read())
+    host, port = os.environ['MNEMON_PROXY'].rsplit(':', 1)
+    proxy = socket.create_connection((host, int(port)))
+    proxy.sendall(f'GET {url} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\nConnection: close\r\n\r\n'.encode())
+    answer = b''
+    while some := proxy.recv(4096):
+        answer += some
+    print(answer[-4:])
+";
+
+#[test]
+fn a_programs_own_server_is_reached() {
+    let Some(stage) = stage("own-server") else { return };
+    if !has("python3", "--version") {
+        return;
+    }
+    let program = words(&["python3", "-I", "-c", OWN_SERVER]);
+    let ended = stage.replay(&["--isolate"], &program);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "b'frog'\n"), "{}", ended.err);
+    let all = "b'frog'\n".repeat(3);
+    for isolate in ["--isolate=on", "--isolate=off"] {
+        let ended = stage.replay(&[isolate, "--pass", "host=localhost"], &program);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), all.as_str()), "{isolate}: {}", ended.err);
+        let said = "mnemon: answered 0 requests from trip.tape; passed on 1 request\n";
+        assert!(ended.err.contains(said), "{isolate}: {}", ended.err);
+    }
+}
+
+#[test]
+fn a_port_of_the_users_loopback_is_led_inside() {
+    let Some(stage) = stage("bridge") else { return };
+    let address = server();
+    let curl = words(&["curl", "-s", "--noproxy", "*", &format!("http://{address}/")]);
+    let ended = stage.replay(&["--isolate"], &curl);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(7), ""), "{}", ended.err);
+    assert!(ended.err.contains(&format!("note: nothing answered at {address}, which is the program's own")));
+    let ended = stage.replay(&["--isolate", &format!("--pass=host={address}")], &curl);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "frog"), "{}", ended.err);
+    assert!(!ended.err.contains("note: nothing answered"), "{}", ended.err);
+}
+
+/// It goes to the network in each mode, within TLS of its own, and not to the tape.
+#[test]
+fn a_host_that_passes_is_neither_recorded_nor_answered_from_the_tape() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("pass");
+    let pass = ["--pass", "host=*.mnemon.test", "--"];
+    let script =
+        "curl -s --noproxy '' -k 'https://api.mnemon.test/count'; curl -s --noproxy '' 'http://api.mnemon.test/count'";
+    let said = "mnemon: recorded nothing, so there is no trip.tape; passed on 2 requests\n";
+    let ended = run(stage.recording(&pass).args(shell(script)));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "12"), "{}", ended.err);
+    assert_eq!(ended.err, said);
+    let asked = stage.record(&shell("curl -s 'https://api.mnemon.test/count'"));
+    assert_eq!(asked.out, "3", "{}", asked.err);
+    let ended = run(stage.recording(&pass).args(shell(script)));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "45"), "{}", ended.err);
+}
+
+#[test]
+fn hosts_of_no_proxy_pass_if_that_is_asked_for() {
+    let stage = Stage::new("no-proxy");
+    let no_proxy = |words: &[&str]| {
+        let mut recording = stage.recording(words);
+        run(recording.env("NO_PROXY", "localhost,.corp.test").args(shell("echo \"$NO_PROXY\"")))
+    };
+    assert_eq!(no_proxy(&["--"]).out, "\n");
+    assert_eq!(no_proxy(&["--pass=no_proxy", "--"]).out, "localhost,127.0.0.1,::1,.corp.test\n");
+    let refused = no_proxy(&["--pass=localhost", "--"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("expected a host, such as host=localhost"), "{}", refused.err);
+}
+
+#[test]
+fn a_proxy_for_others_is_asked_for_by_name() {
+    let stage = Stage::new("public");
+    let listening = |words: &[&str]| -> Ended { run(&mut stage.recording(words)) };
+    let ended = listening(&["--listen", "0.0.0.0:0"]);
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(
+        ended.err,
+        "error: whoever reaches this computer at 0.0.0.0:0 could use the proxy, and what is behind it\n\
+         help: listen on 127.0.0.1:0, or add --public if others are to use it\n"
+    );
+    // With it, the address is named; the standard input is at its end, and so is the proxy.
+    let ended = listening(&["--listen", "0.0.0.0:0", "--public", "--ready-json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.starts_with("warning: whoever reaches this computer at 0.0.0.0:"), "{}", ended.err);
+}
