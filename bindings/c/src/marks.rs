@@ -109,7 +109,10 @@ extern "C" fn mnr_rewind(region: Region, mark: Option<&Mark>) -> Status {
         with(region.heap, |kept| {
             let handle = region.handle();
             kept.regions.parts(handle)?;
-            if mark.region != region || mark.check != mark.expected_check() || !kept.marks_of(handle).is_good(mark.serial) {
+            if mark.region != region
+                || mark.check != mark.expected_check()
+                || !kept.marks_of(handle).is_good(mark.serial)
+            {
                 return Err(Status::StaleMark.into());
             }
             let (heap, made) = kept.regions.parts(handle)?;

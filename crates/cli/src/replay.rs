@@ -14,9 +14,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
     match command.is_empty() && !serving.stays() {
         true => replay_run(arguments).into(),
-        false => {
-            proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
-        }
+        false => proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command),
     }
 }
 

@@ -41,8 +41,10 @@ impl<W: Words> Heap<W> {
     pub(crate) fn expression_words(&self, expression: Ref) -> Option<&[Ref]> {
         let (words, first) = (self.words(), expression.payload() as usize * CELL_WORDS);
         let length = match (words.get(first)?.payload() >> NOTE_BITS) as usize {
-            LONG => words.get(first.checked_sub(CELL_WORDS)?).filter(|prefix| prefix.tag() == tag::IMMEDIATE_1)?.payload()
-                as usize,
+            LONG => {
+                words.get(first.checked_sub(CELL_WORDS)?).filter(|prefix| prefix.tag() == tag::IMMEDIATE_1)?.payload()
+                    as usize
+            }
             short => short,
         };
         words.get(first..first + 1 + length)
@@ -67,7 +69,9 @@ impl<W: Words> Heap<W> {
     fn is_room(&self, room: Ref, length: Ref, size: Ref) -> bool {
         let words = if room.tag() == tag::EXPRESSION { self.expression_words(room) } else { None };
         let is_expression = words.is_some_and(|words| words[0].tag() == tag::IMMEDIATE_0);
-        is_expression && words.is_some_and(|words| words.len() - 1 == size.payload() as usize) && length.payload() <= size.payload()
+        is_expression
+            && words.is_some_and(|words| words.len() - 1 == size.payload() as usize)
+            && length.payload() <= size.payload()
     }
 
     /// The children of the table of a map, if they lie within the heap.

@@ -99,7 +99,8 @@ pub(crate) fn replay(
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
-            let job = Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
+            let job =
+                Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
             job.run(options)
         }
         Err(end) => end.into(),

@@ -229,7 +229,10 @@ fn a_limit_in_the_middle_of_a_collection_is_a_limit() {
     for bytes in [4 * MEBIBYTE, 16 * MEBIBYTE] {
         let ran = with_heap(text, bytes);
         let [answer] = ran.answers.as_slice() else { panic!("{:?}", ran.answers) };
-        assert!(answer.ends_with(&format!("(Error (assertEqual ((join () $rest)) a) (HeapLimit {bytes}))]")), "{answer}");
+        assert!(
+            answer.ends_with(&format!("(Error (assertEqual ((join () $rest)) a) (HeapLimit {bytes}))]")),
+            "{answer}"
+        );
         assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Heap(_))), "{:?}", ran.end);
     }
 }
