@@ -293,7 +293,7 @@ impl Job<'_> {
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, kept != Kept::Nothing);
+            stay::say_done(&report, summary.kept != Kept::Nothing);
         }
         let failed =
             self.failure(&report, sealed).or(not_written).or(report.bypassed.first().map(|_| End::Error.code()));
@@ -304,11 +304,13 @@ impl Job<'_> {
 
     /// Writes the file of another form that the tape stands for. Gives what there is then, and the code if it could not be written.
     fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
-        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Part(_))) else { return (kept, None) };
+        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
+            return (kept, None);
+        };
         let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
         match other.finish(is_new) {
             Ok(()) => (kept, None),
-            Err(end) => (Kept::Part(report.recorded), Some(end.code())),
+            Err(end) => (Kept::Unwritten(other.tape().display().to_string()), Some(end.code())),
         }
     }
 

@@ -97,6 +97,8 @@ pub(super) enum Kept {
     All,
     /// So many exchanges, in a recording of this name, since something failed.
     Unsealed(u64, String),
+    /// All of it, in a tape of this name, since the file of another form could not be written.
+    Unwritten(String),
     /// There is no tape.
     Nothing,
 }
@@ -262,6 +264,7 @@ impl Summary<'_> {
             (of, _) if let Kept::Unsealed(left, recording) = &self.kept => {
                 format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
+            _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
             (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
             _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
