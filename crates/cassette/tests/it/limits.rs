@@ -95,7 +95,9 @@ fn what_is_decompressed_and_kept_is_limited() {
 fn a_recording_is_limited() {
     let folder = Folder::new();
     let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
-    (0..1000).for_each(|number| drop(recorder.record(of_the_report(number)).unwrap()));
+    for number in 0..1000 {
+        recorder.record(of_the_report(number)).unwrap();
+    }
     recorder.stop().unwrap();
     assert!(
         excess(Tape::open_with(folder.join("a.tape"), most(100 << 10))).contains("a.tape.recording: the recording")

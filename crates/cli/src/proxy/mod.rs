@@ -282,12 +282,10 @@ impl Job<'_> {
             Err(error) => (so_far, Err(error)),
         };
         let Self { records, before, .. } = *self;
-        let is_whole = sealed.is_ok() && report.recorder_failure.is_none();
-        let kept = match (is_whole, Tape::open(self.tape)) {
-            (true, _) if self.is_left_out(&report) => Kept::Nothing,
-            (true, _) => Kept::All,
-            (false, Ok(left)) => Kept::Part(left.len() as u64),
-            (false, Err(_)) => Kept::Nothing,
+        let kept = match sealed.is_ok() && report.recorder_failure.is_none() {
+            true if self.is_left_out(&report) => Kept::Nothing,
+            true => Kept::All,
+            false => self.unsealed(),
         };
         let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
@@ -295,7 +293,7 @@ impl Job<'_> {
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, kept != Kept::Nothing);
+            stay::say_done(&report, summary.kept != Kept::Nothing);
         }
         let failed =
             self.failure(&report, sealed).or(not_written).or(report.bypassed.first().map(|_| End::Error.code()));
@@ -306,11 +304,13 @@ impl Job<'_> {
 
     /// Writes the file of another form that the tape stands for. Gives what there is then, and the code if it could not be written.
     fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
-        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Part(_))) else { return (kept, None) };
+        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
+            return (kept, None);
+        };
         let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
         match other.finish(is_new) {
             Ok(()) => (kept, None),
-            Err(end) => (Kept::Part(report.recorded), Some(end.code())),
+            Err(end) => (Kept::Unwritten(other.tape().display().to_string()), Some(end.code())),
         }
     }
 
@@ -319,6 +319,25 @@ impl Job<'_> {
     fn is_left_out(&self, report: &Report) -> bool {
         let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
+    }
+
+    /// Where it was recorded to: a tape that is recorded anew stays until the new one is complete.
+    fn recorded_to(&self) -> PathBuf {
+        let mut name = self.tape.as_os_str().to_owned();
+        if self.before == Before::Replaced {
+            name.push(".new");
+        }
+        name.into()
+    }
+
+    /// What there is of a recording that was not sealed.
+    fn unsealed(&self) -> Kept {
+        let (tape, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
+        match Tape::open(tape) {
+            Ok(left) if recording.exists() => Kept::Unsealed(left.len() as u64, recording.display().to_string()),
+            Ok(_) => Kept::All,
+            Err(_) => Kept::Nothing,
+        }
     }
 
     /// The code of a recording that is not whole, after saying so.

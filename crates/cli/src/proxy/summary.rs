@@ -91,12 +91,14 @@ impl Allowing {
 }
 
 /// What there is of what was recorded.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kept {
     /// The tape, with all of it.
     All,
-    /// So many exchanges, not all of them whole, since something failed.
-    Part(u64),
+    /// So many exchanges, in a recording of this name, since something failed.
+    Unsealed(u64, String),
+    /// All of it, in a tape of this name, since the file of another form could not be written.
+    Unwritten(String),
     /// There is no tape.
     Nothing,
 }
@@ -259,12 +261,10 @@ impl Summary<'_> {
             _ if report.forwarded > 0 && report.recorded == 0 => {
                 format!("passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
-            (of, _) if let Kept::Part(part) = self.kept => {
-                format!(
-                    "{} of {of} recorded, not all of it whole, and {tape} is not complete",
-                    counted(part, "exchange")
-                )
+            (of, _) if let Kept::Unsealed(left, recording) = &self.kept => {
+                format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
+            _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
             (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
             _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
@@ -471,8 +471,8 @@ mod tests {
         };
         assert_eq!(said(Kept::Nothing), "mnemon: nothing could be recorded, so there is no trip.tape");
         assert_eq!(
-            said(Kept::Part(2)),
-            "mnemon: 2 exchanges of 3 recorded, not all of it whole, and trip.tape is not complete"
+            said(Kept::Unsealed(2, "trip.tape.recording".to_owned())),
+            "mnemon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
         );
     }
 
