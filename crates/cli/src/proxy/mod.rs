@@ -261,10 +261,11 @@ impl Job<'_> {
         };
         let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
         let style = style.map_or(Style::default(), |name| Style::named(&name));
+        let is_kept = kept != Kept::Nothing;
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, kept != Kept::Nothing);
+            stay::say_done(&report, is_kept);
         }
         let failed = self.failure(&report, sealed).or(report.bypassed.first().map(|_| End::Error.code()));
         let differs = report.differs() || !records && !report.bypassed.is_empty();
