@@ -18,8 +18,14 @@ const NODE: &str = "MNEMON_CLIENTS_NODE";
 const ALL: &str = "MNEMON_CLIENTS_ALL";
 
 /// Programs that the tests run as they are.
-const PROGRAMS: [(&str, &str); 5] =
-    [("curl", "--version"), ("python3", "--version"), ("node", "--version"), ("go", "version"), ("java", "-version")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("curl", "--version"),
+    ("git", "--version"),
+    ("python3", "--version"),
+    ("node", "--version"),
+    ("go", "version"),
+    ("java", "-version"),
+];
 
 fn python_folder() -> PathBuf {
     repository::target().join("venv-proxy")

@@ -18,9 +18,11 @@ mod bench;
 mod clients;
 mod conformance;
 mod differential;
+mod licences;
 mod process;
 mod repository;
 mod sanitize;
+mod supply;
 mod test;
 mod tidy;
 mod vcrpy;
@@ -49,8 +51,17 @@ pub(crate) struct Task {
     run: fn(&Arguments) -> Result<Outcome, String>,
 }
 
-const TASKS: &[Task] =
-    &[test::TASK, tidy::TASK, conformance::TASK, differential::TASK, sanitize::TASK, wordnet::TASK, bench::TASK];
+const TASKS: &[Task] = &[
+    test::TASK,
+    tidy::TASK,
+    conformance::TASK,
+    differential::TASK,
+    sanitize::TASK,
+    supply::TASK,
+    licences::TASK,
+    wordnet::TASK,
+    bench::TASK,
+];
 
 /// The exit status of a call that names an unknown task or flag.
 const USAGE: u8 = 2;

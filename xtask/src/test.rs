@@ -2,7 +2,7 @@
 //!
 //! The steps of [`STEPS`] run in order, all of them whatever comes of the ones before. A step that lacks something says
 //! what and how to get it, and is skipped; with `--install` or `CI=true` it gets it, and a skip is a failure, except
-//! for the suite of the reference implementation, which no package manager has. The last line printed is
+//! for the suite of the reference implementation and the database of vulnerabilities, which no package manager has. The last line printed is
 //! `N passed, N failed, N skipped`, counting steps.
 
 use std::fmt;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::{Arguments, INSTALL};
 use crate::process::{self, cargo};
-use crate::{Outcome, Task, clients, conformance, repository, tidy, vcrpy, wordnet};
+use crate::{Outcome, Task, clients, conformance, repository, supply, tidy, vcrpy, wordnet};
 
 pub(crate) const TASK: Task = Task {
     name: "test",
     about: "Run everything that must hold before a change is taken.",
-    details: "Steps: format, lints, rules, clients, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
+    details: "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
               What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
     word: None,
     flags: &[INSTALL],
@@ -30,6 +30,8 @@ const STEPS: &[Step] = &[
     ("format", format),
     ("lints", lints),
     ("rules", rules),
+    ("dependencies", dependencies),
+    ("advisories", advisories),
     ("clients", clients_of_the_proxy),
     ("tests", tests),
     ("vcrpy", cassettes_of_vcrpy),
@@ -191,6 +193,22 @@ fn clients_of_the_proxy(context: &Context) -> Verdict {
 
 fn rules(_: &Context) -> Verdict {
     of_result(tidy::check())
+}
+
+/// Licences, sources and bans of all dependencies.
+fn dependencies(context: &Context) -> Verdict {
+    match supply::prepare(context.installs) {
+        Ok(program) => of_result(supply::check(&program)),
+        Err(missing) => Verdict::Skipped(missing),
+    }
+}
+
+/// Known vulnerabilities of all dependencies, by the database that is there.
+fn advisories(_: &Context) -> Verdict {
+    match supply::prepare(false) {
+        Ok(program) if supply::has_advisories() => of_result(supply::check_advisories(&program)),
+        _ => Verdict::Absent(supply::HOW_TO_GET_ADVISORIES.to_owned()),
+    }
 }
 
 /// The tests of cassettes that need vcrpy, which are skipped elsewhere.

@@ -16,7 +16,8 @@
  * A reference that outlived what it refers to, or was made up, refers to some cell of its heap. What does not lie there as a
  * whole is MNR_BROKEN. Otherwise the call works on whatever lies there now, and what it reads or changes may be part of something
  * else in the same heap. It touches no other memory, takes none beyond the limits, and comes to an end. mnr_stray finds such
- * references.
+ * references. Where one is met while things are moved (mnr_transmigrate, mnr_freeze, mnr_thaw) and nothing can be made of it,
+ * that is MNR_BROKEN as well, and the heap can only be closed from then on.
  *
  * A heap belongs to the thread that opened it, and ends with it. Frozen regions and tethers belong to all threads.
  *

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use region::{Bound, FrozenHandle, Reader, Ref, Tether};
 
 use crate::arguments::{Out, array, place, room, write};
-use crate::heaps::{Region, View, with};
+use crate::heaps::{Region, View, moving};
 use crate::reading::IS_TETHER;
 use crate::status::{Outcome, Status, guard};
 
@@ -18,7 +18,7 @@ thread_local! {
 extern "C" fn mnr_freeze(region: Region, roots: *const Ref, count: usize, out: Out<u64>) -> Status {
     guard(|| {
         let (roots, out) = (array(roots, count)?, place(out)?);
-        with(region.heap, |kept| {
+        moving(region.heap, |kept| {
             kept.regions.parts(region.handle())?;
             kept.check_all(region.handle(), roots)?;
             let (heap, region) = kept.regions.parts(region.handle())?;
@@ -90,7 +90,7 @@ extern "C" fn mnr_tether_roots(tether: u64, to: *mut Ref, size: usize, count: Ou
 extern "C" fn mnr_thaw(tether: u64, region: Region, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let (tether, to) = (number(tether)?, room(to, size)?);
-        with(region.heap, |kept| {
+        moving(region.heap, |kept| {
             let (heap, region) = kept.regions.parts(region.handle())?;
             let thaw = |tether: &Tether| {
                 if tether.roots().len() > to.len() {

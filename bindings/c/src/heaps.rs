@@ -117,6 +117,8 @@ pub(crate) struct Kept {
     pub(crate) regions: Regions,
     /// Of regions that were ever rewound or marked.
     pub(crate) marks: HashMap<RegionHandle, Marks>,
+    /// Whether a call panicked while it moved things: nobody knows what the regions hold, and the heap can only be closed.
+    is_broken: bool,
     lane: *mut Lane,
     /// The region that has the lane, if one has.
     lent: Option<RegionHandle>,
@@ -155,8 +157,16 @@ impl Table {
         };
         let handle = SERIAL.fetch_add(1, Ordering::Relaxed) << SLOT_BITS | slot;
         let entry = &mut self.slots[slot as usize];
-        let mut kept =
-            Box::new(Kept { handle, regions, marks: HashMap::new(), lane: entry.lane, lent: None, cursor: 0, end: 0 });
+        let mut kept = Box::new(Kept {
+            handle,
+            regions,
+            marks: HashMap::new(),
+            is_broken: false,
+            lane: entry.lane,
+            lent: None,
+            cursor: 0,
+            end: 0,
+        });
         kept.publish();
         entry.kept = Some(kept);
         Ok(handle)
@@ -179,19 +189,31 @@ fn with_table<T>(work: impl FnOnce(&mut Table) -> Outcome<T>) -> Outcome<T> {
     access.map_err(|_| Status::NoHeap)?.map_err(|_| Status::NoHeap)?
 }
 
-/// A heap during a call. In any case, even if the call panics, the lane says at the end what there is.
-struct Call<'a>(&'a mut Kept);
+/// A heap during a call. In any case, even if the call panics, the lane says at the end what there is; nothing, if the regions may
+/// have been lost on the way.
+struct Call<'a> {
+    kept: &'a mut Kept,
+    moves: bool,
+}
 
 impl<'a> Call<'a> {
-    fn begin(kept: &'a mut Kept) -> Outcome<Call<'a>> {
+    fn begin(kept: &'a mut Kept, moves: bool) -> Outcome<Call<'a>> {
+        if kept.is_broken {
+            return Err(Status::Broken.into());
+        }
         kept.collect()?;
-        Ok(Call(kept))
+        Ok(Call { kept, moves })
     }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.0.publish();
+        if self.moves && std::thread::panicking() {
+            self.kept.is_broken = true;
+            withdraw(self.kept.lane);
+        } else {
+            self.kept.publish();
+        }
     }
 }
 
@@ -215,13 +237,21 @@ pub(crate) fn close(handle: u64) -> Outcome {
 /// Works on a heap.
 pub(crate) fn with<T>(handle: u64, work: impl FnOnce(&mut Kept) -> Outcome<T>) -> Outcome<T> {
     with_table(|table| {
-        let call = Call::begin(table.find(handle)?)?;
-        work(call.0)
+        let call = Call::begin(table.find(handle)?, false)?;
+        work(call.kept)
     })
 }
 
-/// Works on two heaps, which are not the same.
-pub(crate) fn with_two<T>(one: u64, other: u64, work: impl FnOnce(&mut Kept, &mut Kept) -> Outcome<T>) -> Outcome<T> {
+/// Moves what is in a heap. If that panics, which a reference into what was given back may lead to, the heap is broken.
+pub(crate) fn moving<T>(handle: u64, work: impl FnOnce(&mut Kept) -> Outcome<T>) -> Outcome<T> {
+    with_table(|table| {
+        let call = Call::begin(table.find(handle)?, true)?;
+        work(call.kept)
+    })
+}
+
+/// The same from one heap to another one.
+pub(crate) fn moving_to<T>(one: u64, other: u64, work: impl FnOnce(&mut Kept, &mut Kept) -> Outcome<T>) -> Outcome<T> {
     with_table(|table| {
         table.find(one)?;
         table.find(other)?;
@@ -229,8 +259,8 @@ pub(crate) fn with_two<T>(one: u64, other: u64, work: impl FnOnce(&mut Kept, &mu
         let [Some(one), Some(other)] = slots.map(|slot| slot.kept.as_deref_mut()) else {
             return Err(Status::NoHeap.into());
         };
-        let (one, other) = (Call::begin(one)?, Call::begin(other)?);
-        work(one.0, other.0)
+        let (one, other) = (Call::begin(one, true)?, Call::begin(other, true)?);
+        work(one.kept, other.kept)
     })
 }
 

@@ -3,7 +3,7 @@
 use region::{Ref, Report as Left, Way};
 
 use crate::arguments::{Out, array, array_mut};
-use crate::heaps::{Region, with, with_two};
+use crate::heaps::{Region, moving, moving_to, with};
 use crate::status::{Status, guard};
 
 /// How something left: `mnr_report`.
@@ -33,7 +33,7 @@ extern "C" fn mnr_splice(from: Region, to: Region) -> Status {
         if from.heap != to.heap {
             return Err(Status::NoRegion.into());
         }
-        with(from.heap, |kept| {
+        moving(from.heap, |kept| {
             kept.regions.splice(from.handle(), to.handle())?;
             kept.forget_marks(from.handle());
             Ok(())
@@ -46,14 +46,14 @@ extern "C" fn mnr_transmigrate(from: Region, to: Region, roots: *mut Ref, count:
     guard(|| {
         let roots = array_mut(roots, count)?;
         let left = if from.heap == to.heap {
-            with(from.heap, |kept| {
+            moving(from.heap, |kept| {
                 kept.check_all(from.handle(), &*roots)?;
                 let left = kept.regions.leave(from.handle(), to.handle(), roots)?;
                 kept.forget_marks(from.handle());
                 Ok(left)
             })?
         } else {
-            with_two(from.heap, to.heap, |kept, target| {
+            moving_to(from.heap, to.heap, |kept, target| {
                 kept.check_all(from.handle(), &*roots)?;
                 let target = &mut target.regions;
                 let left = kept.regions.leave_for(from.handle(), target, to.handle(), roots, |foreign| foreign)?;

@@ -53,9 +53,11 @@ fn results_of(line: &str) -> Vec<&str> {
     results
 }
 
-/// A result with its variables numbered; the parts of a list of results in it stand for themselves as well.
+/// A result with its variables numbered; the parts of a list of results in it, which a failed assertion shows as well, stand for
+/// themselves.
 fn without_names(result: &str) -> String {
-    let (is_list, mut seen, mut plain) = (result.contains("(bag"), Vec::new(), String::new());
+    let is_list = result.contains("(bag") || result.contains(ASSERTION);
+    let (mut seen, mut plain) = (Vec::new(), String::new());
     for (index, part) in result.split('$').enumerate() {
         if index == 0 {
             plain.push_str(part);
@@ -156,6 +158,8 @@ mod tests {
         assert_eq!(nameless("[(a $x#17 $x#4), $y]"), ["[(a $0 $1)", " $0]"]);
         assert_eq!(nameless("[(bag ($x#1 $y#1))]"), nameless("[(bag ($z#3 $y#1))]"));
         assert_ne!(nameless("[($x#1 $x#1)]"), nameless("[($x#1 $y#2)]"));
+        let failed = |got: &str| format!(r#"[(Error a "\nExpected: []\nGot: [{got}]")]"#);
+        assert_eq!(nameless(&failed("$x#1, $x#1")), nameless(&failed("$x#1, $x#2")));
     }
 
     #[test]

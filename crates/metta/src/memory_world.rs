@@ -153,8 +153,8 @@ impl World for MemoryWorld {
         self.output.file(path).map(Arc::new).ok_or_else(|| WorldError::NotFound { path: path.to_owned() })
     }
 
-    fn has_source(&mut self, path: &str) -> bool {
-        self.output.outside().files.contains_key(path)
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
+        Ok(self.output.outside().files.contains_key(path))
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {

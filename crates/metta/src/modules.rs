@@ -63,6 +63,15 @@ pub enum ModuleError {
         path: String,
         /// The files looked for.
         tried: Vec<String>,
+        /// Why it was not looked for elsewhere, if the program may not.
+        refused: Option<WorldError>,
+    },
+    /// No file at a path that was given as one.
+    NotAPath {
+        /// The path.
+        path: String,
+        /// The files looked for.
+        tried: Vec<String>,
     },
     /// The file is being loaded already: the import goes round in a circle.
     Circular {
@@ -97,11 +106,25 @@ impl fmt::Display for ModuleError {
         match self {
             Self::BadName { name } => write!(
                 formatter,
-                "{name} is no module name: write words joined by ':', such as a:b for the file a/b.metta"
+                "{name} is not the name of a module: write words joined by ':', such as a:b for the file a/b.metta"
             ),
-            Self::NotFound { path, tried } => {
-                write!(formatter, "Failed to resolve module {path}: there is no {}", tried.join(" or "))
+            Self::NotFound { path, tried, refused } => {
+                write!(formatter, "Failed to resolve module {path}: ")?;
+                if !tried.is_empty() {
+                    write!(formatter, "there is no {}", tried.join(" or "))?;
+                }
+                let last = path.rsplit(':').next().unwrap_or(path);
+                if let Some(name) = last.strip_suffix(".metta") {
+                    write!(formatter, "; a module is named without the ending of its file: {name}")?;
+                }
+                let between = if tried.is_empty() { "" } else { ", and " };
+                refused.as_ref().map_or(Ok(()), |refused| write!(formatter, "{between}{refused}"))
             }
+            Self::NotAPath { path, tried } => write!(
+                formatter,
+                "Failed to resolve module {path}: there is no file {}; a folder is a module if it has a file module.metta",
+                tried.join(" or ")
+            ),
             Self::Circular { cycle } => {
                 write!(
                     formatter,

@@ -29,7 +29,10 @@ pub trait World {
     fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError>;
 
     /// Whether there is a source file of that name.
-    fn has_source(&mut self, path: &str) -> bool;
+    ///
+    /// # Errors
+    /// When the program may not know.
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError>;
 
     /// Reads the standard input to its end.
     ///
@@ -232,6 +235,13 @@ pub enum WorldError {
         /// The bytes asked for.
         bytes: u64,
     },
+    /// The program may not do that.
+    NotPermitted {
+        /// What: `reading /etc/passwd`.
+        asked: String,
+        /// What would permit it, as `--allow` takes it.
+        permission: String,
+    },
 }
 
 impl WorldError {
@@ -265,6 +275,9 @@ impl fmt::Display for WorldError {
             Self::Unseekable { path, reason } => write!(formatter, "cannot go to a position in {path}: {reason}"),
             Self::ReadTooLarge { bytes } => {
                 write!(formatter, "one read of {bytes} bytes, more than {READ_BYTES_MAX}; read in parts")
+            }
+            Self::NotPermitted { asked, permission } => {
+                write!(formatter, "{asked} is not permitted to this program; --allow {permission} permits it")
             }
         }
     }

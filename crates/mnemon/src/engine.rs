@@ -2,9 +2,7 @@
 
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
 use crate::recall::{Base, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
-use metta::syntax::{self, Diagnostic};
-use metta::{Evaluator, Limits, OnAnswer, Run, Runner, Source, Statistics, World, WorldError};
-use std::fmt;
+use metta::{Evaluator, HEAP_BYTES_DEFAULT, Limits, OnAnswer, Run, Runner, Source, Statistics, World};
 
 /// Runs MeTTa programs.
 pub struct Engine {
@@ -17,27 +15,6 @@ enum Prints {
     All,
     Errors,
 }
-
-/// Why a source could not be run at all.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SourceError {
-    /// The file cannot be read.
-    World(WorldError),
-    /// The file is no text.
-    NotText(Box<Diagnostic>),
-}
-
-impl fmt::Display for SourceError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::World(error) => write!(formatter, "{error}"),
-            Self::NotText(diagnostic) => formatter.write_str(&diagnostic.message),
-        }
-    }
-}
-
-impl std::error::Error for SourceError {}
 
 impl Engine {
     /// An engine with the standard library, acting in this world. It keeps nothing beyond its own life.
@@ -167,16 +144,6 @@ impl Engine {
         self.run.runner.top_space().len()
     }
 
-    /// Reads the text of a source file through the world.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is no text.
-    pub fn read_source(&mut self, path: &str) -> Result<String, SourceError> {
-        let bytes = self.world().read_source(path).map_err(SourceError::World)?;
-        let text = syntax::decode(&bytes).map_err(|diagnostic| SourceError::NotText(Box::new(diagnostic)))?;
-        Ok(text.to_owned())
-    }
-
     /// Runs a source, `on_answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, on_answer: &mut OnAnswer<'_>) -> Run {
         self.run.runner.run_source(source, on_answer)
@@ -200,7 +167,8 @@ impl Engine {
     fn run_printing(&mut self, program: &Program, prints: Prints, reporter: &mut dyn Reporter) -> ProgramEnd {
         let limits = self.limits_mut();
         limits.steps_max = program.steps_max;
-        limits.heap_bytes_max = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let heap = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        limits.heap_bytes_max = heap.or(Some(HEAP_BYTES_DEFAULT));
         if let Some(depth) = program.depth_max {
             limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
         }
@@ -218,7 +186,7 @@ impl Engine {
         reporter: &mut dyn Reporter,
     ) -> Result<(), ProgramEnd> {
         for file in &program.files {
-            let source = ProgramSource::read(self.world(), file, reporter)?;
+            let source = ProgramSource::read(self.world(), file)?;
             self.run_program_source(program, &source, prints, reporter)?;
         }
         for text in &program.expressions {
@@ -237,7 +205,8 @@ impl Engine {
         let lines = found.lines();
         let mut last_line = 1;
         let file = found.file.as_deref();
-        let source = Source { origin: &found.origin, file, directory: &found.directory, text: &found.text };
+        let (text, flaw) = (found.text.as_str(), found.flaw.as_ref());
+        let source = Source { origin: &found.origin, file, directory: &found.directory, text, flaw };
         let run = self.run_source(&source, &mut |world, answer| {
             last_line = lines.position(answer.span.start).line;
             if let Some(limit) = answer.limit {

@@ -16,22 +16,27 @@
 //! ```
 //!
 //! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
-//! [`MemoryWorld`] a world of texts for tests and embedding.
+//! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
 #![forbid(unsafe_code)]
 
 mod engine;
 mod load;
+mod permissions;
 mod program;
 mod recall;
 mod system_world;
 
-pub use engine::{Engine, SourceError};
+pub use engine::Engine;
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
-pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
+pub use metta::{
+    Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
+    Statistics,
+};
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
+pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
 pub use recall::{Difference, RecallError, ReplayEnd, SalvagedBase, Tape, TapeError, TapeReader};

@@ -3,7 +3,7 @@
 use metta::syntax::{self, Diagnostic, LineIndex};
 use metta::{Evaluator, FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
 use serde::{Deserialize, Serialize};
-use space::Atom;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// What to run, and how to print the answers. It says everything that a run depends on beside the world.
@@ -21,7 +21,7 @@ pub struct Program {
     pub depth_max: Option<u64>,
     /// What evaluates: a run takes other steps in another one, and variables get other numbers.
     pub evaluator: Evaluator,
-    /// The most bytes that the heap of the machine may take; `None` for as many as it can address.
+    /// The most bytes that one `!` may take; `None` for [`HEAP_BYTES_DEFAULT`](metta::HEAP_BYTES_DEFAULT).
     pub heap_bytes_max: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub enum ProgramEnd {
         /// The source and line of the form that reached it.
         place: String,
     },
-    /// A source does not parse, or is no text; the diagnostics say where.
+    /// A source does not parse, or is not text; the diagnostics say where.
     NotParsed,
     /// A source cannot be read.
     NotRead(WorldError),
@@ -55,9 +55,6 @@ pub trait Reporter {
     /// A source has something to warn of, or does not parse.
     fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic);
 
-    /// A file is no text; there is no place in it to show.
-    fn not_text(&mut self, origin: &str, diagnostic: &Diagnostic);
-
     /// An evaluation that was told to end has done so.
     fn limit_reached(&mut self, _limit: LimitReached) {}
 }
@@ -68,33 +65,31 @@ pub(crate) struct ProgramSource {
     pub(crate) file: Option<String>,
     pub(crate) directory: String,
     pub(crate) text: String,
+    /// Where the file is not UTF-8.
+    pub(crate) flaw: Option<Diagnostic>,
 }
 
 impl ProgramSource {
     /// Reads a file, or the standard input for `-`.
-    pub(crate) fn read(world: &mut dyn World, file: &str, reporter: &mut dyn Reporter) -> Result<Self, ProgramEnd> {
+    pub(crate) fn read(world: &mut dyn World, file: &str) -> Result<Self, ProgramEnd> {
         let is_input = file == "-";
         let read = if is_input { world.read_standard_input().map(Arc::new) } else { world.read_source(file) };
         let bytes =
             read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
         let origin = if is_input { "standard input" } else { file };
-        match syntax::decode(&bytes) {
-            Ok(text) => Ok(Self {
-                origin: origin.to_owned(),
-                file: (!is_input).then(|| file.to_owned()),
-                directory: if is_input { String::new() } else { directory_of(file) },
-                text: text.to_owned(),
-            }),
-            Err(diagnostic) => {
-                reporter.not_text(origin, &diagnostic);
-                Err(ProgramEnd::NotParsed)
-            }
-        }
+        let decoded = syntax::decode(&bytes);
+        Ok(Self {
+            origin: origin.to_owned(),
+            file: (!is_input).then(|| file.to_owned()),
+            directory: if is_input { String::new() } else { directory_of(file) },
+            text: decoded.text.into_owned(),
+            flaw: decoded.flaw,
+        })
     }
 
     /// A text of the command line.
     pub(crate) fn expression(text: &str) -> Self {
-        Self { origin: "-e".to_owned(), file: None, directory: String::new(), text: text.to_owned() }
+        Self { origin: "-e".to_owned(), file: None, directory: String::new(), text: text.to_owned(), flaw: None }
     }
 
     /// What the end of its run means for the program.
@@ -125,8 +120,14 @@ fn directory_of(file: &str) -> String {
 
 /// Prints an answer as the Hyperon runner does: `[a, b]`.
 pub(crate) fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
-    let results: Vec<String> = answer.results.iter().map(Atom::to_string).collect();
-    world.print(&format!("[{}]", results.join(", ")))
+    let mut line = String::from("[");
+    for (index, result) in answer.results.iter().enumerate() {
+        let between = if index > 0 { ", " } else { "" };
+        // A string takes all that is written.
+        let _ = write!(line, "{between}{result}");
+    }
+    line.push(']');
+    world.print(&line)
 }
 
 /// Prints an answer as JSON: an object for each result, then one for the end.

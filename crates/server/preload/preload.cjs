@@ -178,7 +178,7 @@ function install() {
   // A stream that can be had at once, while its tunnel is being made, with what clients do to a socket.
   class Pending extends Duplex {
     constructor(host, port) {
-      super();
+      super({ allowHalfOpen: false });
       this.connecting = true;
       this.isHeld = true;
       this.opened = new Promise((resolve, reject) => {
@@ -194,7 +194,8 @@ function install() {
       socket.on('data', (bytes) => { if (!this.push(bytes)) socket.pause(); });
       socket.on('end', () => this.push(null));
       socket.on('error', (error) => this.destroy(error));
-      socket.on('close', () => this.destroy());
+      // What has come to its end may not have been read to it.
+      socket.on('close', () => { if (!socket.readableEnded) this.destroy(); });
       if (this.destroyed) socket.destroy();
       else this.emit('connect');
     }
@@ -208,7 +209,7 @@ function install() {
     }
 
     _final(done) {
-      this.opened.then((socket) => socket.end(done), done);
+      this.opened.then((socket) => (socket.destroyed ? done() : socket.end(() => done())), done);
     }
 
     _destroy(error, done) {

@@ -23,6 +23,7 @@ const ENTRIES: &[&str] = &[
     "bindings",
     "corpus",
     "crates",
+    "deny.toml",
     "docs",
     "examples",
     "fuzz",

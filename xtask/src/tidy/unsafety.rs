@@ -1,4 +1,5 @@
-//! Every crate root forbids unsafe code, except those whose purpose needs a documented block of it.
+//! Every crate root forbids unsafe code, except those whose purpose needs a documented block of it. A file with such a block is
+//! named in docs/safety.md, which SECURITY.md relies on.
 
 use super::Finding;
 use super::rust;
@@ -6,6 +7,7 @@ use super::tree::Tree;
 
 /// Packages that may hold unsafe blocks, each block with its SAFETY sentence and its line in docs/safety.md.
 const MAY_BE_UNSAFE: &[&str] = &["crates/region", "crates/journal", "crates/reactive", "bindings/python", "bindings/c"];
+const SAFETY: &str = "docs/safety.md";
 const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -17,7 +19,29 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             found.push(Finding::new(path, 0, format!("a crate root without `{ATTRIBUTE}`")));
         }
     }
+    let safety = tree.text(SAFETY).unwrap_or_default();
+    for (path, text) in tree.rust().filter(|(path, _)| is_shipped(path)) {
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_in_table = safety.contains(&format!("`{folder}/`")) && safety.contains(&format!("`{file}`"));
+        if has_unsafe(text) && !safety.contains(path) && !is_in_table {
+            found.push(Finding::new(path, 0, format!("unsafe code without its argument: write it into {SAFETY}")));
+        }
+    }
     found
+}
+
+/// Whether the code, without comments and texts, has an unsafe block or an unsafe implementation.
+fn has_unsafe(text: &str) -> bool {
+    let code: String = rust::blanked(text).into_iter().collect();
+    let words = code.split_whitespace().collect::<Vec<_>>();
+    words
+        .windows(2)
+        .any(|pair| pair[0].ends_with("unsafe") && (pair[1].starts_with('{') || pair[1].starts_with("impl")))
+}
+
+/// Sources of packages that may be unsafe; tests and benches are not shipped.
+fn is_shipped(path: &str) -> bool {
+    MAY_BE_UNSAFE.iter().any(|package| path.starts_with(&format!("{package}/src/")))
 }
 
 /// `src/lib.rs`, `src/main.rs` and `src/bin/*.rs` of a package of the workspace.
@@ -44,6 +68,19 @@ mod tests {
         assert_eq!(found("crates/space/src/lib.rs", "//! x\n// #![forbid(unsafe_code)]\n"), 1);
         assert_eq!(found("crates/space/src/lib.rs", "//! x\n#![forbid(unsafe_code)]\n"), 0);
         assert_eq!(found("crates/cli/src/bin/more.rs", ""), 1);
+    }
+
+    #[test]
+    fn unsafe_code_without_its_argument_is_found() {
+        let code = "fn f() { g(unsafe { h() }) }\n";
+        let with = |safety: &str| check(&Tree::of(&[("crates/region/src/a/b.rs", code), (SAFETY, safety)])).len();
+        assert_eq!(with("`crates/region/src/a/c.rs`"), 1);
+        assert_eq!(with("`b.rs`"), 1);
+        assert_eq!(with("`crates/region/src/a/`: `b.rs`"), 0);
+        assert_eq!(with("`crates/region/src/a/b.rs`"), 0);
+        assert_eq!(found("crates/region/src/c.rs", "unsafe impl Send for A {}"), 1);
+        assert_eq!(found("crates/region/src/c.rs", "// unsafe { }\n#[unsafe(no_mangle)] fn f() {}"), 0);
+        assert_eq!(found("crates/region/tests/it/c.rs", code), 0);
     }
 
     #[test]

@@ -45,8 +45,8 @@ const FORMS: [(&str, &str); 3] = [
         "a private key",
         r"(?s-u)-----BEGIN[A-Z +%20]*PRIVATE[ +%20]{1,3}KEY(?: BLOCK)?-----.*?-----END[A-Z +%20]*PRIVATE[ +%20]{1,3}KEY(?: BLOCK)?-----",
     ),
-    ("a bearer token", r"(?i-u)\bbearer[ \t]+([A-Za-z0-9._~+/-]{16,}=*)"),
-    ("a password in a URL", r"(?-u)://[^/\s:@]*:([^/\s:@]+)@"),
+    ("a bearer token", r"(?i-u)\bbearer(?:[ \t+]|%20)+([A-Za-z0-9._~+/-]{16,}=*)"),
+    ("a password in a URL", r"(?-u)(?::|%3[Aa])(?:/|%2[Ff]){2}[^/\s:@%]*(?::|%3[Aa])([^/\s:@]+?)(?:@|%40)"),
 ];
 
 /// The same in anything else: programs have names of users and passwords in their help, and the lines around a private key

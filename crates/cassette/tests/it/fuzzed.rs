@@ -94,8 +94,16 @@ fn bodies_that_redaction_does_not_report_are_as_they_were() {
     let program = format!("\x7fELF\0sk-ecdsa-sha2-nistp256\0{key}\0?sig=x\0\"pwd\":\"x\"\0");
     let mut numbers = Numbers(15);
     let mut found = 0;
-    for (body, kind) in [(&*json, 2), (&form, 3), (xml, 7), (yaml, 8), (part, 9), (&program, 1), (&json, 5), (yaml, 4)]
-    {
+    for (body, kind) in [
+        (&*json, 2),
+        (&form, 3),
+        (xml, 7),
+        (yaml, 8),
+        (part, 9),
+        (&program, 1),
+        (&json, 5),
+        ("A=b\nDB_PASSWORD=hunter2\n", 4),
+    ] {
         for piece in 0..6 {
             let input = [&[kind, 0, piece], body.as_bytes()].concat();
             assert!(redaction::run(&input), "{kind}");

@@ -264,18 +264,19 @@ fn two_hundred_planted_secrets_reach_no_disk() {
         }
     }
     assert!(planted.len() >= 200, "{}", planted.len());
-    let none = [] as [String; 0];
     let around = path.parent().unwrap();
     recorder.sync(journal::Durability::Os).unwrap();
-    for (what, core) in &planted {
-        assert_eq!(files_with(around, core), none, "{what}");
-    }
+    let leaks = |planted: &[(String, String)]| {
+        let leak = |(what, core): &(String, String)| format!("{what}: {:?}", files_with(around, core));
+        planted.iter().map(leak).filter(|leak| !leak.ends_with("[]")).collect::<Vec<_>>()
+    };
+    assert_eq!(leaks(&planted), [] as [String; 0], "while it is recorded");
     assert!(recorder.findings().replaced >= 2 * planted.len() as u64);
     recorder.finish().unwrap();
     let tape = Tape::open(&path).unwrap();
     let exchanges: Vec<_> = tape.exchanges().map(Result::unwrap).collect();
+    assert_eq!(leaks(&planted), [] as [String; 0], "when it is sealed");
     for ((what, core), both) in planted.iter().zip(exchanges.chunks(2)) {
-        assert_eq!(files_with(around, core), none, "{what}");
         for exchange in both {
             assert!(!shows(exchange, core), "{what}: {exchange:#?}");
         }

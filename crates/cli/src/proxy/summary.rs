@@ -1,12 +1,10 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
-use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
@@ -99,6 +97,8 @@ pub(super) enum Kept {
     All,
     /// So many exchanges, in a recording of this name, since something failed.
     Unsealed(u64, String),
+    /// All of it, in a tape of this name, since the file of another form could not be written.
+    Unwritten(String),
     /// There is no tape.
     Nothing,
 }
@@ -193,18 +193,11 @@ impl Summary<'_> {
     }
 
     fn again(&self, mode: &str) -> String {
-        let tape = &self.tape;
         match self.style {
-            Style::CommandLine => {}
-            Style::Pytest => return format!("record it: run pytest with {}", self.style.mode(mode)),
-            Style::Node => return format!("record it: start mnemon with {}", self.style.mode(mode)),
+            Style::CommandLine => format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape),
+            Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
+            Style::Node => format!("record it: start mnemon with {}", self.style.mode(mode)),
         }
-        if Form::of_name(Path::new(tape)) == Form::Tape {
-            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
-        }
-        let new = Path::new(tape).with_extension("tape");
-        let new = new.display();
-        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
     }
 
     /// What a user should know besides.
@@ -271,6 +264,7 @@ impl Summary<'_> {
             (of, _) if let Kept::Unsealed(left, recording) = &self.kept => {
                 format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
+            _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
             (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
             _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
@@ -395,6 +389,21 @@ mod tests {
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
         assert_eq!(lines(false, Before::Used, some), ["mnemon: answered 1 request from trip.tape"]);
         assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
+    }
+
+    #[test]
+    fn secrets_that_were_replaced_are_told_with_their_places() {
+        use cassette::redact::Finding;
+        let said = lines(true, Before::Nothing, |report| {
+            (report.requests, report.recorded, report.secrets.replaced) = (1, 1, 4);
+            for (place, what, times) in
+                [("request target", "a", 1), ("response body", "b", 2), ("response body", "c", 1)]
+            {
+                let finding = Finding { place: place.to_owned(), what: what.to_owned() };
+                report.secrets.places.insert(finding, times);
+            }
+        });
+        assert_eq!(said[0], "note: 4 secrets replaced by REDACTED: 1 in request target, 3 in response body");
     }
 
     #[test]

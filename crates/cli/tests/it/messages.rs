@@ -1,5 +1,7 @@
 //! The messages a person sees, word for word: what is wrong, where, and what to do next.
 
+use std::path::Path;
+
 use crate::harness::{Ended, file, run, run_with_input};
 
 /// Runs a text from the standard input, which must not parse.
@@ -206,16 +208,36 @@ help: add the missing `)` where the expression should end
 }
 
 #[test]
-fn a_source_that_is_no_text() {
-    let path = file("no-text", "program.metta", b"! (+ 1 2)\n\xff\xfe");
+fn a_source_that_is_not_utf8_runs_up_to_the_line_that_is_not() {
+    let path = file("no-text", "program.metta", b"! (+ 1 2)\n; gr\xfc\xdfe\n! (+ 1 3)\n");
     let path = path.to_string_lossy();
     let ended = run(&["run", &path]);
-    assert_eq!((ended.code, ended.out.as_str()), (Some(3), ""));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(3), "[3]\n"));
     let expected = format!(
-        "error: {path}: The source is not valid UTF-8: byte 0xFF at offset 10\n\
-         help: save the file as UTF-8, or check that it is a text file\n"
+        "\
+error[invalid-utf8]: The source is not valid UTF-8: byte 0xFC at offset 14
+ --> {path}:2:5
+  |
+2 | ; gr\u{FFFD}\u{FFFD}e
+  |     ^ not a character in UTF-8
+  |
+help: save the file as UTF-8, or check that it is a text file
+"
     );
     assert_eq!(ended.err, expected);
+}
+
+#[test]
+fn an_example_without_its_data_names_the_task_that_gets_it() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordnet.metta");
+    let path = file("no-wordnet", "wordnet.metta", std::fs::read(example).expect("the example is there"));
+    let ended = run(&["run", &path.to_string_lossy()]);
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        ended.out.contains("\"`cargo xtask wordnet` gets the facts: run it in the root of the repository\""),
+        "{}",
+        ended.out
+    );
 }
 
 #[test]

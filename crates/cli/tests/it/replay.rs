@@ -405,3 +405,41 @@ fn a_run_whose_reader_went_away_is_recorded_up_to_there() {
     assert_eq!(replayed.code, Some(0), "{}", replayed.err);
     assert!(replayed.err.contains(&format!("replayed {kept} commits: all the same")), "{kept}: {}", replayed.err);
 }
+
+/// A secret that a run says or is told would be on its tape, where nothing else can stand in its place.
+#[test]
+fn a_recorded_run_ends_before_a_secret_is_on_its_tape() {
+    let folder = Folder::new("replay-secrets");
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let ask = |name: &str| format!("!(import! &self system)\n!(environment-variable \"{name}\")\n");
+    folder.write("named.metta", &ask("POND_API_KEY"));
+    folder.write("formed.metta", &ask("POND"));
+    folder.write("source.metta", &format!("(key \"{secret}\")\n!(+ 1 1)\n"));
+    folder.write("print.metta", "!(println! (format-args \"ghp_{}\" (\"0123456789abcdefghijABCDEFGHIJ012345\")))\n");
+    let has = |tape: &str, text: &str| {
+        let bytes = std::fs::read(folder.path().join(tape)).expect("the tape is there");
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    for (name, value, what) in [
+        ("named", "hunter2-of-the-pond", "the environment variable POND_API_KEY"),
+        ("formed", secret, "a GitHub token would be on the tape, in the environment variable POND"),
+        ("source", secret, "a GitHub token would be on the tape, in the source "),
+        ("print", "ghp_0123456789", "a GitHub token would be on the tape, in what the program prints"),
+    ] {
+        let (program, tape) = (format!("{name}.metta"), format!("{name}.tape"));
+        let run = |more: &[&str]| {
+            let mut command = folder.command(&[&["run", &program, "--record", &tape], more].concat());
+            command.env("POND_API_KEY", "hunter2-of-the-pond").env("POND", secret);
+            wait(command.spawn().expect("the binary runs"))
+        };
+        let ended = run(&[]);
+        assert_eq!(ended.code, Some(1), "{name}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains(what) && ended.err.contains("--keep-secrets"), "{name}: {}", ended.err);
+        assert!(!has(&tape, value), "{name}");
+        std::fs::remove_file(folder.path().join(&tape)).expect("it is there");
+        let ended = run(&["--keep-secrets"]);
+        assert_eq!(ended.code, Some(0), "{name}: {}{}", ended.out, ended.err);
+        assert!(has(&tape, value), "{name}");
+        assert_eq!(folder.good(&["replay", &tape]), ended.out, "{name}");
+    }
+}

@@ -5,14 +5,13 @@
 //! 3. Of a module that an earlier run in the same knowledge base loaded, what was edited in its file since is applied.
 
 use super::{RunEnd, Runner};
-use crate::limits::LimitReached;
 use crate::load::{Format, LoadError, Skipped};
 use crate::memory::Event;
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId};
 use crate::names;
 use crate::operation::Stop;
 use crate::stdlib;
-use crate::syntax::{self, LineIndex, Parsed, Severity};
+use crate::syntax::{self, Decoded, LineIndex, Parsed, Severity};
 use crate::tokenizer::Tokenizer;
 use crate::transaction::Undo;
 use crate::world::WorldError;
@@ -135,7 +134,7 @@ impl Runner {
         }
         self.note(None, Undo::Refreshed(id));
         let file = match self.find_file(path, from) {
-            Err(ModuleError::NotFound { .. }) => return Ok(()),
+            Err(ModuleError::NotFound { refused: None, .. }) => return Ok(()),
             found => found?,
         };
         let absolute = self.world.absolute_path(&file).map_err(world_error)?;
@@ -168,10 +167,7 @@ impl Runner {
     fn fill_module(&mut self, id: ModuleId, file: &str, bytes: Arc<Vec<u8>>) -> Result<(), ModuleError> {
         match self.format_of(id, file)? {
             Some(mut format) => self.fill_with_data(id, file, bytes, &mut *format),
-            None => {
-                let text = text_of(file, &bytes)?;
-                self.run_module(id, file, text)
-            }
+            None => self.run_module(id, file, &syntax::decode(&bytes)),
         }
     }
 
@@ -208,9 +204,9 @@ impl Runner {
     }
 
     /// Parses an imported file and tells the person who watches what there is to warn of.
-    fn parse_import(&mut self, file: &str, text: &str) -> Parsed {
-        let parsed = syntax::parse(text);
-        let lines = LineIndex::new(text);
+    fn parse_import(&mut self, file: &str, source: &Decoded<'_>) -> Parsed {
+        let parsed = source.parse();
+        let lines = LineIndex::new(&source.text);
         for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
             let position = lines.position(warning.span.start);
             self.world.trace(&format!("warning: {file}:{}:{}: {}", position.line, position.column, warning.message));
@@ -218,8 +214,8 @@ impl Runner {
         parsed
     }
 
-    fn run_module(&mut self, id: ModuleId, file: &str, text: &str) -> Result<(), ModuleError> {
-        let parsed = self.parse_import(file, text);
+    fn run_module(&mut self, id: ModuleId, file: &str, source: &Decoded<'_>) -> Result<(), ModuleError> {
+        let parsed = self.parse_import(file, source);
         let mut failure = None;
         let run = self.run_in(id, file, Some(file), &parsed, &mut |_, answer| {
             failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
@@ -228,7 +224,7 @@ impl Runner {
         self.note_end_inside(&run.end);
         match run.end {
             RunEnd::Finished => Ok(()),
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, text, &parsed) }),
+            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, &source.text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
@@ -241,7 +237,7 @@ impl Runner {
     /// Remembers that a source inside another ended for a reason that ends the other too.
     fn note_end_inside(&mut self, end: &RunEnd) {
         let stop = match end {
-            RunEnd::Limit(limit @ (LimitReached::Time | LimitReached::Cancelled)) => Stop::Limit(*limit),
+            RunEnd::Limit(limit) if limit.is_from_outside() => Stop::Limit(*limit),
             RunEnd::World(error) => Stop::World(error.clone()),
             RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
             _ => return,
@@ -276,10 +272,21 @@ impl Runner {
                 true
             }
         });
-        match tried.iter().find(|file| self.world.has_source(file)) {
-            Some(file) => Ok(file.clone()),
-            None => Err(ModuleError::NotFound { path: path.to_owned(), tried }),
+        self.first_source(path, tried)
+    }
+
+    /// The first of these files that there is. One that the program may not look for is passed over.
+    pub(crate) fn first_source(&mut self, path: &str, files: Vec<String>) -> Result<String, ModuleError> {
+        let (mut tried, mut refused) = (Vec::new(), None);
+        for file in files {
+            match self.world.has_source(&file) {
+                Ok(true) => return Ok(file),
+                Ok(false) => tried.push(file),
+                Err(error) if error.ends_run() => return Err(ModuleError::World(error)),
+                Err(error) => refused = refused.or(Some(error)),
+            }
         }
+        Err(ModuleError::NotFound { path: path.to_owned(), tried, refused })
     }
 
     /// The files that a name may mean, looked for from a directory.
@@ -287,12 +294,6 @@ impl Runner {
         let endings = self.formats.as_ref().map_or(&[][..], |formats| formats.endings());
         let data = modules::data_candidate(relative, directory, endings);
         data.into_iter().chain(modules::candidates(relative, directory)).collect()
-    }
-
-    /// The text of a source file.
-    pub(crate) fn read_source(&mut self, file: &str) -> Result<String, ModuleError> {
-        let bytes = self.world.read_source(file).map_err(world_error)?;
-        text_of(file, &bytes).map(str::to_owned)
     }
 
     /// Makes everything in a module answer queries of another.
@@ -316,8 +317,9 @@ impl Runner {
         }
         let path = modules::absolute_path(name, &self.module(from).path)?;
         let file = self.find_file(&path, from)?;
-        let text = self.read_source(&file)?;
-        let parsed = self.parse_import(&file, &text);
+        let bytes = self.world.read_source(&file).map_err(world_error)?;
+        let source = syntax::decode(&bytes);
+        let parsed = self.parse_import(&file, &source);
         let mut last = Vec::new();
         // What is included is a part of the form that includes it: it is stated as often as that is evaluated.
         let run = self.run_in(from, &file, None, &parsed, &mut |_, answer| {
@@ -326,7 +328,7 @@ impl Runner {
         });
         self.note_end_inside(&run.end);
         match run.end {
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &text, &parsed) }),
+            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &source.text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
@@ -339,11 +341,6 @@ impl Runner {
         paths.sort();
         paths
     }
-}
-
-/// The bytes of a source file as a text.
-fn text_of<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, ModuleError> {
-    syntax::decode(bytes).map_err(|error| ModuleError::Source { message: format!("{file}: {}", error.message) })
 }
 
 /// A failure of the world while a source is loaded: the end of the run, or the error of the import.

@@ -108,8 +108,12 @@ fn register(call: &mut Call<'_>) -> Outcome {
     let directory = call.runner.module(call.runner.current_module()).directory.clone();
     let path = crate::modules::join(&directory, path.trim_end_matches('/'));
     let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
-    let Some(file) = tried.iter().find(|file| call.runner.world.has_source(file)).cloned() else {
-        return failed(call, &ModuleError::NotFound { path, tried: tried.to_vec() });
+    let file = match call.runner.first_source(&path, tried.to_vec()) {
+        Ok(file) => file,
+        Err(ModuleError::NotFound { path, tried, refused: None }) => {
+            return failed(call, &ModuleError::NotAPath { path, tried });
+        }
+        Err(error) => return failed(call, &error),
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
     let module_path = format!("{TOP}:{}", name.strip_suffix(".metta").unwrap_or(name));

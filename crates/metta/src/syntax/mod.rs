@@ -15,7 +15,7 @@
 //!   that a leading byte order mark is skipped here.
 //!
 //! How a text is read:
-//! 1. [`decode()`] turns the bytes of a file into text, or says which byte is not UTF-8.
+//! 1. [`decode()`] turns the bytes of a file into text, and says which byte is not UTF-8.
 //! 2. The lexer (`lexer.rs`) cuts the text into brackets, words, variables and strings (`literal.rs`).
 //! 3. The parser (`parser.rs`) folds them into nodes with an explicit stack and gathers the forms.
 //! 4. At the end of the text the parser closes what stayed open and recovers the forms after it.
@@ -33,7 +33,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use decode::decode;
+pub(crate) use decode::parse_with_flaw;
+pub use decode::{Decoded, decode};
 pub use diagnostic::{Diagnostic, Severity};
 pub use lines::{LineIndex, Position};
 pub use span::Span;

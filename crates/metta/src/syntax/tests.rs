@@ -438,7 +438,8 @@ fn nul_bytes_are_errors_everywhere() {
 
 #[test]
 fn a_byte_order_mark_is_skipped_and_counts_in_spans() {
-    let text = decode(b"\xEF\xBB\xBF(a) b").unwrap();
+    let decoded = decode(b"\xEF\xBB\xBF(a) b");
+    let text = &*decoded.text;
     assert_eq!(read(text), "(a) | b");
     assert_eq!(parse(text).tree.forms()[0].span, Span::new(3, 6));
     assert_eq!(read("a \u{FEFF}b"), "a | \u{FEFF}b");
@@ -451,16 +452,40 @@ fn a_byte_order_mark_is_skipped_and_counts_in_spans() {
 
 #[test]
 fn bytes_that_are_not_utf8_are_refused_with_their_place() {
-    assert_eq!(decode("(é ⟨w⟩)".as_bytes()), Ok("(é ⟨w⟩)"));
-    let cases: [(&[u8], u32, u32); 4] =
-        [(b"ab\xFFc", 2, 3), (b"\xE2\x9F", 0, 2), (b"a\xC3(", 1, 2), (b"\xED\xA0\x80", 0, 1)];
-    for (bytes, start, end) in cases {
-        let error = decode(bytes).unwrap_err();
-        assert_eq!((error.code, error.span), ("invalid-utf8", Span { start, end }));
+    let sound = decode("(é ⟨w⟩)".as_bytes());
+    assert_eq!((&*sound.text, sound.flaw), ("(é ⟨w⟩)", None));
+    let cases: [(&[u8], u32, &str); 4] = [
+        (b"ab\xFFc", 2, "ab\u{FFFD}c"),
+        (b"\xE2\x9F", 0, "\u{FFFD}"),
+        (b"a\xC3(", 1, "a\u{FFFD}("),
+        (b"\xED\xA0\x80", 0, "\u{FFFD}\u{FFFD}\u{FFFD}"),
+    ];
+    for (bytes, start, text) in cases {
+        let decoded = decode(bytes);
+        let error = decoded.flaw.unwrap();
+        assert_eq!((error.code, error.span.slice(&decoded.text)), ("invalid-utf8", "\u{FFFD}"));
+        assert_eq!((error.span.start, &*decoded.text), (start, text));
         assert!(error.help.unwrap().contains("save the file as UTF-8"));
     }
-    assert_eq!(decode(b"ab\xFF").unwrap_err().message, "The source is not valid UTF-8: byte 0xFF at offset 2");
-    assert!(decode(b"\xFF\xFEa\0").unwrap_err().help.unwrap().contains("UTF-16"));
+    assert_eq!(decode(b"a\nb\xFF").flaw.unwrap().message, "The source is not valid UTF-8: byte 0xFF at offset 3");
+    assert!(decode(b"\xFF\xFEa\0").flaw.unwrap().help.unwrap().contains("UTF-16"));
+}
+
+/// What is complete before the first byte that is not UTF-8 runs; a word that goes on with it does not.
+#[test]
+fn forms_before_a_byte_that_is_not_utf8_are_complete() {
+    let cases: [(&[u8], usize); 5] = [
+        (b"(a) (b)\xFF", 2),
+        (b"(a) b\xFF", 1),
+        (b"(a) ; \xFF\n(b)", 1),
+        (b"(a) (b \xFF", 1),
+        (b"(a) (b \xFF) ) (c", 1),
+    ];
+    for (bytes, complete) in cases {
+        let parsed = decode(bytes).parse();
+        assert_eq!(parsed.forms_before_error().len(), complete, "{}", bytes.escape_ascii());
+        assert_eq!(parsed.diagnostics.iter().filter(|found| found.code == "invalid-utf8").count(), 1);
+    }
 }
 
 #[test]
@@ -583,8 +608,9 @@ fn random_text_keeps_the_invariants() {
         let length = random.below(48);
         let bytes: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         check_invariants(&String::from_utf8_lossy(&bytes));
-        if let Err(error) = decode(&bytes) {
-            assert!(error.span.start < error.span.end && error.span.end as usize <= bytes.len());
+        let decoded = decode(&bytes);
+        if let Some(flaw) = decoded.flaw {
+            assert_eq!(flaw.span.slice(&decoded.text), "\u{FFFD}");
         }
     }
 }

@@ -721,6 +721,11 @@ fn an_argument_that_an_earlier_one_has_bound_is_evaluated_to_its_type() {
         ("!(and (let $y 5 True) $y)", "[(Error 5 (BadType Bool Number))]"),
         ("!(< (let $x \"s\" 1) $x)", "[(Error \"s\" (BadType Number String))]"),
         ("(= (g) 7) !(foo (let (q $x) (noeval (q (g))) 1) $x)", "[(foo 1 (g))]"),
+        // An error is no result where there is another.
+        (
+            "(= (several) a) (= (several) \"s\") (= (h $x) (car-atom ())) !(collapse (h (+ (let $y (several) 1) $y)))",
+            "[((Error (car-atom ()) \"car-atom expects a non-empty expression as an argument\"))]",
+        ),
     ]);
 }
 

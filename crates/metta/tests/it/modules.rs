@@ -114,11 +114,22 @@ fn a_missing_module_names_the_files_that_were_tried() {
 }
 
 #[test]
+fn a_file_name_where_a_module_name_is_expected_is_explained() {
+    assert_eq!(
+        message("! (import! &self kit:part.metta)", &[("kit/part.metta", "(part)")]),
+        "Failed to resolve module top:kit:part.metta: there is no kit/part.metta.metta or kit/part.metta/module.metta; \
+         a module is named without the ending of its file: part"
+    );
+}
+
+#[test]
 fn a_name_that_is_no_module_name_is_explained() {
     for name in ["a/b", "..", "a::b", "\"../secret\"", "\"a\\\\b\""] {
         let message = message(&format!("! (import! &self {name})"), &[]);
         assert!(
-            message.ends_with("is no module name: write words joined by ':', such as a:b for the file a/b.metta"),
+            message.ends_with(
+                "is not the name of a module: write words joined by ':', such as a:b for the file a/b.metta"
+            ),
             "{message}"
         );
     }
@@ -157,13 +168,13 @@ fn a_parse_error_in_a_module_has_its_place() {
 }
 
 #[test]
-fn a_module_that_is_no_text_is_said_to_be_none() {
-    let ran = Program::new("! (import! &self bad)").with_file("bad.metta", *b"(a \xff)").run();
-    assert!(
-        ran.answers[0].contains("bad.metta: The source is not valid UTF-8: byte 0xFF at offset 3"),
-        "{:?}",
-        ran.answers
-    );
+fn a_module_that_is_not_utf8_has_its_place_and_runs_up_to_it() {
+    for call in ["import! &self bad", "include bad"] {
+        let text = format!("! ({call}) ! (match &self (ran) yes)");
+        let ran = Program::new(&text).with_file("bad.metta", *b"! (add-atom &self (ran))\n(a \xff)").run();
+        let expected = "bad.metta:2:4: The source is not valid UTF-8: byte 0xFF at offset 28";
+        assert!(ran.answers[0].contains(expected), "{:?}", ran.answers);
+    }
 }
 
 #[test]
@@ -275,7 +286,8 @@ fn a_registered_path_is_a_module_of_the_top() {
     );
     assert_eq!(
         message("! (register-module! nowhere)", &[]),
-        "Failed to resolve module nowhere: there is no nowhere or nowhere.metta or nowhere/module.metta"
+        "Failed to resolve module nowhere: there is no file nowhere or nowhere.metta or nowhere/module.metta; \
+         a folder is a module if it has a file module.metta"
     );
 }
 

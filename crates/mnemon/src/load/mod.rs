@@ -128,7 +128,7 @@ impl Engine {
         if file == "-" {
             return world.read_standard_input().map(|bytes| Some(Arc::new(bytes)));
         }
-        if world.has_source(file) { Ok(None) } else { world.read_source(file).map(Some) }
+        if world.has_source(file)? { Ok(None) } else { world.read_source(file).map(Some) }
     }
 }
 

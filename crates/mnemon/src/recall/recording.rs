@@ -89,9 +89,9 @@ impl World for RecordingWorld {
         self.note_shared(&Request::ReadSource(path.into()), answer)
     }
 
-    fn has_source(&mut self, path: &str) -> bool {
+    fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
         let answer = self.inner.has_source(path);
-        self.note(&Request::HasSource(path.into()), Ok(answer)).unwrap_or(false)
+        self.note(&Request::HasSource(path.into()), answer)
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {

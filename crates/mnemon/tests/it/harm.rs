@@ -105,7 +105,6 @@ struct Nobody;
 
 impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    fn not_text(&mut self, _: &str, _: &syntax::Diagnostic) {}
 }
 
 /// A tape, and what was printed meanwhile. One that is killed has no end, and its last frames are not synced.

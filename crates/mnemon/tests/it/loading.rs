@@ -299,7 +299,7 @@ fn another_way_of_loading_is_another_content() {
 #[test]
 fn a_text_that_was_loaded_is_known_when_it_runs() {
     let text = "(edge a b) (= (f $x) $x) (edge a b) (n 1.0) \"s\"";
-    let source = Source { origin: "/f.metta", file: Some("/f.metta"), directory: "", text };
+    let source = Source { origin: "/f.metta", file: Some("/f.metta"), ..Source::text(text) };
     let (loaded, ran) = (disk(), disk());
     let mut loads = engine(&loaded, world(&[("/f.metta", text)]));
     assert_eq!(load(&mut loads, "/f.metta", &LoadOptions::default()).added, 5);

@@ -114,7 +114,6 @@ pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    fn not_text(&mut self, _: &str, _: &syntax::Diagnostic) {}
 }
 
 fn check_replayed(evaluator: Evaluator) {

@@ -39,7 +39,6 @@ pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    fn not_text(&mut self, _: &str, _: &syntax::Diagnostic) {}
 }
 
 fn program() -> Program {

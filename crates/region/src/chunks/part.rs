@@ -30,7 +30,7 @@ impl Chunks {
 
     #[inline]
     pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
-        let home = self.links[(cell / CHUNK_CELLS) as usize].home();
+        let Some(home) = self.links.get((cell / CHUNK_CELLS) as usize).map(Link::home) else { return false };
         if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
     }
 
@@ -69,7 +69,8 @@ impl Holder<'_> {
     /// Whether the part holds a cell: see [`Chunks::contains`].
     #[inline(always)]
     pub(crate) fn holds(&self, cell: u32) -> bool {
-        let home = self.links[(cell / CHUNK_CELLS) as usize].home.load(Ordering::Relaxed);
+        let Some(link) = self.links.get((cell / CHUNK_CELLS) as usize) else { return false };
+        let home = link.home.load(Ordering::Relaxed);
         home.wrapping_sub(self.low) <= self.span || holds_some(self.links, self.part, home, cell)
     }
 }

@@ -4,6 +4,7 @@ mod anew;
 mod answers;
 mod changes;
 mod control;
+mod deflate;
 mod fixture;
 mod http2;
 mod messages;

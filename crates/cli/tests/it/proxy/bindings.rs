@@ -35,3 +35,19 @@ fn the_helper_for_node() {
         passes(command.args(["--test"]).current_dir(bindings("node")), &Pond::new("node"));
     }
 }
+
+/// Otherwise whoever installs the plugin from a checkout commits what that leaves.
+#[test]
+fn what_installing_leaves_is_not_committed() {
+    if !has("git", "--version") {
+        return;
+    }
+    for left in
+        ["build/lib/x.py", "src/pytest_mnemon.egg-info/PKG-INFO", "src/pytest_mnemon/__pycache__/x.pyc", "dist/x.whl"]
+    {
+        let mut command = Command::new("git");
+        command.args(["check-ignore", "--quiet", left]).current_dir(bindings("python-pytest"));
+        // The code is 128 where there is no repository, as in an archive of the source.
+        assert_ne!(command.status().expect("git runs").code(), Some(1), "{left}");
+    }
+}

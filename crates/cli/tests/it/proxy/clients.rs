@@ -105,7 +105,10 @@ fn is_near(seen: &[i64], recorded: &[i64], tolerance_ms: i64) -> bool {
 
 /// Records a client, takes the origin away, and answers the client from the tape. Gives what it said the first time.
 fn both_ways(name: &str, program: &[OsString]) -> Vec<String> {
-    let mut stage = Stage::new(name);
+    both_ways_on(Stage::new(name), name, program)
+}
+
+fn both_ways_on(mut stage: Stage, name: &str, program: &[OsString]) -> Vec<String> {
     let ended = stage.record(program);
     assert!(ended.err.contains("mnemon: recorded "), "{}", ended.err);
     let first = Seen::of(&ended);
@@ -122,7 +125,19 @@ fn both_ways(name: &str, program: &[OsString]) -> Vec<String> {
 
 fn python(name: &str, script: &str) -> Option<Vec<String>> {
     let python = named("MNEMON_CLIENTS_PYTHON")?;
-    Some(both_ways(name, &[python.into(), "-B".into(), client(script).into()]))
+    Some(both_ways(name, &self::script(&python, script)))
+}
+
+/// A client of a server that the origin is not.
+fn with_server(kind: &str, name: &str, program: impl Fn(&Path) -> Vec<OsString>) -> Option<Vec<String>> {
+    let python = named("MNEMON_CLIENTS_PYTHON")?;
+    let mut stage = Stage::new(name);
+    stage.serve(&python, kind);
+    Some(both_ways_on(stage, name, &program(&python)))
+}
+
+fn script(python: &Path, script: &str) -> Vec<OsString> {
+    vec![python.into(), "-B".into(), client(script).into()]
 }
 
 fn has_line(lines: &[String], line: &str) {
@@ -166,6 +181,50 @@ fn python_urllib3_and_what_python_has_itself() {
     python("urllib3", "with_itself.py");
 }
 
+#[test]
+fn python_anthropic() {
+    let Some(lines) = python("anthropic", "with_anthropic.py") else { return };
+    has_line(&lines, "line whole A frog croaks, and eats flies.");
+    has_line(&lines, "line text A frog croaks, and eats flies.");
+}
+
+/// Clients that are told to use no proxy, or another, would go past ours to the network, on replay as well.
+#[test]
+fn python_clients_that_are_told_to_use_no_proxy() {
+    let Some(lines) = python("deaf", "with_deaf.py") else { return };
+    has_line(&lines, "line httpx ['1', '2']");
+    has_line(&lines, "line aiohttp 8");
+}
+
+#[test]
+fn python_websockets_with_compression() {
+    let Some(lines) = with_server("sockets", "deflate", |python| script(python, "with_deflate.py")) else { return };
+    has_line(&lines, "line extensions ['PerMessageDeflate']");
+    has_line(&lines, "line compressed True");
+}
+
+#[test]
+fn python_grpc_with_trailers() {
+    let Some(lines) = with_server("grpc", "grpc", |python| script(python, "with_grpc.py")) else { return };
+    has_line(&lines, "line croak b'croak loud'");
+    has_line(&lines, "line ended ('OUT_OF_RANGE', 'no more ticks')");
+}
+
+#[test]
+fn git_over_http() {
+    if has("git", "--version") {
+        let program = |_: &Path| vec!["sh".into(), client("git.sh").into()];
+        let Some(lines) = with_server("pages", "git", program) else { return };
+        assert_eq!(lines.len(), 4, "{lines:#?}");
+    }
+}
+
+#[test]
+fn python_pip() {
+    let Some(lines) = with_server("pages", "pip", |_| vec!["sh".into(), client("pip.sh").into()]) else { return };
+    has_line(&lines, "line Sam");
+}
+
 /// Without a virtual environment, with whatever Python there is.
 #[test]
 fn python_itself() {
@@ -190,6 +249,18 @@ fn npm(name: &str, script: &str) -> Option<Vec<String>> {
 #[test]
 fn node_axios_and_undici() {
     npm("npm", "with_npm.cjs");
+}
+
+/// Modules are found from where the program lies, so it is copied beside a link to them.
+#[test]
+fn node_modules_and_http2() {
+    let Some(modules) = named("MNEMON_CLIENTS_NODE") else { return };
+    let program = client("with_modules.mjs");
+    let (modules, program) = (modules.display(), program.display());
+    let script = format!("ln -sfn {modules} node_modules && cp {program} client.mjs && exec node client.mjs");
+    let lines = both_ways("modules", &words(&["sh", "-c", &script]));
+    has_line(&lines, "line got HTTP/2.0");
+    has_line(&lines, "line undici HTTP/2.0");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use crate::harness::{Ended, Folder, wait};
 use origin::{Origin, Protocols};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Variables that would send requests elsewhere, or say what is to be trusted.
 const INHERITED: [&str; 10] = [
@@ -28,6 +28,8 @@ pub(super) struct Stage {
     pub(super) origin: Option<Origin>,
     /// What the recording is told of the origin.
     reach: Vec<String>,
+    /// A further server, which ends with its standard input.
+    server: Option<Child>,
 }
 
 impl Stage {
@@ -42,13 +44,31 @@ impl Stage {
         let resolve = |port: u16, to| format!("--resolve={}:{port}={to}", origin::NAME);
         let certificate = format!("--upstream-ca={}", folder.path().join("origin.pem").display());
         let reach = vec![resolve(443, origin.tls()), resolve(80, origin.plain()), certificate];
-        Self { folder, origin: Some(origin), reach }
+        Self { folder, origin: Some(origin), reach, server: None }
+    }
+
+    /// Starts a further server at `more.mnemon.test`, of a kind that `serves.py` knows.
+    pub(super) fn serve(&mut self, python: &Path, kind: &str) {
+        let identity = self.origin.as_ref().expect("it is there").identity_pem();
+        self.folder.write("identity.pem", identity);
+        let mut command = Command::new(python);
+        command.arg("-B").arg(client("serves.py")).args([kind, "identity.pem"]).current_dir(self.folder.path());
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python runs");
+        let mut port = String::new();
+        let out = server.stdout.take().expect("it is piped");
+        BufReader::new(out).read_line(&mut port).expect("it says its port");
+        let port: u16 = port.trim().parse().expect("a port is a number");
+        self.reach.push(format!("--resolve=more.mnemon.test:443=127.0.0.1:{port}"));
+        self.server = Some(server);
     }
 
     /// Nothing is there any more that could answer but the tape.
     pub(super) fn stop_origin(&mut self) {
         if let Some(origin) = self.origin.take() {
             origin.stop();
+        }
+        if let Some(mut server) = self.server.take() {
+            server.kill().and_then(|()| server.wait()).expect("a server can be ended");
         }
     }
 
@@ -64,7 +84,10 @@ impl Stage {
 
     /// `mnemon record -o trip.tape WORDS`, which knows the origin.
     pub(super) fn recording(&self, words: &[&str]) -> Command {
-        let mut command = self.mnemon(&["record", "-o", "trip.tape"]);
+        let mut command = self.mnemon(&["record"]);
+        if !words.contains(&"-o") {
+            command.args(["-o", "trip.tape"]);
+        }
         command.args(&self.reach).args(words);
         command
     }

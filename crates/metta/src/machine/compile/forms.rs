@@ -442,7 +442,13 @@ impl Compiler<'_, '_> {
 
     /// Begins a native function in place, if its alternatives are to be collected together.
     pub(super) fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
-        let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
+        // A variable that another argument binds is evaluated to a type: that may be an error.
+        let is_bound_here = |argument: &Atom| match argument {
+            Atom::Variable(variable) => !self.state.variables.contains_key(variable),
+            _ => false,
+        };
+        let branches = |argument: &&Atom| self.may_branch(argument) || is_bound_here(argument);
+        let branching = arguments.iter().filter(branches).count();
         let calls = arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)));
         if dest == Dest::Tail || branching < 2 || !calls {
             return write(self, dest);
