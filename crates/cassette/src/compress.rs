@@ -1,27 +1,28 @@
-//! Compression of blocks: zstd, without a C compiler.
+//! Compression of blocks: zstd, by its own library. The reasons and the figures are in
+//! `docs/decisions/0036-one-library-for-zstd.md`.
 //!
-//! What compresses is a young crate, what decompresses is the one that has read zstd in Rust for years. So every block is
-//! decompressed again before it counts: a defect of the former costs a larger tape and never its content. The reasons and the
-//! figures are in `docs/decisions/0015-cassette-format.md`.
+//! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger tape and never
+//! its content.
 
-use ruzstd::decoding::FrameDecoder;
-use structured_zstd::encoding::{CompressionLevel, compress_slice_to_vec};
+use zstd::bulk;
+
+/// The level that is shortest for what tapes hold, among those that are fast.
+const LEVEL: i32 = 1;
 
 /// What is not made shorter by an eighth stays as it is and can be used in place.
 const GAIN: usize = 8;
 
 /// The bytes of a block as they are stored, if compressing them is worth it.
 pub(crate) fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
-    let compressed = compress_slice_to_vec(bytes, CompressionLevel::from_level(1));
+    let compressed = bulk::compress(bytes, LEVEL).ok()?;
     let is_worth_it = compressed.len() < bytes.len() - bytes.len() / GAIN;
     (is_worth_it && decompress(&compressed, bytes.len()).is_some_and(|again| again == bytes)).then_some(compressed)
 }
 
 /// The bytes of a block; `None` if they are not of this length, or these are no compressed bytes.
 pub(crate) fn decompress(compressed: &[u8], bytes: usize) -> Option<Vec<u8>> {
-    let mut decompressed = vec![0; bytes];
-    let count = FrameDecoder::new().decode_all(compressed, &mut decompressed).ok()?;
-    (count == bytes).then_some(decompressed)
+    let decompressed = bulk::decompress(compressed, bytes).ok()?;
+    (decompressed.len() == bytes).then_some(decompressed)
 }
 
 #[cfg(test)]

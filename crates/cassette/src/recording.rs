@@ -11,7 +11,6 @@
 use crate::bytes::Bytes;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note, Outcome};
-use crate::file;
 use crate::limits::{ReadOptions, Room};
 use crate::message::Response;
 use crate::outline::Outline;
@@ -21,7 +20,7 @@ use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
 use crate::tape::SealOptions;
-use journal::{Chain, Disk, Durability, Journal, Reader};
+use journal::{Access, Chain, Disk, Durability, Journal, Reader, open_regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,7 @@ pub(crate) fn recording_path(tape: &Path) -> PathBuf {
 
 /// Whether a file has nothing in it but zeros: what a power failure leaves of one that has its name and was never synced.
 pub(crate) fn is_blank(path: &Path) -> bool {
-    let Ok(mut file) = file::open(path) else { return false };
+    let Ok(mut file) = open_regular(path, Access::Read) else { return false };
     let mut some = [0; 4096];
     loop {
         match file.read(&mut some) {

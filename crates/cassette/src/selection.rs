@@ -117,7 +117,7 @@ impl<'t> Selection<'t> {
         let mut room = Room::new(most);
         for pick in &self.picks {
             let outline = pick.tape.outline(pick.index)?;
-            room.take(outline.memory_bytes(), WHOLE_TAPE)?;
+            room.take(outline.memory_bytes(), WHOLE_TAPE).map_err(|excess| excess.of(pick.tape.shown()))?;
             exchanges.push(Exchange { number: pick.number, ..outline.into_exchange()?.into_owned() });
         }
         Ok(Content { exchanges, meta: self.meta.clone() })

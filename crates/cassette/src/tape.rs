@@ -2,7 +2,6 @@
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
-use crate::file;
 use crate::filter;
 use crate::forms::Content;
 use crate::key::KeyScheme;
@@ -16,7 +15,7 @@ use crate::recording::{self, Recorded, is_blank, recording_path};
 use crate::scan::Scanner;
 use crate::seal::read::Sealed;
 use crate::seal::write::Sealer;
-use journal::{Directory, Disk, Durability, SingleFile};
+use journal::{Access, Directory, Disk, Durability, SingleFile, open_regular};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -69,7 +68,7 @@ impl Tape {
         let path = path.as_ref();
         let recording = recording_path(path);
         let failed = |error| Failure::new("open", path.display().to_string())(error);
-        let sealed = match file::open(path) {
+        let sealed = match open_regular(path, Access::Read) {
             Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => {
                 return Self::of_recording(None, path, options);
             }
@@ -83,7 +82,7 @@ impl Tape {
 
     /// Whether a file begins as a tape does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
-        beginning(&file::open(path)?).map(|found| found.starts_with(b"MNEMON"))
+        beginning(&open_regular(path, Access::Read)?).map(|found| found.starts_with(b"MNEMON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.
@@ -100,6 +99,11 @@ impl Tape {
 
     fn of(sealed: Option<Sealed>, options: ReadOptions) -> Self {
         Self { sealed, recorded: Recorded::default(), options }
+    }
+
+    /// What messages call it, if it is sealed.
+    pub(crate) fn shown(&self) -> &str {
+        self.sealed.as_ref().map_or("", Sealed::shown)
     }
 
     /// How many bytes are made of it at most.
@@ -278,7 +282,7 @@ impl Tape {
         }
     }
 
-    /// Looks at every byte of it; the memory that takes does not grow with its bodies.
+    /// Looks at every byte of it, and at each shared body once; the memory that takes does not grow with its bodies.
     ///
     /// # Errors
     /// The first thing that is not what was written.
@@ -286,17 +290,11 @@ impl Tape {
         if let Some(sealed) = &self.sealed {
             sealed.check_sections()?;
             sealed.check_blocks()?;
+            sealed.check_piece_blocks()?;
+            (0..sealed.rows()).try_for_each(|row| sealed.check_row(row))?;
         }
-        self.meta()?;
-        (0..self.len()).try_for_each(|index| self.verify_exchange(index))
-    }
-
-    fn verify_exchange(&self, index: usize) -> Result<(), ReadError> {
-        let outline = self.outline(index)?;
-        for mut body in [outline.request_body, outline.response_body].into_iter().flatten() {
-            while body.read()?.is_some() {}
-        }
-        Ok(())
+        // What was recorded is in memory, where it was put together.
+        self.meta().map(drop)
     }
 }
 
@@ -410,7 +408,8 @@ pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failur
     let name = name.ok_or_else(not_a_name).map_err(Failure::new("write", &shown))?;
     let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = Directory::open(around).map_err(Failure::new("open the folder of", &shown))?;
-    Ok((folder, name.to_owned()))
+    // What a tape holds is for its owner, whatever form it has.
+    Ok((folder.private(), name.to_owned()))
 }
 
 /// The first bytes of a file; zeros where it ends before.

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and how it is explained.
 
+use crate::limits::LimitArguments;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -91,17 +92,8 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) interpreter: bool,
 
-    /// End a `!` form whose heap grows beyond this many bytes; K, M and G stand for 2^10, 2^20 and 2^30
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) heap: Option<u64>,
-
-    /// End a `!` form after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) steps: Option<u64>,
-
-    /// End the run after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) timeout: Option<std::time::Duration>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
 
     #[command(flatten)]
     pub(crate) permissions: crate::permissions::PermissionArguments,
@@ -117,8 +109,11 @@ answer is refused, with the nearest recorded one and what differs. COMMAND runs 
 what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
 shows more.
 
-Exit code: 0 all is the same; 1 the output cannot be written, or somebody ended the replay; 2 wrong usage, or no tape
-there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
+A tape is a program, and may be a stranger's: a replay has limits of its own, which --heap, --memory, --steps and --timeout change.
+Where the recorded run came to a limit, the replay does as well.
+
+Exit code: 0 all is the same; 1 the output cannot be written, somebody ended the replay, or it came to a limit of its own; 2 wrong
+usage, or no tape there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
 there is none.";
 
 #[derive(Debug, Args)]
@@ -134,6 +129,9 @@ pub(crate) struct ReplayArguments {
     /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(crate) max_size: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
 
     #[command(flatten)]
     pub(crate) serving: crate::proxy::ServingArguments,
@@ -152,14 +150,6 @@ pub(crate) struct ReplayArguments {
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
-/// References of a heap lead no further than this.
-pub(crate) const HEAP_BYTES_MAX: u64 = 4 << 30;
-
-fn bytes(text: &str) -> Result<u64, String> {
-    let bytes = byte_count(text)?;
-    if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a heap has at most 4G".to_owned()) }
-}
-
 /// A number of bytes, be it with the letter of a unit.
 pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes above 0, such as 512M, 2G or 1000000".to_owned();
@@ -175,10 +165,4 @@ pub(crate) fn byte_count(text: &str) -> Result<u64, String> {
         Some(bytes) => Ok(bytes),
         None => Err("a number of bytes has at most 64 bits".to_owned()),
     }
-}
-
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let expected = "expected a number of seconds above 0, such as 10 or 0.5";
-    let seconds: f64 = text.parse().map_err(|_| expected.to_owned())?;
-    std::time::Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or(expected.to_owned())
 }

@@ -1,8 +1,9 @@
 //! `mnemon kb load`: files of facts into a knowledge base.
 
+use crate::limits::{Heard, watch_for_interrupts};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::{End, Heard, base_failed, recall_failed, watch_for_interrupts};
+use crate::run::{End, base_failed, recall_failed};
 use clap::{Args, ValueEnum};
 use mnemon::{
     Base, BaseError, Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadProgress, LoadReport, RecallError,

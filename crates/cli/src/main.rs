@@ -8,6 +8,7 @@ mod arguments;
 mod file_size;
 mod journal;
 mod kb;
+mod limits;
 mod load;
 mod output;
 mod permissions;
@@ -21,6 +22,10 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
+
+/// All that is allocated is counted: limits of memory are kept by that.
+#[global_allocator]
+static ALLOCATOR: region::memory::Counting = region::memory::Counting;
 
 fn main() -> ExitCode {
     if let Some(code) = proxy::isolated() {

@@ -1,21 +1,28 @@
 //! `mnemon replay`: a recorded run once more, checked against its tape.
 
 use crate::arguments::ReplayArguments;
+use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::output::{counted, fail};
 use crate::proxy;
 use crate::render;
-use crate::run::{End, Heard, Terminal, explain, recall_failed, tape_failed, watch_for_interrupts};
+use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
 use crate::tape::read_options;
-use mnemon::{Engine, Permissions, PermittedWorld, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader};
+use mnemon::{
+    Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
+};
 use std::process::ExitCode;
 
 /// Runs again what is on a tape, or answers a program's requests from it.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
     let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
-    match command.is_empty() && !serving.stays() {
-        true => replay_run(arguments).into(),
-        false => proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command),
+    if command.is_empty() && !serving.stays() {
+        return replay_run(arguments).into();
     }
+    if let Some(flag) = arguments.limits.named() {
+        let message = format!("{flag} limits the replay of a run, and a proxy evaluates nothing");
+        return fail(&message, "leave it out", End::Usage).into();
+    }
+    proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
 }
 
 /// A recorded run, or the hint that a cassette is something else.
@@ -26,17 +33,21 @@ fn replay_run(arguments: &ReplayArguments) -> End {
             format!("name a program that it answers: `mnemon replay {tape} -- COMMAND`, or keep a proxy with --listen");
         return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
     }
+    let limits = arguments.limits.of_replay();
+    let guard = MemoryGuard::start(&limits);
     let opened = TapeReader::open(&arguments.tape).map_err(RecallError::Tape);
     // A replay asks for nothing but its output; a tape is a stranger's program.
     let output = PermittedWorld::new(SystemWorld::default(), Permissions::nothing());
     let replaying = opened.and_then(|tape| Engine::replaying(output, tape, arguments.to));
-    let (mut engine, program) = match replaying {
+    let (mut engine, mut program) = match replaying {
         Ok(replaying) => replaying,
         Err(RecallError::Tape(error)) => return tape_failed(&arguments.tape, &error),
         Err(error) => return recall_failed(&error),
     };
     let heard = Heard::default();
-    watch_for_interrupts(&mut engine, None, &heard);
+    limit(&mut engine, &mut program, &limits);
+    guard.watch(&mut engine);
+    watch_for_interrupts(&mut engine, limits.timeout, &heard);
     // What the recorded run came to is no failure of its replay.
     let _ = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
     heard.set();
@@ -57,6 +68,14 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     End::Fine
 }
 
+/// Sets the limits of a replay. Those that the recorded run had come from the tape.
+fn limit(engine: &mut Engine, program: &mut Program, limits: &LimitArguments) {
+    let bytes = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
+    program.heap_bytes_max = program.heap_bytes_max.or(limits.heap);
+    engine.limits_mut().memory_bytes_max = limits.memory.map(bytes);
+    engine.limits_mut().form_steps_max = limits.steps;
+}
+
 /// Tells why a replay ended before the program did.
 fn explain_end(ended: ReplayEnd, commits: u64) -> End {
     match ended {
@@ -74,6 +93,14 @@ fn explain_end(ended: ReplayEnd, commits: u64) -> End {
         ReplayEnd::Interrupted(_) => {
             let commits = counted(commits, "commit");
             render::error(&format!("the replay was cancelled; replayed {commits}: all the same so far"), None);
+            End::Error
+        }
+        ReplayEnd::Limit { limit, commits: equal } => {
+            let (message, help) = explain_limit(limit, &format!("commit {}", equal + 1), false);
+            render::error(
+                &format!("{message}; replayed {}: all the same so far", counted(equal, "commit")),
+                Some(help),
+            );
             End::Error
         }
         ReplayEnd::NotShown(error) => explain(ProgramEnd::World(error), None),

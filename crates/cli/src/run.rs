@@ -1,6 +1,7 @@
 //! `mnemon run`: programs run in order in one space, each answer printed when it is there.
 
-use crate::arguments::{HEAP_BYTES_MAX, RunArguments};
+use crate::arguments::RunArguments;
+use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::render;
 use mnemon::syntax::Diagnostic;
 use mnemon::{
@@ -10,12 +11,7 @@ use mnemon::{
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// How long an evaluation that is told to end may go on: a single step of it can be very long.
-const GRACE: Duration = Duration::from_secs(3);
 
 /// How a run ended, as an exit code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,16 +49,11 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         files: arguments.files.clone(),
         expressions: arguments.expressions.clone(),
         json: arguments.json,
-        steps_max: arguments.steps,
+        steps_max: arguments.limits.steps,
         depth_max: None,
         evaluator: if arguments.interpreter { Evaluator::Interpreter } else { Evaluator::Machine },
-        heap_bytes_max: arguments.heap,
+        heap_bytes_max: arguments.limits.heap,
     };
-    if arguments.interpreter && arguments.heap.is_some() {
-        let help = "leave out --heap and set --steps or --timeout, or leave out --interpreter";
-        render::error("--heap limits the machine; the reference interpreter does not count its bytes", Some(help));
-        return End::Usage;
-    }
     if program.files.is_empty() && program.expressions.is_empty() {
         if std::io::stdin().is_terminal() {
             render::error("no program to run", Some("name a file, give a text with -e, or pipe a program in"));
@@ -70,12 +61,16 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         }
         program.files.push("-".to_owned());
     }
+    let guard = MemoryGuard::start(&arguments.limits);
     let mut engine = match engine(arguments, &program) {
         Ok(engine) => engine,
         Err(end) => return end,
     };
     let heard = Heard::default();
-    watch_for_interrupts(&mut engine, arguments.timeout, &heard);
+    guard.watch(&mut engine);
+    engine.limits_mut().memory_bytes_max =
+        arguments.limits.memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+    watch_for_interrupts(&mut engine, arguments.limits.timeout, &heard);
     let mut terminal = Terminal { heard: heard.clone() };
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
@@ -111,7 +106,9 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         }
         None => None,
     };
-    let world = PermittedWorld::new(SystemWorld::default(), permissions);
+    // What is read as a whole, and parsed, is to leave room for what it comes to.
+    let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
+    let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
     let made = Engine::remembering(world, base, tape, program);
     made.map_err(|error| match (&error, &arguments.kb) {
         (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
@@ -199,7 +196,7 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
         ProgramEnd::Finished => End::Fine,
         ProgramEnd::NotParsed => End::NotParsed,
         ProgramEnd::Limit { limit, place } => {
-            explain_limit(limit, &place, epoch);
+            tell_limit(limit, &place, epoch);
             End::Error
         }
         ProgramEnd::NotRead(error) => {
@@ -237,88 +234,12 @@ impl Reporter for Terminal {
     }
 }
 
-fn explain_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
-    let (message, help) = match limit {
-        LimitReached::Steps(steps) => (
-            format!("the evaluation at {place} took all of its {steps} steps"),
-            "look for a loop that does not end, or allow more with --steps",
-        ),
-        LimitReached::Depth(depth) => (
-            format!("the evaluation at {place} is nested {depth} frames deep"),
-            "look for a recursion that does not end, or make the call the last thing its function does",
-        ),
-        LimitReached::Heap(bytes) => (
-            format!("the evaluation at {place} took all of its heap of {bytes} bytes"),
-            if bytes < HEAP_BYTES_MAX {
-                "look for a list or a recursion that grows without end, or allow more with --heap"
-            } else {
-                "look for a list or a recursion that grows without end: a heap has no more"
-            },
-        ),
-        LimitReached::AddressSpace(bytes) => (
-            format!(
-                "the evaluation at {place} needs {bytes} bytes of address space for its heap, and the system refuses them"
-            ),
-            "raise the limit of address space (ulimit -v), set vm.overcommit_memory to 0 or 1, or run with --interpreter",
-        ),
-        LimitReached::Time => (
-            format!("the evaluation at {place} did not end in time"),
-            "look for a loop that does not end, or allow more with --timeout",
-        ),
-        _ if epoch.is_some() => (format!("the evaluation at {place} was cancelled"), "run the program again to go on"),
-        _ => (format!("the evaluation at {place} was cancelled"), "what was printed and added before it stands"),
-    };
+fn tell_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
+    let (message, help) = explain_limit(limit, place, epoch.is_some());
     render::error(&message, Some(help));
     // Only who ends an evaluation from outside wants nothing of it: what it did is undone.
     if let (Some(epoch), LimitReached::Time | LimitReached::Cancelled) = (epoch, limit) {
         render::say(&format!("the knowledge base is as commit {epoch} left it: nothing after it is kept"));
-    }
-}
-
-/// Whether an evaluation that was told to end has done so.
-#[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<AtomicBool>);
-
-impl Heard {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Waits for the evaluation to end; if it does not, ends the process.
-    fn wait_or_exit(&self) {
-        std::thread::sleep(GRACE);
-        if !self.0.load(Ordering::Relaxed) {
-            let help = "what was printed before it stands; look for a pattern with very many matches, or for an atom \
-                        that doubles again and again";
-            render::error("the evaluation was told to end and is still busy with a single step", Some(help));
-            std::process::exit(1);
-        }
-    }
-}
-
-/// Ends evaluations when time is up, and at Ctrl-C; a second Ctrl-C ends the process, and so does an evaluation that
-/// does not end.
-pub(crate) fn watch_for_interrupts(engine: &mut Engine, timeout: Option<Duration>, heard: &Heard) {
-    let interrupt = engine.limits_mut().interrupt.clone();
-    if let Some(time) = timeout {
-        let (interrupt, heard) = (interrupt.clone(), heard.clone());
-        std::thread::spawn(move || {
-            std::thread::sleep(time);
-            interrupt.time_is_up();
-            heard.wait_or_exit();
-        });
-    }
-    let heard = heard.clone();
-    let handler = ctrlc::set_handler(move || {
-        if interrupt.reason() == Some(LimitReached::Cancelled) {
-            std::process::exit(130);
-        }
-        interrupt.cancel();
-        let heard = heard.clone();
-        std::thread::spawn(move || heard.wait_or_exit());
-    });
-    if let Err(error) = handler {
-        render::say(&format!("warning: Ctrl-C will end the program at once: {error}"));
     }
 }
 

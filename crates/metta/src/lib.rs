@@ -32,7 +32,7 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
-pub use limits::{DEPTH_MAX_DEFAULT, Interrupt, LimitReached, Limits};
+pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,

@@ -1,16 +1,23 @@
-//! Limits of an evaluation: steps, depth, time, and the wish of a person to stop.
+//! Limits of an evaluation: steps, depth, memory, time, and the wish of a person to stop.
 //!
-//! A limit ends the `!` it is reached in, after the results found so far, with an error atom that names it. Time and
-//! interruption come from outside as a flag: the evaluator reads no clock.
+//! 1. A limit ends the `!` it is reached in, after the results found so far, with an error atom that names it. Time and
+//!    interruption come from outside as a flag: the evaluator reads no clock.
+//! 2. The memory of a `!` is all that its thread has allocated since the `!` began ([`region::memory`]), what it has added to
+//!    spaces included. If the program does not count its allocations, it is the heap of the machine, and what lies beside.
+//! 3. Memory is looked at between two steps, as the flag is, and inside of steps that can be large, such as the making of a
+//!    text. Where a `!` is ended so is no matter of its program alone, so it is noted ([`Halted`]): a replay ends it there.
 
 use crate::names;
 use space::{Atom, Number};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// How deep the stack of an evaluation may grow unless set otherwise, in frames: a call in the argument of another
 /// takes two, of about 500 bytes each.
 pub const DEPTH_MAX_DEFAULT: usize = 4_000_000;
+
+/// The memory that a `!` may take unless set otherwise: what the references of a heap can address.
+pub const HEAP_BYTES_DEFAULT: usize = 4 << 30;
 
 /// The interrupt flag is read once in this many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 256;
@@ -22,40 +29,109 @@ pub struct Limits {
     pub steps_max: Option<u64>,
     /// The most frames its stack may have.
     pub depth_max: usize,
-    /// The most bytes its heap may take, under the machine; `None` for no limit.
+    /// The most bytes that one `!` may take; `None` for no limit. What the system is asked for is at most half as much again,
+    /// since memory that was given back may not be used at once, and garbage is collected by a copy.
     pub heap_bytes_max: Option<usize>,
+    /// The most bytes that the process may take, all spaces included; `None` for no limit. It is looked at while something
+    /// is evaluated, and counts only what [`region::memory`] does.
+    pub memory_bytes_max: Option<usize>,
+    /// The most steps that one `!` may take together with the sources that it imports. Unlike `steps_max` this ends the run as
+    /// somebody does who cancels it: for replays, whose programs are not to be trusted.
+    pub form_steps_max: Option<u64>,
     /// Set by the host to end the evaluation.
     pub interrupt: Interrupt,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps_max: None, depth_max: DEPTH_MAX_DEFAULT, heap_bytes_max: None, interrupt: Interrupt::default() }
+        Self {
+            steps_max: None,
+            depth_max: DEPTH_MAX_DEFAULT,
+            heap_bytes_max: None,
+            memory_bytes_max: None,
+            form_steps_max: None,
+            interrupt: Interrupt::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether the process has taken as much memory as it may.
+    pub(crate) fn memory_reached(&self) -> Option<LimitReached> {
+        let most = self.memory_bytes_max?;
+        (region::memory::of_process() > most).then_some(LimitReached::Memory(most as u64))
+    }
+
+    /// The limit that ends a form in the middle of a step, if so many bytes more are taken. They count twice: what grows lies in
+    /// two places while it is moved.
+    pub(crate) fn reached_inside(&self, form: &FormSteps, more: usize) -> Option<LimitReached> {
+        let is_over = |most: usize| form.bytes().saturating_add(2 * more) > most;
+        let heap = self.heap_bytes_max.filter(|_| self.held_bytes_max().is_some_and(is_over));
+        self.interrupt.reason().or(heap.map(|most| LimitReached::Heap(most as u64)))
+    }
+
+    /// Says to the host what the process may come to before a `!` that begins now has taken too much; so many bytes that there
+    /// are already count as its own.
+    pub(crate) fn set_ceiling(&self, held: usize) {
+        let most = self.heap_bytes_max.map(|most| most.saturating_add(most / 2).saturating_sub(held));
+        self.interrupt.set_ceiling(most);
+    }
+
+    /// What the system may be asked for on behalf of a `!`: half as much again as it may take, less some room for what is not
+    /// counted.
+    pub(crate) fn held_bytes_max(&self) -> Option<usize> {
+        self.heap_bytes_max.map(|most| most.saturating_add(most / 8 * 3))
+    }
+
+    /// What may be asked for with the results of a `!`, which are still to be printed.
+    pub(crate) fn results_bytes_max(&self) -> Option<usize> {
+        self.heap_bytes_max.map(|most| most.saturating_add(most / 8))
     }
 }
 
 /// A flag by which another thread ends an evaluation.
+///
+/// It also says what the process may come to take before the evaluation that is under way has taken too much: for a host
+/// that ends the process then, should a single step of it not end in time.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicU8>);
+pub struct Interrupt(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    reason: AtomicU8,
+    /// The bytes of the process, from 1; 0 if nothing is evaluated.
+    ceiling: AtomicUsize,
+}
 
 impl Interrupt {
     /// Ends the evaluation because its time is up.
     pub fn time_is_up(&self) {
-        self.0.store(1, Ordering::Relaxed);
+        self.0.reason.store(1, Ordering::Relaxed);
     }
 
     /// Ends the evaluation because someone asked for it.
     pub fn cancel(&self) {
-        self.0.store(2, Ordering::Relaxed);
+        self.0.reason.store(2, Ordering::Relaxed);
     }
 
     /// Why the evaluation is to end, if it is.
     pub fn reason(&self) -> Option<LimitReached> {
-        match self.0.load(Ordering::Relaxed) {
+        match self.0.reason.load(Ordering::Relaxed) {
             0 => None,
             1 => Some(LimitReached::Time),
             _ => Some(LimitReached::Cancelled),
         }
+    }
+
+    /// What [`region::memory::of_process`] may come to before the evaluation that is under way has taken too much.
+    pub fn ceiling(&self) -> Option<usize> {
+        Some(self.0.ceiling.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+    }
+
+    /// Says that so many bytes more may be taken from now on, until that is said again.
+    pub(crate) fn set_ceiling(&self, more: Option<usize>) {
+        let ceiling = more.map_or(0, |more| region::memory::of_process().saturating_add(more));
+        self.0.ceiling.store(ceiling, Ordering::Relaxed);
     }
 }
 
@@ -67,8 +143,10 @@ pub enum LimitReached {
     Steps(u64),
     /// Its stack grew as deep as it may, in frames.
     Depth(usize),
-    /// Its heap grew as large as it may, in bytes.
+    /// It took as much memory as it may, in bytes.
     Heap(u64),
+    /// The process took as much memory as it may, in bytes.
+    Memory(u64),
     /// It could not begin: the system does not let the process reserve so many bytes of address space for a heap.
     AddressSpace(u64),
     /// Its time was up.
@@ -87,6 +165,9 @@ impl LimitReached {
             Self::Heap(bytes) => {
                 Atom::expression([Atom::symbol("HeapLimit"), Atom::from(Number::from(bytes as usize))])
             }
+            Self::Memory(bytes) => {
+                Atom::expression([Atom::symbol("MemoryLimit"), Atom::from(Number::from(bytes as usize))])
+            }
             Self::AddressSpace(bytes) => {
                 Atom::expression([Atom::symbol("AddressSpaceLimit"), Atom::from(Number::from(bytes as usize))])
             }
@@ -96,32 +177,59 @@ impl LimitReached {
         };
         names::error(atom.clone(), message)
     }
+
+    /// Whether it is no matter of the program alone where it is reached.
+    pub fn is_from_outside(self) -> bool {
+        matches!(self, Self::Time | Self::Cancelled | Self::Heap(_) | Self::Memory(_))
+    }
 }
 
-/// Counts the steps of a `!` of the program, those of the sources it imports included, and keeps where it was cancelled.
+/// Where a `!` was ended for a reason that is no matter of its program alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halted {
+    /// After so many steps.
+    pub steps: u64,
+    /// In the middle of that step: after so many calls of native functions and changes since the `!` began. `None` if it was
+    /// between two steps.
+    pub acts: Option<u64>,
+    /// How many results it had.
+    pub results: u64,
+    /// Why.
+    pub reason: LimitReached,
+}
+
+/// Counts the steps and the memory of a `!` of the program, those of the sources it imports included, and keeps where it was
+/// ended from outside.
 ///
-/// From the step at which a cancellation is noticed on, every evaluation inside the form ends at once: so a replay that
-/// cancels it at the same step comes to the same.
+/// From the step at which that is noticed on, every evaluation inside the form ends at once: so a replay that ends it at the
+/// same step comes to the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FormSteps {
     taken: u64,
-    cancelled: Option<(u64, LimitReached)>,
+    /// Calls of native functions, and changes.
+    acts: u64,
+    halted: Option<Halted>,
+    /// Whether it was the recorded run that was ended there.
+    is_replayed: bool,
+    /// What the thread had allocated when it began.
+    began: isize,
 }
 
 impl FormSteps {
-    /// A form that is to be cancelled after so many steps, if it is.
-    pub(crate) fn new(cancelled: Option<(u64, LimitReached)>) -> Self {
-        Self { taken: 0, cancelled }
+    /// A form that is to be ended where a recorded one was, if it was. So many bytes that there are already count as its own.
+    pub(crate) fn new(halted: Option<Halted>, held: usize) -> Self {
+        let began = region::memory::of_thread() - held as isize;
+        Self { taken: 0, acts: 0, halted, is_replayed: halted.is_some(), began }
     }
 
-    /// Notices before the first step that the form is to be cancelled: a program of short forms ends all the same.
-    pub(crate) fn begin(&mut self, interrupt: &Interrupt) -> Option<LimitReached> {
-        match self.cancelled {
-            Some((0, reason)) => Some(reason),
-            Some(_) => None,
-            None => {
-                let reason = interrupt.reason()?;
-                self.cancelled = Some((0, reason));
+    /// Notices before the first step that the form is to be ended: a program of short forms ends all the same.
+    pub(crate) fn begin(&mut self, limits: &Limits) -> Option<LimitReached> {
+        match self.halted {
+            Some(Halted { steps: 0, acts: None, reason, .. }) => Some(reason),
+            Some(_) if self.is_replayed => None,
+            _ => {
+                let reason = limits.interrupt.reason().or_else(|| limits.memory_reached())?;
+                self.halt(reason);
                 Some(reason)
             }
         }
@@ -132,9 +240,71 @@ impl FormSteps {
         self.taken += steps;
     }
 
-    /// After how many steps the form was cancelled, if it was.
-    pub(crate) fn cancelled_after(&self) -> Option<u64> {
-        self.cancelled.map(|(steps, _)| steps)
+    /// Counts a call of a native function or a change; says why it is not to be.
+    pub(crate) fn act(&mut self) -> Option<LimitReached> {
+        self.acts += 1;
+        let Halted { steps, acts, reason, .. } = self.halted?;
+        let is_due = self.taken >= steps && acts.is_some_and(|acts| self.acts > acts);
+        is_due.then_some(reason)
+    }
+
+    /// Leaves bytes that are not the form's out of its count.
+    pub(crate) fn leave_out(&mut self, bytes: isize) {
+        self.began += bytes;
+    }
+
+    /// The bytes that it took.
+    pub(crate) fn bytes(&self) -> usize {
+        usize::try_from(region::memory::of_thread() - self.began).unwrap_or(0)
+    }
+
+    /// The count of the thread at which the form has taken so many bytes.
+    pub(crate) fn count_at(&self, bytes: usize) -> isize {
+        self.began.saturating_add_unsigned(bytes)
+    }
+
+    /// Where the form was ended from outside, if it was.
+    pub(crate) fn halted(&self) -> Option<Halted> {
+        self.halted
+    }
+
+    /// The form ends between two steps.
+    fn halt(&mut self, reason: LimitReached) {
+        self.halted = Some(Halted { steps: self.taken, acts: None, results: 0, reason });
+    }
+
+    /// The form has ended with so many results, and in the middle of a step if nothing else is noted. Gives how many of them
+    /// it has, if it is one that was recorded.
+    pub(crate) fn end(&mut self, reason: LimitReached, results: usize) -> Option<usize> {
+        if self.is_replayed {
+            return self.halted.filter(|halted| halted.reason == reason).map(|halted| halted.results as usize);
+        }
+        let inside = Halted { steps: self.taken, acts: Some(self.acts), results: 0, reason };
+        self.halted.get_or_insert(inside).results = results as u64;
+        None
+    }
+
+    /// A native function does not do what it was called for, since that would reach a limit: it counts as not called.
+    pub(crate) fn refuse_act(&mut self, reason: LimitReached) {
+        self.acts -= 1;
+        if self.halted.is_none() {
+            self.halted = Some(Halted { steps: self.taken, acts: Some(self.acts), results: 0, reason });
+        }
+    }
+
+    /// Why the form is to end after the steps it has taken.
+    fn is_due(&self) -> Option<LimitReached> {
+        let Halted { steps, acts, reason, .. } = self.halted?;
+        let is_due = if acts.is_none() { self.taken >= steps } else { self.taken > steps };
+        is_due.then_some(reason)
+    }
+
+    /// How many steps may be taken until it is due, if it is.
+    fn steps_until_due(&self) -> u64 {
+        self.halted.map_or(u64::MAX, |Halted { steps, acts, .. }| {
+            let due = steps.saturating_add(u64::from(acts.is_some()));
+            due.saturating_sub(self.taken).max(1)
+        })
     }
 }
 
@@ -160,7 +330,12 @@ impl Watch {
         }
         self.steps += 1;
         form.taken += 1;
-        self.noticed(form)
+        let reached = self.noticed(form);
+        if reached.is_none() && form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+            self.took(form.bytes(), form)
+        } else {
+            reached
+        }
     }
 
     /// The same for a part of an evaluation that may take so many steps.
@@ -172,8 +347,7 @@ impl Watch {
     pub(crate) fn steps_until_look(&self, form: &FormSteps) -> u32 {
         let to_look = STEPS_BETWEEN_LOOKS - form.taken % STEPS_BETWEEN_LOOKS;
         let to_limit = self.steps_left().map_or(u64::MAX, |left| left.saturating_add(1));
-        let to_cancellation = form.cancelled.map_or(u64::MAX, |(steps, _)| steps.saturating_sub(form.taken).max(1));
-        to_look.min(to_limit).min(to_cancellation) as u32
+        to_look.min(to_limit).min(form.steps_until_due()) as u32
     }
 
     /// Counts that many steps, which [`Watch::steps_until_look`] allowed; says which limit they reach.
@@ -199,16 +373,23 @@ impl Watch {
 
     /// Whether the form is to end here.
     fn noticed(&self, form: &mut FormSteps) -> Option<LimitReached> {
-        if let Some((steps, reason)) = form.cancelled
-            && form.taken >= steps
-        {
+        if let Some(reason) = form.is_due() {
             return Some(reason);
         }
         if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
             return None;
         }
-        let reason = self.limits.interrupt.reason()?;
-        form.cancelled = Some((form.taken, reason));
+        let too_many = self.limits.form_steps_max.filter(|most| form.taken > *most).map(LimitReached::Steps);
+        let reason = self.limits.interrupt.reason().or(too_many).or_else(|| self.limits.memory_reached())?;
+        form.halt(reason);
+        Some(reason)
+    }
+
+    /// Whether the form is to end here since it took so many bytes.
+    pub(crate) fn took(&self, bytes: usize, form: &mut FormSteps) -> Option<LimitReached> {
+        let most = self.limits.heap_bytes_max.filter(|most| bytes > *most)?;
+        let reason = LimitReached::Heap(most as u64);
+        form.halt(reason);
         Some(reason)
     }
 

@@ -5,7 +5,7 @@
 //! [`Commit`] to its [`Memory`]: what changed, in order, and why. A memory that keeps commits can give them back to a
 //! new runner, which then goes on where the old one ended.
 
-use crate::limits::LimitReached;
+use crate::limits::Halted;
 use crate::modules::ModuleId;
 use crate::random::Generator;
 use crate::runner::Runner;
@@ -258,12 +258,12 @@ pub trait Memory {
     /// A source has run to its end.
     fn end_source(&mut self, source: SourceId);
 
-    /// A `!` form of the program begins, after this many evaluations. Gives the step after which it is to be cancelled,
-    /// and the reason, if the run is one that was cancelled there.
+    /// A `!` form of the program begins, after this many evaluations. Gives where it is to be ended, if the run is one that
+    /// was ended in it from outside.
     ///
     /// # Errors
     /// The run is not to go on.
-    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError>;
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, MemoryError>;
 
     /// A transaction ended. `current` is the form that was run last.
     ///
@@ -271,12 +271,12 @@ pub trait Memory {
     /// It cannot be kept, or is not the one that is remembered.
     fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError>;
 
-    /// A form was cancelled after this many steps. If the memory is durable, what was done since the last commit is
-    /// undone.
+    /// A form was ended from outside. If its time was up or somebody cancelled it, and the memory is durable, what was done
+    /// since the last commit is undone; else a commit follows.
     ///
     /// # Errors
     /// That cannot be kept.
-    fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError>;
+    fn halt(&mut self, halted: Halted) -> Result<(), MemoryError>;
 
     /// The run is over: what is held back is written and made durable.
     ///

@@ -65,6 +65,22 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Looks at the limits, in the middle of a call that may take long or make much; the function gives up then, and must have
+    /// done nothing yet. `more` bytes are about to be taken.
+    ///
+    /// # Errors
+    /// A limit is reached.
+    pub fn look(&mut self, more: usize) -> Result<(), Outcome> {
+        let reached = self.runner.limits.reached_inside(&self.runner.form_steps, more);
+        reached.map_or(Ok(()), |limit| Err(self.refuse(limit)))
+    }
+
+    /// Gives the call up since a limit is reached; it must have done nothing yet.
+    pub(crate) fn refuse(&mut self, limit: LimitReached) -> Outcome {
+        self.runner.form_steps.refuse_act(limit);
+        Outcome::Stop(Stop::Limit(limit))
+    }
+
     /// The argument at a position, counted from 0.
     pub fn argument(&self, position: usize) -> Option<&'a Atom> {
         self.arguments.get(position)
@@ -169,6 +185,9 @@ impl Operation {
 
     /// Calls it.
     pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SpaceRef) -> Outcome {
+        if let Some(limit) = runner.form_steps.act() {
+            return Outcome::Stop(Stop::Limit(limit));
+        }
         (self.native)(&mut Call { runner, head, arguments, home: self.home, context })
     }
 }

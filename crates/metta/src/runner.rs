@@ -201,6 +201,8 @@ pub struct Runner {
     pub(crate) memory: Option<Box<dyn Memory>>,
     /// The steps of the `!` of the program that is being run.
     pub(crate) form_steps: FormSteps,
+    /// Whether the process counts what it allocates, so that all memory of a `!` is known.
+    pub(crate) counts_memory: bool,
     /// Why an imported source ended the run, until the form that imports it ends too.
     ended_inside: Option<Stop>,
     statistics: Statistics,
@@ -258,6 +260,7 @@ impl Runner {
             pending: Pending::default(),
             memory: None,
             form_steps: FormSteps::default(),
+            counts_memory: region::memory::is_counted(),
             ended_inside: None,
             statistics: Statistics::default(),
         };
@@ -410,7 +413,10 @@ impl Runner {
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
         source.directory.clone_into(&mut self.modules[1].directory);
+        // Who runs it has read its bytes, and has made a text of them.
+        self.limits.set_ceiling(2 * source.text.len());
         let parsed = syntax::parse_with_flaw(source.text, source.flaw);
+        self.limits.interrupt.set_ceiling(None);
         self.run_in(ModuleId(1), source.origin, source.file, &parsed, answer)
     }
 
@@ -437,7 +443,7 @@ impl Runner {
                 {
                     memory.end_source(id);
                 }
-                let is_cancelled = matches!(end, RunEnd::Limit(LimitReached::Time | LimitReached::Cancelled));
+                let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
                 if self.running.len() == 1 && !is_cancelled {
                     self.commit(Occasion::EndOfSource)?;
                 }
@@ -505,19 +511,23 @@ impl Runner {
             number += 1;
             self.close_abandoned_transactions(around);
             self.end_transaction(&found)?;
-            match found.stop {
-                Some(Stop::World(error)) => return Ok(RunEnd::World(error)),
-                Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(error)),
+            match &found.stop {
+                Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
+                Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(Arc::clone(error))),
                 Some(Stop::Limit(_)) | None => {}
             }
-            let (span, results) = (form.span, with_limit_error(&atom, &found));
+            let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
             let frozen = self.frozen.take().map(|frozen| frozen.map(Arc::new));
             let frozen = frozen.as_ref();
-            let form = FormAnswer { number, span, atom: &atom, results: &results, limit: found.limit, frozen };
-            if let Err(error) = answer(&mut *self.world, &form) {
+            let form = FormAnswer { number, span, atom: &atom, results: &results, limit, frozen };
+            let answered = answer(&mut *self.world, &form);
+            if self.running.len() == 1 {
+                self.limits.interrupt.set_ceiling(None);
+            }
+            if let Err(error) = answered {
                 return Ok(RunEnd::World(error));
             }
-            match found.limit {
+            match limit {
                 Some(limit) => return Ok(RunEnd::Limit(limit)),
                 None if form.is_error() => return Ok(RunEnd::Error),
                 None => {}
@@ -546,14 +556,21 @@ impl Runner {
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
     fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
-        match (found.limit, &found.stop) {
-            _ if self.running.len() > 1 => Ok(()),
-            (Some(limit @ (LimitReached::Time | LimitReached::Cancelled)), _) => {
-                self.cancel(limit, self.form_steps.cancelled_after().unwrap_or(found.steps))
-            }
-            (_, Some(Stop::Memory(_))) => Ok(()),
-            _ => self.commit(Occasion::Answer),
+        if self.running.len() > 1 {
+            return Ok(());
         }
+        if let Some(halted) = self.form_steps.halted().filter(|halted| found.limit == Some(halted.reason))
+            && self.halt(halted)?
+        {
+            return Ok(());
+        }
+        if matches!(found.stop, Some(Stop::Memory(_))) { Ok(()) } else { self.commit(Occasion::Answer) }
+    }
+
+    /// Whether the form at hand was cancelled: nothing of it is kept then.
+    fn is_cancelled_by(&self, limit: LimitReached) -> bool {
+        let is_noted = self.form_steps.halted().is_some_and(|halted| halted.reason == limit);
+        is_noted && !matches!(limit, LimitReached::Heap(_) | LimitReached::Memory(_))
     }
 
     /// Removes what an edited source stated before and states no longer; gives what it still states. Nobody knows what a
@@ -623,10 +640,14 @@ impl Runner {
             let form = self.current_cause();
             let begun = self.memory.as_mut().map(|memory| memory.begin_evaluation(self.statistics.evaluations, form));
             match begun.transpose() {
-                Ok(cancelled) => self.form_steps = FormSteps::new(cancelled.flatten()),
+                Ok(halted) => {
+                    let held = self.machine.as_ref().map_or(0, |machine| machine.heap_bytes_held());
+                    self.form_steps = FormSteps::new(halted.flatten(), held);
+                    self.limits.set_ceiling(held);
+                }
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
             }
-            let limit = self.form_steps.begin(&self.limits.interrupt);
+            let limit = self.form_steps.begin(&self.limits);
             if limit.is_some() {
                 return Answer { limit, ..Answer::default() };
             }
@@ -637,12 +658,26 @@ impl Runner {
             Evaluator::Machine | Evaluator::Interpreter => interpreter::evaluate,
         };
         let around = self.tables.depth();
-        let answer = evaluate(self, &space, atom);
+        let mut answer = evaluate(self, &space, atom);
         self.tables.abandon(around);
+        if self.running.len() == 1 {
+            self.note_end(&mut answer);
+        }
         self.statistics.evaluations += 1;
         self.statistics.steps += answer.steps;
         self.statistics.depth_max = self.statistics.depth_max.max(answer.depth_max);
         answer
+    }
+
+    /// Notes where a form of the program has ended, if that is no matter of the program alone. A replay has as many results of
+    /// it as there were.
+    fn note_end(&mut self, answer: &mut Answer) {
+        let from_outside = answer.limit.filter(|limit| limit.is_from_outside() || self.form_steps.halted().is_some());
+        if let Some(limit) = from_outside
+            && let Some(recorded) = self.form_steps.end(limit, answer.results.len())
+        {
+            answer.results.truncate(recorded);
+        }
     }
 
     pub(crate) fn checks_types(&self) -> bool {
@@ -758,7 +793,8 @@ pub(crate) fn not_durable(value: &Atom) -> String {
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.
-fn with_limit_error(atom: &Atom, answer: &Answer) -> Vec<Atom> {
-    let error = answer.limit.map(|limit| limit.error(atom));
-    answer.results.iter().cloned().chain(error).collect()
+fn with_limit_error(atom: &Atom, answer: Answer) -> Vec<Atom> {
+    let Answer { mut results, limit, .. } = answer;
+    results.extend(limit.map(|limit| limit.error(atom)));
+    results
 }

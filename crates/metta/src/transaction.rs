@@ -1,7 +1,7 @@
 //! What a run has done since its last commit, and how to undo it.
 
 use crate::bundled::generator_number;
-use crate::limits::LimitReached;
+use crate::limits::{Halted, LimitReached};
 use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, NO_HISTORY, Occasion, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
@@ -112,15 +112,18 @@ impl Runner {
         self.pending.current.unwrap_or(unknown)
     }
 
-    /// Notes that a form was cancelled. In a knowledge base what was done since the last commit is undone.
-    pub(crate) fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
-        if self.is_durable() {
+    /// Notes that a form was ended from outside. If it was cancelled, what was done since the last commit of a knowledge base is
+    /// undone; gives whether it was.
+    pub(crate) fn halt(&mut self, halted: Halted) -> Result<bool, MemoryError> {
+        let is_cancelled = !matches!(halted.reason, LimitReached::Heap(_) | LimitReached::Memory(_));
+        if is_cancelled && self.is_durable() {
             let generators = self.pending.generators.clone();
             let changes = ChangeMark::default();
             self.undo_to(&Mark { changes, happened: 0, generators: generators.clone(), sources: 0 });
             self.pending = Pending { generators, ..Pending::default() };
         }
-        self.memory.as_mut().map_or(Ok(()), |memory| memory.cancel(limit, steps))
+        self.memory.as_mut().map_or(Ok(()), |memory| memory.halt(halted))?;
+        Ok(is_cancelled)
     }
 
     /// Commits what precedes an effect on the world outside.

@@ -2,7 +2,7 @@
 
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
 use crate::recall::{Base, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
-use metta::{Evaluator, Limits, OnAnswer, Run, Runner, Source, Statistics, World};
+use metta::{Evaluator, HEAP_BYTES_DEFAULT, Limits, OnAnswer, Run, Runner, Source, Statistics, World};
 
 /// Runs MeTTa programs.
 pub struct Engine {
@@ -167,7 +167,8 @@ impl Engine {
     fn run_printing(&mut self, program: &Program, prints: Prints, reporter: &mut dyn Reporter) -> ProgramEnd {
         let limits = self.limits_mut();
         limits.steps_max = program.steps_max;
-        limits.heap_bytes_max = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let heap = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        limits.heap_bytes_max = heap.or(Some(HEAP_BYTES_DEFAULT));
         if let Some(depth) = program.depth_max {
             limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
         }

@@ -29,7 +29,10 @@ mod system_world;
 pub use engine::Engine;
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
-pub use metta::{Evaluator, FormAnswer, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source, Statistics};
+pub use metta::{
+    Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
+    Statistics,
+};
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};

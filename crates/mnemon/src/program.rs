@@ -3,7 +3,7 @@
 use metta::syntax::{self, Diagnostic, LineIndex};
 use metta::{Evaluator, FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
 use serde::{Deserialize, Serialize};
-use space::Atom;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// What to run, and how to print the answers. It says everything that a run depends on beside the world.
@@ -21,7 +21,7 @@ pub struct Program {
     pub depth_max: Option<u64>,
     /// What evaluates: a run takes other steps in another one, and variables get other numbers.
     pub evaluator: Evaluator,
-    /// The most bytes that the heap of the machine may take; `None` for as many as it can address.
+    /// The most bytes that one `!` may take; `None` for [`HEAP_BYTES_DEFAULT`](metta::HEAP_BYTES_DEFAULT).
     pub heap_bytes_max: Option<u64>,
 }
 
@@ -120,8 +120,14 @@ fn directory_of(file: &str) -> String {
 
 /// Prints an answer as the Hyperon runner does: `[a, b]`.
 pub(crate) fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
-    let results: Vec<String> = answer.results.iter().map(Atom::to_string).collect();
-    world.print(&format!("[{}]", results.join(", ")))
+    let mut line = String::from("[");
+    for (index, result) in answer.results.iter().enumerate() {
+        let between = if index > 0 { ", " } else { "" };
+        // A string takes all that is written.
+        let _ = write!(line, "{between}{result}");
+    }
+    line.push(']');
+    world.print(&line)
 }
 
 /// Prints an answer as JSON: an object for each result, then one for the end.

@@ -13,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct SystemWorld {
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
+    source_bytes_max: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -22,6 +23,24 @@ struct OpenFile {
 }
 
 impl SystemWorld {
+    /// A world that reads no source of more than so many bytes, and no more of its standard input.
+    pub fn with_source_bytes_max(most: Option<u64>) -> Self {
+        Self { source_bytes_max: most, ..Self::default() }
+    }
+
+    /// All bytes of a source, unless they are too many.
+    fn read_whole(&self, from: impl Read) -> io::Result<Vec<u8>> {
+        let most = self.source_bytes_max.unwrap_or(u64::MAX);
+        let mut bytes = Vec::new();
+        from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            let message =
+                format!("it has more than {most} bytes, which is all that may be read: allow more with --heap");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+        }
+        Ok(bytes)
+    }
+
     fn open_mut(&mut self, file: FileId) -> Result<&mut OpenFile, WorldError> {
         self.open.get_mut(&file).ok_or(WorldError::FileNotOpen { file })
     }
@@ -63,7 +82,8 @@ impl World for SystemWorld {
     }
 
     fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
-        found(path, std::fs::read(path), unreadable).map(Arc::new)
+        let read = File::open(path).and_then(|file| self.read_whole(file));
+        found(path, read, unreadable).map(Arc::new)
     }
 
     fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
@@ -71,10 +91,8 @@ impl World for SystemWorld {
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| WorldError::InputFailed { reason: error.to_string() })?;
-        Ok(bytes)
+        let read = self.read_whole(io::stdin().lock());
+        read.map_err(|error| WorldError::InputFailed { reason: error.to_string() })
     }
 
     fn absolute_path(&mut self, path: &str) -> Result<String, WorldError> {

@@ -64,6 +64,11 @@ impl Scratch {
         self.entries.len()
     }
 
+    /// Gives the table back.
+    pub(crate) fn give_back(&mut self) {
+        self.entries = Vec::new();
+    }
+
     /// A stamp that no entry has.
     pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {

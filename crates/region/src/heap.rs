@@ -130,6 +130,12 @@ impl Heap {
         !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
     }
 
+    /// Gives the table back that copies use: as many bytes as the cells had when the largest copy began. The next one makes
+    /// another.
+    pub fn drop_table(&mut self) {
+        self.scratch.give_back();
+    }
+
     /// Refuses what the system gives no memory for, beside the cells.
     #[cold]
     pub(crate) fn no_memory(&mut self) -> Full {
@@ -374,6 +380,24 @@ impl<W: Words> Heap<W> {
     /// Bytes that were got from the system, for cells and for the tables beside them.
     pub fn bytes_held(&self) -> usize {
         self.chunks.bytes() + self.chunks.link_bytes() + self.scratch.bytes()
+    }
+
+    /// Bytes that a [copy](Heap::copy) of all that is held would still have to get from the system, at most: for cells that
+    /// are not free, and for the table beside them.
+    pub fn bytes_to_copy(&self) -> usize {
+        let (live, free) = (self.chunks.live_count() as usize, self.chunks.free_count() as usize);
+        let table = self.chunks.bytes().saturating_sub(self.scratch.bytes());
+        live.saturating_sub(free) * CHUNK_BYTES + table + table / 8
+    }
+
+    /// Bytes of the table that copies use.
+    pub fn table_bytes(&self) -> usize {
+        self.scratch.bytes()
+    }
+
+    /// Whether there are addresses for a copy of all that is held.
+    pub fn can_address_copy(&self) -> bool {
+        self.chunks.live_count() <= CHUNKS_MAX / 2
     }
 
     /// What the heap has done and holds.

@@ -31,6 +31,7 @@
 //! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
 //!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
 //! 11. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
+//! 12. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
 //!
 //! # What it costs
 //!
@@ -68,6 +69,7 @@ mod heap;
 mod limit;
 mod maker;
 mod map;
+pub mod memory;
 mod number;
 mod object;
 mod origin;

@@ -22,6 +22,7 @@ use std::ops::{Deref, DerefMut, Index, IndexMut, Range};
 
 use memmap2::{MmapMut, MmapOptions};
 
+use crate::memory;
 use crate::reference::{Ref, TAG_BITS};
 
 /// The cells that a reference can address.
@@ -135,6 +136,7 @@ impl Words for Reserved {
 
     fn end(&mut self, bytes: usize) {
         self.written = bytes;
+        memory::count(-(bytes as isize));
     }
 }
 

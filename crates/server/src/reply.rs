@@ -196,9 +196,12 @@ impl<'c> Reply<'c> {
         self.sink.data(bytes).await
     }
 
-    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless.
+    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless. HTTP/2 may send an empty one behind it, which
+    /// does not take its place.
     pub(crate) fn last(&mut self, bytes: Bytes) {
-        self.last = bytes;
+        if !bytes.is_empty() {
+            self.last = bytes;
+        }
     }
 
     /// Whether more bytes would not only be gathered.

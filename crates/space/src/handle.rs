@@ -375,8 +375,19 @@ impl SpaceRef {
     ///
     /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        let by_rows = self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms));
-        by_rows.unwrap_or_else(|| self.query_atoms(query, source))
+        self.query_unless(query, source, &|| false).expect("nobody gives up")
+    }
+
+    /// The same; `None` if who asks has given up. What rows do not answer is found whole.
+    pub fn query_unless(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        is_over: rows::IsOver<'_>,
+    ) -> Option<Vec<Solution>> {
+        let by_rows =
+            self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms, is_over));
+        by_rows.unwrap_or_else(|| Some(self.query_atoms(query, source)))
     }
 
     /// The same, whatever the answers are: each pattern is unified with each atom that may match. What tests compare with.

@@ -51,7 +51,7 @@ pub use pattern_tree::PatternTree;
 pub use prepared::{Prepared, PreparedQuery};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
-pub use rows::{NO_TERM, RowPart, RowQuery};
+pub use rows::{IsOver, NO_TERM, RowPart, RowQuery};
 pub use snapshot::Snapshot;
 pub use space::Space;
 pub use term::{SharedTerms, Term, Terms};

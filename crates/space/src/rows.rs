@@ -49,7 +49,14 @@ pub struct RowQuery {
     known: Vec<(Path, Known)>,
     bound: Vec<bool>,
     answers: Answers,
+    is_given_up: bool,
 }
+
+/// Whether who asks a space gives up. It is asked now and then.
+pub type IsOver<'a> = &'a dyn Fn() -> bool;
+
+/// So many partial answers are gone on with until it is asked.
+const ANSWERS_BETWEEN_LOOKS: usize = 16;
 
 impl RowQuery {
     /// Takes everything out.
@@ -83,6 +90,11 @@ impl RowQuery {
     /// The answers that were found: a term for each variable, or [`NO_TERM`] where there is none.
     pub fn answers(&mut self) -> &mut Vec<Term> {
         &mut self.answers.found
+    }
+
+    /// Whether it was given up before all answers were found: those that there are mean nothing.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up
     }
 
     /// How many variables it has.
@@ -276,7 +288,7 @@ impl RowQuery {
     ) -> Option<usize> {
         let mut room = ROOM.take().unwrap_or_default();
         room.take_up(self);
-        let count = answer_rows(&mut room, std::slice::from_ref(contents), |contents| contents, terms);
+        let count = answer_rows(&mut room, std::slice::from_ref(contents), |contents| contents, terms, &|| false);
         let width = room.variables;
         (0..count.unwrap_or(0)).for_each(|place| each(&room.answers.found[place * width..][..width]));
         room.shrink();
@@ -363,17 +375,19 @@ fn number_of<'a>(variable: &'a Variable, variables: &mut Variables<'a>) -> Optio
     Some(place as u32)
 }
 
-/// The solutions of a query that rows answer, in the order of [`SpaceRef::query`]; `None` if that is to be asked.
+/// The solutions of a query that rows answer, in the order of [`SpaceRef::query`]; `None` if that is to be asked. None are
+/// inside if it was given up.
 pub(crate) fn solutions<S>(
     query: &Atom,
     spaces: &[S],
     contents: impl Fn(&S) -> &Contents,
     terms: &Terms,
-) -> Option<Vec<Solution>> {
+    is_over: IsOver<'_>,
+) -> Option<Option<Vec<Solution>>> {
     let mut room = ROOM.take().unwrap_or_default();
     let mut variables = Variables::default();
     let is_put = room.put(query, &mut variables, terms);
-    let count = if is_put { answer_rows(&mut room, spaces, contents, terms) } else { None };
+    let count = if is_put { answer_rows(&mut room, spaces, contents, terms, is_over) } else { None };
     let solutions = count.map(|count| {
         let width = room.variables;
         let names = &variables[..width];
@@ -385,7 +399,11 @@ pub(crate) fn solutions<S>(
             }
             solution
         };
-        (0..count).map(solution).collect()
+        let all = (0..count).map(|place| {
+            let goes_on = place % (64 * ANSWERS_BETWEEN_LOOKS) != 0 || place == 0 || !is_over();
+            goes_on.then(|| solution(place))
+        });
+        if room.is_given_up { None } else { all.collect() }
     });
     room.shrink();
     ROOM.set(Some(room));
@@ -408,7 +426,12 @@ impl SpaceRef {
     /// Finds the solutions of a query in the order in which [`SpaceRef::query`] finds them; gives how many there are, and
     /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SpaceRef::query`] is to be asked.
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
-        self.with_spaces(|spaces, terms| answer_rows(query, spaces, |space| space.contents(), terms))
+        self.rows_unless(query, &|| false)
+    }
+
+    /// The same, which is given up as soon as that is said: see [`RowQuery::is_given_up`].
+    pub fn rows_unless(&self, query: &mut RowQuery, is_over: IsOver<'_>) -> Option<usize> {
+        self.with_spaces(|spaces, terms| answer_rows(query, spaces, |space| space.contents(), terms, is_over))
     }
 
     /// Hands on the space, those it imports and their dictionary, all locked; `None` if one cannot be locked at once, or has
@@ -464,7 +487,9 @@ pub(crate) fn answer_rows<S>(
     spaces: &[S],
     contents: impl Fn(&S) -> &Contents,
     terms: &Terms,
+    is_over: IsOver<'_>,
 ) -> Option<usize> {
+    query.is_given_up = false;
     if !query.plan() {
         return None;
     }
@@ -475,11 +500,17 @@ pub(crate) fn answer_rows<S>(
     if spaces.iter().any(is_open) {
         return None;
     }
-    Some(answer(query, spaces, contents, terms))
+    Some(answer(query, spaces, contents, terms, is_over))
 }
 
-fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> usize {
-    let RowQuery { parts, plans, known: all_known, answers, variables: width, .. } = query;
+fn answer<S>(
+    query: &mut RowQuery,
+    spaces: &[S],
+    contents: impl Fn(&S) -> &Contents,
+    terms: &Terms,
+    is_over: IsOver<'_>,
+) -> usize {
+    let RowQuery { parts, plans, known: all_known, answers, variables: width, is_given_up, .. } = query;
     answers.begin(*width);
     let mut count = 1;
     for plan in plans.iter() {
@@ -494,6 +525,11 @@ fn answer<S>(query: &mut RowQuery, spaces: &[S], contents: impl Fn(&S) -> &Conte
         let asked = relations.filter(|(_, relation)| is_asked(relation));
         let asked = asked.fold(0_u64, |asked, (place, _)| asked | 1 << place);
         for place in 0..count {
+            if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && is_over() {
+                *is_given_up = true;
+                answers.found.clear();
+                return 0;
+            }
             answers.take_up(place, *width);
             let asked = spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1);
             for (_, space) in asked {

@@ -92,7 +92,7 @@ impl Snapshot {
     /// and states inside its atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
         let contents = std::slice::from_ref(&self.shared.contents);
-        if let Some(solutions) = rows::solutions(query, contents, |contents| contents, &self.terms) {
+        if let Some(Some(solutions)) = rows::solutions(query, contents, |contents| contents, &self.terms, &|| false) {
             return solutions;
         }
         answer(query, source, |pattern, source| {
@@ -108,7 +108,7 @@ impl Snapshot {
 
     /// Answers a query as rows of terms; see [`SpaceRef::rows`](crate::SpaceRef::rows).
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
-        answer_rows(query, std::slice::from_ref(&self.shared.contents), |contents| contents, &self.terms)
+        answer_rows(query, std::slice::from_ref(&self.shared.contents), |contents| contents, &self.terms, &|| false)
     }
 
     /// Hands the answers of a prepared query to `each`, in the order of [`Snapshot::query`]: a term for each of its variables.

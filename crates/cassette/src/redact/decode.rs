@@ -2,8 +2,6 @@
 
 use crate::message::{Body, Chunk, Header};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use ruzstd::decoding::StreamingDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
@@ -114,21 +112,16 @@ impl Output {
 
     /// One frame behind the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
     fn read_zstd(&mut self, source: &Chunks<'_>) -> bool {
-        while !source.rest().is_empty() {
-            let is_whole = match StreamingDecoder::new(source) {
-                Ok(decoder) => self.read(source, decoder),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    source.skip(length as usize)
-                }
-                Err(_) => false,
-            };
-            if !is_whole {
-                return false;
-            }
-        }
-        true
+        let decoder = zstd::stream::read::Decoder::with_buffer(source).and_then(|mut decoder| {
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
+            Ok(decoder)
+        });
+        decoder.is_ok_and(|decoder| self.read(source, decoder))
     }
 }
+
+/// A frame of zstd that refers further back than this many bits can say is not decoded: it would take as much memory.
+const WINDOW_LOG_MAX: u32 = 26;
 
 /// The bytes of chunks, one chunk at a time, so that it is known which one a decoder has reached.
 struct Chunks<'b> {
@@ -151,17 +144,6 @@ impl<'b> Chunks<'b> {
                 Some(rest) => return rest,
             }
         }
-    }
-
-    /// Whether there was so much to go over.
-    fn skip(&self, count: usize) -> bool {
-        let mut left = count;
-        while left > 0 && !self.rest().is_empty() {
-            let some = self.rest().len().min(left);
-            self.within.set(self.within.get() + some);
-            left -= some;
-        }
-        left == 0
     }
 }
 

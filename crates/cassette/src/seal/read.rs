@@ -20,10 +20,10 @@ use crate::key::KeyScheme;
 use crate::limits::{Excess, ReadOptions, STREAMED_FACTOR};
 use crate::message::Request;
 use crate::record::fields;
-use crate::record::whole::{self, Pieces, Whole};
+use crate::record::whole::{self, Pieces, SharedBody, StoredBody, Whole};
 use crate::wire::{Cursor, NO_ROOM};
 use crc32c::crc32c;
-use journal::Mapping;
+use journal::{Access, Mapping, open_regular};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
@@ -89,7 +89,8 @@ struct RowsOf {
 impl Sealed {
     /// Opens a tape that lies at a path.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = crate::file::open(path).map_err(|error| Failure::new("open", path.display().to_string())(error))?;
+        let file = open_regular(path, Access::Read)
+            .map_err(|error| Failure::new("open", path.display().to_string())(error))?;
         Self::of_file(&file, path, ReadOptions::default())
     }
 
@@ -114,6 +115,11 @@ impl Sealed {
         let (rows, pieces) = (OnceLock::new(), OnceLock::new());
         let (most, kept) = (options.most(), AtomicUsize::new(0));
         Ok(Self { bytes, shown, trailer, most, kept, checked: Default::default(), rows, pieces })
+    }
+
+    /// What messages call it.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
     }
 
     pub(crate) fn trailer(&self) -> &Trailer {
@@ -277,6 +283,20 @@ impl Sealed {
         whole::decode(place.beginning, cursor).map_err(|malformed| self.unreadable(entry.offset, malformed))
     }
 
+    /// That an exchange can be read, with bodies that are as long as they are said to be.
+    pub(crate) fn check_row(&self, row: u32) -> Result<(), ReadError> {
+        let whole = self.whole(row)?;
+        whole.request.iter().chain(&whole.response).try_for_each(|body| match body {
+            StoredBody::Inline(chunks, bytes)
+                if chunks.iter().map(|chunk| chunk.bytes).sum::<usize>() == bytes.len() =>
+            {
+                Ok(())
+            }
+            StoredBody::Inline(..) => Err(self.unequal_body()),
+            StoredBody::Shared(body) => self.check_pieces_of(body),
+        })
+    }
+
     fn row_error(&self, row: u32, error: RowError) -> ReadError {
         let offset = self.block_of_row(row).map_or(0, |(entry, ..)| entry.offset);
         match error {
@@ -390,6 +410,25 @@ impl Sealed {
         if is_there { Ok(piece.range()) } else { Err(self.damage(entry.offset, Flaw::Parts)) }
     }
 
+    /// That a body is as long as its pieces, and that they lie in their blocks, which are not decompressed for it.
+    pub(crate) fn check_pieces_of(&self, body: &SharedBody) -> Result<(), ReadError> {
+        let mut bytes = 0_usize;
+        for &number in &body.pieces {
+            let (piece, entry) = self.piece_of(number)?;
+            let end = u64::from(piece.offset) + u64::from(piece.length);
+            if end > u64::from(entry.bytes) {
+                return Err(self.damage(entry.offset, Flaw::Parts));
+            }
+            bytes = bytes.saturating_add(piece.length as usize);
+        }
+        if bytes == body.bytes { Ok(()) } else { Err(self.unequal_body()) }
+    }
+
+    /// That every block of pieces can be decompressed. One is in memory at a time.
+    pub(crate) fn check_piece_blocks(&self) -> Result<(), ReadError> {
+        self.piece_blocks()?.try_for_each(|entry| self.content(&entry).map(drop))
+    }
+
     /// What is wrong with a body whose chunks and pieces do not fit.
     pub(crate) fn unequal_body(&self) -> ReadError {
         self.damage(self.trailer.section(Part::Pieces).offset, Flaw::Record(whole::unequal()))
@@ -470,7 +509,13 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tape::write_tape_on;
+    use crate::Selection;
+    use crate::compress::compress;
+    use crate::message::{Chunk, Response};
+    use crate::record::whole::{Beginning, BodyForm, encode_with};
+    use crate::seal::blocks::RowBlock;
+    use crate::seal::layout::header;
+    use crate::tape::{Tape, write_tape_on};
     use journal::simulated::SimulatedDisk;
 
     /// An index whose checksum is right and whose rows are not there.
@@ -492,5 +537,68 @@ mod tests {
         for found in [sealed.find(key).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
             assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));
         }
+    }
+
+    /// A tape of one row, whose response has a body that names one piece so many times.
+    fn naming_one_piece(times: usize) -> Vec<u8> {
+        let piece = vec![0; 256 << 10];
+        let response = Response { status: 200, ..Response::default() };
+        let exchange = Exchange { response: Some(response), ..Exchange::default() };
+        let chunks = [Chunk { at_us: 0, bytes: piece.len() * times }];
+        let mut row = Vec::new();
+        encode_with(&mut row, &exchange, BodyForm::Absent, BodyForm::Shared(&chunks, &vec![0; times]));
+        let mut rows = RowBlock::default();
+        rows.push(Beginning::default(), &row);
+        let mut file = header().to_vec();
+        let mut directories = [rows.take(), piece.clone()].map(|block| {
+            let stored = compress(&block).unwrap();
+            let (offset, checksum) = (file.len() as u64, crc32c(&stored));
+            file.extend_from_slice(&stored);
+            let entry =
+                BlockEntry { offset, first: 0, stored: stored.len() as u32, bytes: block.len() as u32, checksum };
+            let mut bytes = Vec::new();
+            entry.put(&mut bytes);
+            bytes
+        });
+        let mut pieces = Vec::new();
+        PieceEntry { block: 0, offset: 0, length: piece.len() as u32, hash: [0; 16] }.put(&mut pieces);
+        let sections =
+            [vec![0; 5], std::mem::take(&mut directories[0]), std::mem::take(&mut directories[1]), pieces, vec![0]];
+        let checksums = std::array::from_fn(|part| crc32c(&sections[part]));
+        sections.iter().for_each(|section| file.extend_from_slice(section));
+        let length = file.len() as u64 + TRAILER_BYTES;
+        let counts =
+            Trailer { rows: 1, row_blocks: 1, piece_blocks: 1, pieces: 1, meta_bytes: 1, ..Trailer::default() };
+        file.extend(
+            Trailer { length, next_number: 1, body_bytes: chunks[0].bytes as u64, checksums, ..counts }.encode(),
+        );
+        file
+    }
+
+    /// 10 GB from some hundred bytes: the tape is sound, and its body is neither joined nor refused with anything but its name.
+    #[test]
+    fn a_body_that_names_one_piece_many_times_is_refused_by_name() {
+        let bomb = naming_one_piece(40_000);
+        assert!(bomb.len() < 600, "{} bytes", bomb.len());
+        let tape = Tape::from_bytes(bomb, "bomb.tape").unwrap();
+        tape.verify().unwrap();
+        let outline = || tape.outline(0).unwrap();
+        assert_eq!(outline().response_body.unwrap().bytes(), 40_000 * (256 << 10));
+        let refused = [
+            tape.exchange(0).map(drop),
+            outline().into_exchange().map(drop),
+            Selection::of(&tape).unwrap().content().map(drop),
+        ];
+        for error in refused.map(Result::unwrap_err) {
+            let message = error.to_string();
+            assert!(matches!(error, ReadError::TooMuch(_)), "{message}");
+            assert!(message.starts_with("bomb.tape: ") && message.contains("1073741824 bytes"), "{message}");
+        }
+        // What a request asks is looked at without its response.
+        assert!(tape.request(0).is_ok());
+        // As long as no reader of fragments takes.
+        let tape = Tape::from_bytes(naming_one_piece(100_000), "bomb.tape").unwrap();
+        let error = tape.outline(0).unwrap().response_body.unwrap().read().unwrap_err().to_string();
+        assert!(error.contains("bomb.tape: a body has more than the 17179869184 bytes"), "{error}");
     }
 }

@@ -12,6 +12,7 @@ mod fuzzed;
 mod golden;
 mod har;
 mod hostile;
+mod limits;
 mod matching;
 mod modes;
 mod outline;

@@ -12,7 +12,8 @@ use std::time::Duration;
 const ABOUT_RECORDS: &str = "\
 COMMAND runs with variables that send its requests through a proxy on this computer: curl, Python, Node, Go, Java and all that
 takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in TAPE.recording;
-at the end TAPE is sealed. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
+at the end TAPE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .tape records to TAPE.tape, and writes
+TAPE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
 recorded is said on the standard error.
 
 Without COMMAND the proxy stays until Ctrl-C or SIGTERM, and says how programs reach it.

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod child;
+mod form;
 mod secrets;
 mod signals;
 mod stay;
@@ -18,9 +19,10 @@ use crate::render;
 use crate::run::End;
 pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
 use arguments::{UpstreamArguments, When};
-use cassette::{Form, Mode, ReadOptions, RecordError, SealError, Tape};
+use cassette::{Mode, ReadOptions, RecordError, SealError, Tape};
 use child::Program;
 pub(crate) use child::isolated;
+use form::OtherForm;
 use server::{Control, Edits, Limits, Pass, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
 use signals::Signals;
 use std::ffi::OsString;
@@ -34,6 +36,8 @@ use summary::{Before, Kept, Style, Summary};
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
     tape: &'a Path,
+    /// The file that the tape stands for, if that has another form.
+    other: Option<OtherForm>,
     records: bool,
     before: Before,
     /// Whether a new tape on which nothing was recorded stays.
@@ -45,25 +49,35 @@ struct Job<'a> {
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape, mode, allow_empty, serving, network, upstream, secrets, playing, command } = arguments;
-    if Form::of_name(tape) != Form::Tape {
-        let help = format!("record to {}, then `mnemon tape convert` it", tape.with_extension("tape").display());
-        return fail(&format!("{} would be no tape by its name", tape.display()), &help, End::Usage).into();
-    }
-    let (before, used) = match there(tape, *mode) {
-        Ok(there) => there,
+    let RecordArguments { tape: file, mode, allow_empty, serving, network, upstream, secrets, playing, command } =
+        arguments;
+    let (other, before, used) = match place(file, *mode) {
+        Ok(place) => place,
         Err(end) => return end.into(),
     };
+    let tape = &other.as_ref().map_or(file.as_path(), OtherForm::tape).to_owned();
     let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
     let options = ProxyOptions::new(Traffic::tape(tape, *mode));
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
             let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
-            Job { tape, records, before, allows_empty, serving, network, command }.run(options)
+            Job { tape, other, records, before, allows_empty, serving, network, command }.run(options)
         }
-        Err(end) => end.into(),
+        Err(end) => {
+            // Nothing was recorded, so nothing stands for the file.
+            let _ = other.map(|other| other.finish(false));
+            end.into()
+        }
     }
+}
+
+/// Where it is recorded to: a tape, be it one that stands for a file of another form, with what lies there.
+fn place(file: &Path, mode: Mode) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
+    let other = OtherForm::of(file, mode)?;
+    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode)?;
+    let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
+    Ok((other, if is_replaced { Before::Replaced } else { before }, used))
 }
 
 /// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
@@ -99,8 +113,16 @@ pub(crate) fn replay(
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
-            let job =
-                Job { tape, records: false, before: Before::Used, allows_empty: false, serving, network, command };
+            let job = Job {
+                tape,
+                other: None,
+                records: false,
+                before: Before::Used,
+                allows_empty: false,
+                serving,
+                network,
+                command,
+            };
             job.run(options)
         }
         Err(end) => end.into(),
@@ -241,37 +263,55 @@ impl Job<'_> {
 
     fn doing(&self) -> String {
         let verb = if self.records { "recording to" } else { "answering from" };
-        format!("{verb} {}", self.tape.display())
+        format!("{verb} {}", self.named().display())
+    }
+
+    /// What the user named.
+    fn named(&self) -> &Path {
+        self.other.as_ref().map_or(self.tape, OtherForm::file)
     }
 
     /// Seals the tape and says what was done, by the program if one has run.
     fn end(&self, proxy: Proxy, code: u8, program: Option<&OsString>) -> ExitCode {
         let so_far = proxy.report();
         // The control socket may have named another tape since.
-        let tape = proxy.tape().unwrap_or_else(|| self.tape.to_owned()).display().to_string();
+        let tape = proxy.tape().filter(|tape| tape != self.tape).unwrap_or_else(|| self.named().to_owned());
+        let tape = tape.display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
         };
         let Self { records, before, .. } = *self;
-        let is_whole = sealed.is_ok() && report.recorder_failure.is_none();
-        let kept = match (is_whole, Tape::open(self.tape)) {
-            (true, _) if self.is_left_out(&report) => Kept::Nothing,
-            (true, _) => Kept::All,
-            (false, Ok(left)) => Kept::Part(left.len() as u64),
-            (false, Err(_)) => Kept::Nothing,
+        let kept = match sealed.is_ok() && report.recorder_failure.is_none() {
+            true if self.is_left_out(&report) => Kept::Nothing,
+            true => Kept::All,
+            false => self.unsealed(),
         };
+        let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
         let style = style.map_or(Style::default(), |name| Style::named(&name));
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, kept != Kept::Nothing);
+            stay::say_done(&report, summary.kept != Kept::Nothing);
         }
-        let failed = self.failure(&report, sealed).or(report.bypassed.first().map(|_| End::Error.code()));
+        let failed =
+            self.failure(&report, sealed).or(not_written).or(report.bypassed.first().map(|_| End::Error.code()));
         let differs = report.differs() || !records && !report.bypassed.is_empty();
         let code = if code == 0 { failed.unwrap_or(code) } else { code };
         ExitCode::from(if differs { End::Damaged.code() } else { code })
+    }
+
+    /// Writes the file of another form that the tape stands for. Gives what there is then, and the code if it could not be written.
+    fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
+        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
+            return (kept, None);
+        };
+        let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
+        match other.finish(is_new) {
+            Ok(()) => (kept, None),
+            Err(end) => (Kept::Unwritten(other.tape().display().to_string()), Some(end.code())),
+        }
     }
 
     /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
@@ -279,6 +319,25 @@ impl Job<'_> {
     fn is_left_out(&self, report: &Report) -> bool {
         let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
+    }
+
+    /// Where it was recorded to: a tape that is recorded anew stays until the new one is complete.
+    fn recorded_to(&self) -> PathBuf {
+        let mut name = self.tape.as_os_str().to_owned();
+        if self.before == Before::Replaced {
+            name.push(".new");
+        }
+        name.into()
+    }
+
+    /// What there is of a recording that was not sealed.
+    fn unsealed(&self) -> Kept {
+        let (tape, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
+        match Tape::open(tape) {
+            Ok(left) if recording.exists() => Kept::Unsealed(left.len() as u64, recording.display().to_string()),
+            Ok(_) => Kept::All,
+            Err(_) => Kept::Nothing,
+        }
     }
 
     /// The code of a recording that is not whole, after saying so.
@@ -290,7 +349,9 @@ impl Job<'_> {
             (Ok(()), Some(failure)) => format!("not all is recorded: {failure}"),
             (Ok(()), None) => return None,
         };
-        let help = if recording.exists() {
+        let help = if let Some(other) = &self.other {
+            other.by_hand()
+        } else if recording.exists() {
             let (tape, recording) = (self.tape.display(), recording.display());
             let keeping = if secret { " --keep-secrets" } else { "" };
             format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}{keeping}` seals it")

@@ -1,12 +1,10 @@
 //! What is said at the end: one line when all is well.
 
 use crate::output::counted;
-use cassette::Form;
 use cassette::matching::{Difference, Miss, Reason};
 use server::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
@@ -93,12 +91,14 @@ impl Allowing {
 }
 
 /// What there is of what was recorded.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kept {
     /// The tape, with all of it.
     All,
-    /// So many exchanges, not all of them whole, since something failed.
-    Part(u64),
+    /// So many exchanges, in a recording of this name, since something failed.
+    Unsealed(u64, String),
+    /// All of it, in a tape of this name, since the file of another form could not be written.
+    Unwritten(String),
     /// There is no tape.
     Nothing,
 }
@@ -193,18 +193,11 @@ impl Summary<'_> {
     }
 
     fn again(&self, mode: &str) -> String {
-        let tape = &self.tape;
         match self.style {
-            Style::CommandLine => {}
-            Style::Pytest => return format!("record it: run pytest with {}", self.style.mode(mode)),
-            Style::Node => return format!("record it: start mnemon with {}", self.style.mode(mode)),
+            Style::CommandLine => format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape),
+            Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
+            Style::Node => format!("record it: start mnemon with {}", self.style.mode(mode)),
         }
-        if Form::of_name(Path::new(tape)) == Form::Tape {
-            return format!("record it: `mnemon record -o {tape} --mode {mode} -- …`");
-        }
-        let new = Path::new(tape).with_extension("tape");
-        let new = new.display();
-        format!("record it: `mnemon tape convert {tape} {new}`, then `mnemon record -o {new} --mode {mode} -- …`")
     }
 
     /// What a user should know besides.
@@ -268,12 +261,10 @@ impl Summary<'_> {
             _ if report.forwarded > 0 && report.recorded == 0 => {
                 format!("passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
-            (of, _) if let Kept::Part(part) = self.kept => {
-                format!(
-                    "{} of {of} recorded, not all of it whole, and {tape} is not complete",
-                    counted(part, "exchange")
-                )
+            (of, _) if let Kept::Unsealed(left, recording) = &self.kept => {
+                format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
+            _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
             (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
             _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
             (0, 0) if self.before == Before::Replaced => {
@@ -480,8 +471,8 @@ mod tests {
         };
         assert_eq!(said(Kept::Nothing), "mnemon: nothing could be recorded, so there is no trip.tape");
         assert_eq!(
-            said(Kept::Part(2)),
-            "mnemon: 2 exchanges of 3 recorded, not all of it whole, and trip.tape is not complete"
+            said(Kept::Unsealed(2, "trip.tape.recording".to_owned())),
+            "mnemon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
         );
     }
 

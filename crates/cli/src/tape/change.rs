@@ -134,8 +134,9 @@ pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> End
         return seal(to, how, options);
     }
     how.check(to)?;
-    let (tape, _) = open(from, options)?;
-    how.write(&all(&tape, from)?, to, from)
+    let (tape, form) = open(from, options)?;
+    let end = how.write(&all(&tape, from)?, to, from)?;
+    how.name_secrets(&tape, form, from).map(|()| end)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -191,15 +192,16 @@ fn not_sealed(to: &Path, error: &RecordError) -> End {
 pub(super) fn merge(arguments: &MergeArguments, options: ReadOptions) -> Ended {
     let MergeArguments { from, to, how } = arguments;
     how.check(to)?;
-    let tapes: Vec<Tape> =
-        from.iter().map(|from| open(from, options).map(|(tape, _)| tape)).collect::<Result<_, End>>()?;
-    let merged = Selection::merged(&tapes).map_err(|error| damaged(&from[0], &error));
+    let opened: Vec<_> = from.iter().map(|from| open(from, options)).collect::<Result<_, End>>()?;
+    let merged = Selection::merged(opened.iter().map(|(tape, _)| tape)).map_err(|error| damaged(&from[0], &error));
     let (merged, duplicates) = merged?;
     if duplicates > 0 {
         let exchanges = counted(duplicates as u64, "exchange");
         render::say(&format!("note: {exchanges} left out: equal to one that is there"));
     }
-    how.write(&merged, to, &from[0])
+    let end = how.write(&merged, to, &from[0])?;
+    let mut sources = opened.iter().zip(from);
+    sources.try_for_each(|((tape, form), from)| how.name_secrets(tape, *form, from)).map(|()| end)
 }
 
 pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended {
@@ -337,6 +339,35 @@ impl How {
         Ok(())
     }
 
+    /// Names what a recorder would have taken out of what comes from another form: credentials, keys, cookies.
+    fn name_secrets(&self, tape: &Tape, form: Form, from: &Path) -> Result<(), End> {
+        if self.keep_secrets || form == Form::Tape {
+            return Ok(());
+        }
+        let redaction = Redaction::usual();
+        let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for exchange in tape.exchanges() {
+            let exchange = exchange.map_err(|error| damaged(from, &error))?;
+            for Finding { place, what, .. } in redaction.scan(&exchange).findings {
+                let numbers = found.entry(format!("the {place} has {what}")).or_default();
+                if numbers.last() != Some(&exchange.number) {
+                    numbers.push(exchange.number);
+                }
+            }
+        }
+        for (what, numbers) in &found {
+            let what = crate::journal::escaped(what.as_bytes());
+            render::say(&format!("warning: {}: {what} ({})", from.display(), listed(numbers)));
+        }
+        if !found.is_empty() {
+            let from = from.display();
+            render::say(&format!(
+                "help: `mnemon tape redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
+            ));
+        }
+        Ok(())
+    }
+
     fn options(&self) -> SealOptions {
         let options = SealOptions::new(KeyScheme::of(&Matching::default()));
         if self.keep_secrets { options.keep_secrets() } else { options }
@@ -362,6 +393,18 @@ impl How {
         warn_lost(&lost, form);
         report(to, form, content.exchanges.len())
     }
+}
+
+/// Numbers of exchanges, the first of them only if there are many.
+fn listed(numbers: &[u64]) -> String {
+    const SHOWN_MAX: usize = 5;
+    let shown: Vec<_> = numbers.iter().take(SHOWN_MAX).map(u64::to_string).collect();
+    let more = match numbers.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let noun = if numbers.len() == 1 { "exchange" } else { "exchanges" };
+    format!("{noun} {}{more}", shown.join(", "))
 }
 
 fn warn_lost(lost: &[String], form: Form) {

@@ -89,7 +89,9 @@ pub(crate) fn read_options(max_size: Option<u64>) -> ReadOptions {
 }
 
 /// Tells that more would come of a file than is allowed.
-fn too_much(Excess { file, what, most, .. }: &Excess) -> End {
+fn too_much(path: &Path, Excess { file, what, most, .. }: &Excess) -> End {
+    // What lies in memory has no name of its own.
+    let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
     let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
     let help = "if you trust the file, `--max-size 4G` of `mnemon tape` and `mnemon replay` raises the limit";
     fail(&message, help, End::Error)
@@ -100,7 +102,7 @@ fn unreadable(path: &Path, error: &FormError) -> End {
     match error {
         FormError::Disk(failure) => not_opened(failure),
         FormError::Unreadable(error) => damaged(path, error),
-        FormError::TooMuch(excess) => too_much(excess),
+        FormError::TooMuch(excess) => too_much(path, excess),
         FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
         FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
         _ => fail(&error.to_string(), "", End::Usage),
@@ -127,7 +129,7 @@ pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
         return not_opened(failure);
     }
     if let ReadError::TooMuch(excess) = error {
-        return too_much(excess);
+        return too_much(path, excess);
     }
     // Recorded runs are journals as recordings are.
     if TapeReader::open(path).is_ok() {

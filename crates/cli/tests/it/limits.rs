@@ -52,12 +52,11 @@ fn a_heap_limit_that_cannot_be_is_refused() {
     }
 }
 
-/// The interpreter takes memory as it comes: a limit that it does not keep would be a promise broken.
 #[test]
-fn the_interpreter_takes_no_heap_limit() {
-    let ended = run(&["run", "--heap", "1M", "--interpreter", "-e", GROWING]);
-    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
-    assert!(ended.err.contains("does not count its bytes") && ended.err.contains("help:"), "{}", ended.err);
+fn the_interpreter_has_the_same_limit_of_memory() {
+    let ended = run(&["run", "--heap", "8M", "--interpreter", "-e", GROWING]);
+    let expected = "[3]\n[(Error (grow Nil) (HeapLimit 8388608))]\n";
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), expected));
 }
 
 #[test]

@@ -326,7 +326,7 @@ fn what_is_no_tape_is_a_wrong_use() {
     folder.good(&["run", "--record", "run.tape", "run.metta"]);
     for (path, word) in [
         ("missing.tape", "cannot open missing.tape"),
-        (".", "directory"),
+        (".", "it is a folder, not a regular file"),
         ("notes", "notes is neither a tape nor a form of one; there are tape, json, msgpack, text"),
         ("empty", "empty is neither a tape"),
         ("run.tape", "run.tape is a recorded run, not a cassette\nhelp: `mnemon replay run.tape`"),

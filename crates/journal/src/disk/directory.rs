@@ -7,14 +7,21 @@ use super::{Access, Disk, DiskFile};
 use crate::regular::open_regular;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A folder of the file system.
 #[derive(Clone, Debug)]
 pub struct Directory {
     path: PathBuf,
+    /// The mode of new files, before the process's mask.
+    mode: u32,
 }
+
+/// A mode that leaves the rest to the process's mask.
+const MODE_USUAL: u32 = 0o666;
+/// A mode of files that are for their owner alone.
+pub(super) const MODE_PRIVATE: u32 = 0o600;
 
 impl Directory {
     /// A folder that exists. Nothing is written, so this serves for reading where writing is not allowed.
@@ -26,7 +33,7 @@ impl Directory {
         if !fs::metadata(path)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.to_owned(), mode: MODE_USUAL })
     }
 
     /// A folder, made durably if there is none, with the folders around it.
@@ -36,6 +43,12 @@ impl Directory {
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         make_durably(path.as_ref())?;
         Self::open(path)
+    }
+
+    /// The same folder, in which new files are for their owner alone to read and to write.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { mode: MODE_PRIVATE, ..self }
     }
 
     /// Where it is.
@@ -84,7 +97,7 @@ impl Disk for Directory {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let path = self.path.join(name);
-        let new = || OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let new = || OpenOptions::new().read(true).write(true).create_new(true).mode(self.mode).open(&path);
         let file = match new() {
             // Never emptied but removed: it may be a link to something else.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

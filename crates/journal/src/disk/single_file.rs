@@ -5,14 +5,15 @@
 //!    writing, if a crash left it there.
 //! 3. It gets its own name by a link where the file system has links, so that a file that appeared meanwhile is not replaced.
 //! 4. Whoever writes it, or makes it, holds the system's lock on it: a second writer is refused. Readers need no lock.
-//! 5. One that is to be made is never taken for one that somebody else made meanwhile.
+//! 5. It is for its owner alone to read: what is on a tape may be secret.
+//! 6. One that is to be made is never taken for one that somebody else made meanwhile.
 
-use super::directory::{folder_around, sync_folder};
+use super::directory::{MODE_PRIVATE, folder_around, sync_folder};
 use super::{Access, Disk, DiskFile};
 use crate::regular;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +122,7 @@ impl Disk for SingleFile {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let path = self.place(name)?;
-        let new = || OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let new = || OpenOptions::new().read(true).write(true).create_new(true).mode(MODE_PRIVATE).open(path);
         let file = match new() {
             // Never emptied but removed: a crash may have left it as a second name of a journal that was moved since.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {

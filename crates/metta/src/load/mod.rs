@@ -528,8 +528,9 @@ impl Runner {
         read.map(|()| load.report)
     }
 
-    /// Whether somebody wants the load to end.
+    /// Whether somebody wants the load to end, or it takes too much memory.
     fn check_interrupt(&self) -> Result<(), LoadError> {
-        self.limits.interrupt.reason().map_or(Ok(()), |limit| Err(LoadError::Limit(limit)))
+        let reached = self.limits.interrupt.reason().or_else(|| self.limits.memory_reached());
+        reached.map_or(Ok(()), |limit| Err(LoadError::Limit(limit)))
     }
 }

@@ -417,7 +417,7 @@ impl Running<'_> {
     /// Lets the interpreter do something and goes on with its results.
     pub(super) fn interpret(&mut self, value: Ref, to: To, task: impl FnOnce(Atom) -> Task) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables)?;
         let found = self.hand_over(task(atom));
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {

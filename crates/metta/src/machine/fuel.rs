@@ -22,7 +22,7 @@ impl Running<'_> {
             self.m.check_wrappers()?;
             self.collect_garbage(count)?;
         }
-        Ok(())
+        self.look_at_memory().inspect_err(|_| self.m.calls -= 1)
     }
 
     /// Counts a step that is no call.
@@ -40,7 +40,7 @@ impl Running<'_> {
             // The next call may be no more than a step away, again and again.
             self.look_within(1);
         }
-        Ok(())
+        self.look_at_memory().inspect_err(|_| self.m.steps -= 1)
     }
 
     fn look_at_limits(&mut self) -> Result<(), Halt> {
@@ -70,6 +70,18 @@ impl Running<'_> {
         self.m.fuel_given = self.m.fuel;
         self.watch.count(taken);
         self.runner.form_steps.add(taken);
+    }
+
+    /// Counts a change that is no call of a native function, unless the recorded run did not come to it.
+    #[inline]
+    pub(super) fn act(&mut self) -> Result<(), Halt> {
+        if self.runner.form_steps.halted().is_some() {
+            self.settle_fuel();
+        }
+        match self.runner.form_steps.act() {
+            Some(limit) => Err(Reason::Limit(limit).into()),
+            None => Ok(()),
+        }
     }
 
     /// Lets the interpreter do a part of the evaluation.

@@ -20,12 +20,15 @@ use super::evaluate;
 use super::run::NONE;
 use super::tabled::Caller;
 use super::values::{EMPTY, FOREIGN, INTEGER, NAMED, Values};
-use super::{Halt, Machine, Running};
+use super::{Halt, Machine, Reason, Running};
 use region::{Bound, Copying, Full, Mark, Ref, Region};
 use space::{Atom, Grounded, Number, Variable};
 
 /// Heap bytes below which nothing is collected.
 const COLLECT_FROM: usize = 1 << 20;
+
+/// So much is made at least between two collections.
+const LEAST_MADE: usize = 1 << 12;
 
 /// What a grounded value takes, without its text or digits: itself, and what it refers to.
 const FOREIGN_BYTES: usize = 64;
@@ -92,6 +95,12 @@ impl Machine {
         self.values.heap.bytes_live() + self.values.beside
     }
 
+    /// What of its memory nothing is in: free chunks, and the table that copies use.
+    fn bytes_unused(&self) -> usize {
+        let heap = self.values.heap.statistics();
+        heap.chunks_free * (heap.bytes_held / heap.chunks.max(1)) + self.values.heap.table_bytes()
+    }
+
     /// Forgets the names of variables that nothing refers to any more.
     fn forget_names(&mut self) {
         let Values { heap, region, named, beside, .. } = &mut self.values;
@@ -108,28 +117,86 @@ impl Machine {
 impl Running<'_> {
     /// When to collect for the first time.
     pub(super) fn set_collect_from(&mut self) {
-        self.m.collect_at = self.runner.collect_from.unwrap_or(COLLECT_FROM);
+        self.m.collect_at = self.runner.collect_from.unwrap_or_else(|| COLLECT_FROM.min(self.collect_before()));
     }
 
     /// When to collect next, given what survived.
     fn set_collect_at(&mut self) {
         let live = self.m.bytes_held();
-        // A copy needs as much room again.
-        let most = self.heap_bytes_max().map_or(usize::MAX, |limit| limit / 2);
         self.m.collect_at = match self.runner.collect_from {
             Some(0) => 0,
-            from => (2 * live).max(from.unwrap_or(COLLECT_FROM)).min(most).max(live + live / 8),
+            from => (2 * live)
+                .max(from.unwrap_or(COLLECT_FROM))
+                .min(self.collect_before())
+                .max(live + live / 8 + LEAST_MADE),
         };
+    }
+
+    /// With more than this there is no room for a copy and for the table that it needs, each as large again.
+    fn collect_before(&self) -> usize {
+        self.runner.limits.heap_bytes_max.map_or(usize::MAX, |most| most / 8 * 3)
+    }
+
+    /// The bytes that the form has taken from the system, and those of them that something is in.
+    fn bytes_taken(&self) -> (usize, usize) {
+        let taken = match self.runner.counts_memory {
+            true => self.runner.form_steps.bytes(),
+            false => self.m.values.heap.bytes_held() + self.m.values.beside + self.runner.tables.bytes(),
+        };
+        (taken, taken.saturating_sub(self.m.bytes_unused()))
+    }
+
+    /// Looks at the memory that the form takes.
+    pub(super) fn look_at_memory(&mut self) -> Result<(), Halt> {
+        let Some(most) = self.runner.limits.heap_bytes_max else { return Ok(()) };
+        let (taken, used) = self.bytes_taken();
+        // What the system has given beyond the limit is to be used before more is asked for.
+        let held = self.runner.limits.held_bytes_max().is_some_and(|held| taken > held);
+        let bytes = if held { most.saturating_add(1).max(used) } else { used };
+        match self.watch.took(bytes, &mut self.runner.form_steps) {
+            Some(limit) => Err(Reason::Limit(limit).into()),
+            None => {
+                self.leave_heap(most.saturating_sub(used));
+                Ok(())
+            }
+        }
+    }
+
+    /// Leaves the heap what the limit leaves of it.
+    pub(super) fn limit_heap(&mut self) {
+        match self.runner.limits.heap_bytes_max {
+            Some(most) => self.leave_heap(most.saturating_sub(self.bytes_taken().1)),
+            None => self.m.values.heap.set_limit(None),
+        }
+    }
+
+    /// Lets the heap take so many bytes more than it has.
+    fn leave_heap(&mut self, bytes: usize) {
+        let live = self.m.values.heap.bytes_live();
+        self.m.values.heap.set_limit(Some(live.saturating_add(bytes)));
+    }
+
+    /// Whether there is room for a collection: a copy of all that is held, and a table as large as all that was taken.
+    pub(super) fn has_room_to_collect(&self) -> bool {
+        let heap = &self.m.values.heap;
+        let held = self.runner.limits.held_bytes_max();
+        heap.can_address_copy() && held.is_none_or(|held| self.bytes_taken().0 + heap.bytes_to_copy() <= held)
     }
 }
 
 impl Running<'_> {
     /// Moves all that is reachable to a fresh region; the frame at hand holds so many arguments.
     ///
-    /// If there is no room for the copy, the evaluation is at its end: what it has found so far stays.
+    /// If the limit leaves no room for the copy, nothing is collected any more. If the system has none, the evaluation is at
+    /// its end: what it has found so far stays.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
+        if !self.has_room_to_collect() && self.runner.collect_from.is_none() {
+            self.m.collect_at = self.m.bytes_held() / 8 * 9 + LEAST_MADE;
+            return Ok(());
+        }
         let found = self.found_so_far();
         let m = &mut self.m;
+        m.values.heap.set_limit(None);
         let mut fresh = m.values.heap.open();
         let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
         if let Err(full) = m.copy_held(&mut fresh, &mut foreign, &mut self.results, arguments) {
@@ -148,7 +215,11 @@ impl Running<'_> {
         m.forget_names();
         m.age_choices();
         m.collections += 1;
+        if self.runner.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
+            self.m.values.heap.drop_table();
+        }
         self.set_collect_at();
+        self.limit_heap();
         Ok(())
     }
 

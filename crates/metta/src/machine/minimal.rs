@@ -202,7 +202,7 @@ impl Running<'_> {
     /// One reduction of a native call on arguments as they stand.
     fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], site: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let (call, outcome) = self.outcome_of(head, arguments, &mut scope);
+        let (call, outcome) = self.outcome_of(head, arguments, &mut scope)?;
         let mut results: Vec<(Solution, Atom)> = match outcome {
             Outcome::Results(results) => results.into_iter().map(|result| (Solution::new(), result)).collect(),
             Outcome::Solutions(solutions) => solutions,
@@ -250,8 +250,8 @@ impl Running<'_> {
     /// The ways in which two values match, one of which holds a space.
     fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<Gathered>, Halt> {
         let mut scope = Scope::default();
-        let left = self.m.values.store(left, &mut scope, &mut self.runner.variables);
-        let right = self.m.values.store(right, &mut scope, &mut self.runner.variables);
+        let left = self.m.values.store(left, &mut scope, &mut self.runner.variables)?;
+        let right = self.m.values.store(right, &mut scope, &mut self.runner.variables)?;
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
         let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
         if !unifier.unify(&left, &right) {

@@ -61,7 +61,7 @@ use rustc_hash::FxHashMap;
 use space::{Atom, SpaceRef};
 use types::HeadKind;
 pub(crate) use types::classify;
-use values::{EMPTY, Scope, Values};
+use values::{Ceiling, EMPTY, Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.
 const WORDS_PER_FRAME: usize = 12;
@@ -265,6 +265,11 @@ impl Machine {
         (self.calls, self.steps, self.interpreted, self.depth_max) = (0, 0, 0, 0);
     }
 
+    /// The bytes that its heap has, tables beside its cells included.
+    pub(crate) fn heap_bytes_held(&self) -> usize {
+        self.values.heap.bytes_held()
+    }
+
     /// Gives the memory of an evaluation back and adds what it did to the counts of the run.
     fn count(&mut self, counts: &mut Statistics) {
         let fresh = self.values.heap.open();
@@ -304,7 +309,12 @@ impl<'r> Running<'r> {
     fn new(runner: &'r mut Runner, space: &SpaceRef) -> Result<Self, Full> {
         let m = match runner.machine.take() {
             Some(machine) => *machine,
-            None => Machine::new(runner)?,
+            None => {
+                let before = region::memory::of_thread();
+                let made = Machine::new(runner)?;
+                runner.form_steps.leave_out(region::memory::of_thread() - before);
+                made
+            }
         };
         let watch = Watch::begin(&runner.limits);
         runner.changed_states.want(true);
@@ -317,6 +327,7 @@ impl<'r> Running<'r> {
         self.set_collect_from();
         self.m.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.stack.truncate(self.m.stack_max);
+        self.m.values.ceiling = Ceiling::of(&self.runner.limits, &self.runner.form_steps);
         self.limit_heap();
         if self.m.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
@@ -367,7 +378,8 @@ impl<'r> Running<'r> {
             // What tables take of it is part of the limit.
             Reason::Limit(LimitReached::Heap(left)) => {
                 let most = self.runner.limits.heap_bytes_max.map_or(left, |most| most as u64);
-                limit = Some(LimitReached::Heap(most));
+                let recorded = self.runner.form_steps.halted().map(|halted| halted.reason);
+                limit = recorded.or(Some(LimitReached::Heap(most)));
             }
             Reason::Limit(reached) => limit = Some(reached),
             Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
@@ -378,7 +390,10 @@ impl<'r> Running<'r> {
         }
         self.settle_fuel();
         let steps = self.m.calls + self.m.steps;
-        let results = self.results_leave();
+        let (results, is_cut) = self.results_leave();
+        if is_cut && limit.is_none() {
+            limit = self.runner.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
+        }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.depth_max };
         self.m.count(self.runner.statistics_mut());
         self.runner.machine = Some(Box::new(self.m));

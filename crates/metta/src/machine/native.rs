@@ -29,7 +29,7 @@ impl Running<'_> {
 
     fn call_native(&mut self, head: &Atom, reference: Ref, arguments: &[Ref], site: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let (call, outcome) = self.outcome_of(head, arguments, &mut scope);
+        let (call, outcome) = self.outcome_of(head, arguments, &mut scope)?;
         let results: Vec<(Solution, Atom)> = match outcome {
             Outcome::Results(results) => results.into_iter().map(|result| (Solution::new(), result)).collect(),
             Outcome::Solutions(solutions) => solutions,
@@ -58,16 +58,25 @@ impl Running<'_> {
     }
 
     /// Calls the Rust side of a native function: the call as an atom, and what came of it.
-    pub(super) fn outcome_of(&mut self, head: &Atom, arguments: &[Ref], scope: &mut Scope) -> (Atom, Outcome) {
+    ///
+    /// # Errors
+    /// Its arguments are too much for the limits.
+    pub(super) fn outcome_of(
+        &mut self,
+        head: &Atom,
+        arguments: &[Ref],
+        scope: &mut Scope,
+    ) -> Result<(Atom, Outcome), Halt> {
         let mut children = Vec::with_capacity(arguments.len() + 1);
         children.push(head.clone());
         for &argument in arguments {
-            children.push(self.m.values.store(argument, scope, &mut self.runner.variables));
+            children.push(self.m.values.store(argument, scope, &mut self.runner.variables)?);
         }
         let operation = Operation::of(head).expect("it is a native function");
+        self.settle_fuel();
         let outcome = operation.call(self.runner, head, &children[1..], &self.space);
         self.refresh();
-        (Atom::expression(children), outcome)
+        Ok((Atom::expression(children), outcome))
     }
 
     /// Lets the interpreter run code that a call was reduced to, in one way.

@@ -36,6 +36,7 @@ impl Running<'_> {
         let mut asked = std::mem::take(&mut self.m.asked);
         let mut outer = Vec::new();
         let done = match self.m.ask(query, space, &mut asked, &mut outer) {
+            Some(_) if asked.is_given_up() => return Err(self.m.values.ceiling.passed()),
             None => self.query_atoms(query, space),
             Some(0) => self.fail(),
             Some(1) => self.m.take_answer(query, asked.answers(), &outer, site),
@@ -64,9 +65,11 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
-        let atom = self.m.values.store(pattern, &mut scope, &mut self.runner.variables);
+        let atom = self.m.values.store(pattern, &mut scope, &mut self.runner.variables)?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
-        let solutions = space.query(&atom, &mut self.runner.variables);
+        let ceiling = &self.m.values.ceiling;
+        let found = space.query_unless(&atom, &mut self.runner.variables, &|| ceiling.is_passed());
+        let Some(solutions) = found else { return Err(ceiling.passed()) };
         let mut results = Vec::with_capacity(solutions.len());
         for solution in solutions {
             let mut bound = Vec::with_capacity(solution.len());
@@ -86,7 +89,8 @@ impl Machine {
     fn ask(&mut self, query: u32, space: Ref, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Option<usize> {
         asked.clear();
         self.read_query(query, asked, outer).ok()?;
-        self.values.space_of(space)?.rows(asked)
+        let ceiling = &self.values.ceiling;
+        self.values.space_of(space)?.rows_unless(asked, &|| ceiling.is_passed())
     }
 
     /// Puts together what is asked for. Variables from outside are numbered behind the new ones.

@@ -8,11 +8,12 @@
 
 use super::choices::{Choice, ChoiceKind};
 use super::code::ANSWER;
-use super::values::{FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
+use super::values::{Ceiling, FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
 use super::{Halt, Running};
 use region::{Bound, FreezeError, Frozen, FrozenHeap, Ref, Region, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
+use std::convert::Infallible;
 
 /// What a form came to, for any thread to read, whatever the run does meanwhile: see [`Runner::freeze_results`].
 ///
@@ -39,17 +40,22 @@ impl FrozenResults {
 
     /// A result as an atom, counted from 0; `None` if there are not so many. Linear in its size.
     pub fn get(&self, index: usize) -> Option<Atom> {
-        self.frozen.roots().get(index).map(|&root| atom_of(root, &mut &*self))
+        let atom = |&root: &Ref| {
+            let Ok(atom) = atom_of(root, &mut &*self);
+            atom
+        };
+        self.frozen.roots().get(index).map(atom)
     }
 
     /// All of them, in order.
     pub fn atoms(&self) -> impl Iterator<Item = Atom> + '_ {
-        self.frozen.roots().iter().map(move |&root| atom_of(root, &mut &*self))
+        (0..self.len()).filter_map(|index| self.get(index))
     }
 }
 
 impl Leaves for &FrozenResults {
     type Words = Box<[Ref]>;
+    type Error = Infallible;
 
     fn heap(&self) -> &FrozenHeap {
         &self.frozen
@@ -60,6 +66,10 @@ impl Leaves for &FrozenResults {
             Some(number) => Atom::from(number),
             None => self.leaves.get(&leaf).cloned().unwrap_or_else(Atom::unit),
         }
+    }
+
+    fn look(&self) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 
@@ -92,22 +102,41 @@ impl Running<'_> {
         self.results.extend(so_far.into_iter().filter(|&value| !self.m.is_error(value) || self.m.is_overflow(value)));
     }
 
-    /// Closes the region of the evaluation. The results leave it, and are given as atoms.
-    pub(super) fn results_leave(&mut self) -> Vec<Atom> {
+    /// Closes the region of the evaluation. The results leave it, and are given as atoms, as many as the limits allow; says
+    /// whether those are not all.
+    pub(super) fn results_leave(&mut self) -> (Vec<Atom>, bool) {
         // An alternative that was not ended may have bound what an earlier result holds.
         self.m.undo_to(0);
+        let has_room = self.has_room_to_collect();
         let values = &mut self.m.values;
         let mut kept = values.heap.open();
         let evaluation = std::mem::replace(&mut values.region, values.heap.open());
-        let left = values.heap.transmigrate(&mut self.results, evaluation, &mut kept);
-        left.expect("a region without a limit takes what is joined to it");
+        values.heap.set_limit(None);
+        if has_room {
+            let left = values.heap.transmigrate(&mut self.results, evaluation, &mut kept);
+            left.expect("a region without a limit takes what is joined to it");
+        } else {
+            // There is no memory to copy them with: the region stays until they are atoms.
+            kept = evaluation;
+        }
+        values.ceiling = Ceiling::of_results(&self.runner.limits, &self.runner.form_steps);
         let source = &mut self.runner.variables;
-        let atoms = self.results.iter().map(|&result| values.store(result, &mut Scope::default(), source)).collect();
+        let mut atoms = Vec::new();
+        for &result in &self.results {
+            // Each takes some memory, even if it is too small for a look on the way.
+            if values.ceiling.is_passed() {
+                break;
+            }
+            let Ok(atom) = values.store(result, &mut Scope::default(), source) else { break };
+            atoms.push(atom);
+        }
+        let is_cut = atoms.len() < self.results.len();
+        self.results.truncate(atoms.len());
         if self.runner.freezes_results {
             self.runner.frozen = Some(values.freeze(&kept, &self.results));
         }
         values.heap.close(kept);
-        atoms
+        (atoms, is_cut)
     }
 }
 

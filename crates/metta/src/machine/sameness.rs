@@ -13,11 +13,13 @@ use super::code::{
     UNCHANGED,
 };
 use super::evaluate::CHILDREN;
+use super::values::Values;
 use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
 use region::{Ref, tag};
+use space::SharedTerms;
 
 /// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
 const LOOKED_AT_MAX: usize = 48;
@@ -38,26 +40,28 @@ impl Running<'_> {
     /// Whether two values are equal, variables being equal to themselves only; `false` where so many children are not enough
     /// to tell.
     pub(super) fn are_same(&mut self, left: Ref, right: Ref, budget: &mut usize) -> Result<bool, Halt> {
+        let values = &mut self.m.values;
+        let (left, right) = (values.heap.walk(left), values.heap.walk(right));
+        if let Some(are_same) = values.are_plainly_same(left, right) {
+            return Ok(are_same);
+        }
+        let terms = SharedTerms::clone(&values.terms);
+        let terms = terms.read().expect("no panic while terms are locked");
         let mut pairs = vec![(left, right)];
         while let Some((left, right)) = pairs.pop() {
-            let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
-            if left.unmarked() == right.unmarked() {
-                continue;
+            let (left, right) = (values.heap.walk(left), values.heap.walk(right));
+            match values.are_plainly_same(left, right) {
+                Some(true) => continue,
+                Some(false) => return Ok(false),
+                None => {}
             }
-            let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-            if !compound(left) || !compound(right) {
-                if compound(left) || compound(right) || !self.m.values.equal_leaves(left, right) {
-                    return Ok(false);
-                }
-                continue;
-            }
-            let length = self.m.values.width(left);
-            if length != self.m.values.width(right) || length > *budget {
+            let length = values.width(left, &terms);
+            if length != values.width(right, &terms) || length > *budget {
                 return Ok(false);
             }
             *budget -= length;
             for index in 0..length {
-                pairs.push((self.m.values.part(left, index)?, self.m.values.part(right, index)?));
+                pairs.push((values.part(left, index, &terms)?, values.part(right, index, &terms)?));
             }
         }
         Ok(true)
@@ -248,6 +252,21 @@ impl Running<'_> {
             self.m.bind(value, named);
         }
         Ok(())
+    }
+}
+
+impl Values {
+    /// Whether two values are equal, unless both are expressions that have to be looked into.
+    fn are_plainly_same(&self, left: Ref, right: Ref) -> Option<bool> {
+        if left.unmarked() == right.unmarked() {
+            return Some(true);
+        }
+        let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+        match (compound(left), compound(right)) {
+            (true, true) => None,
+            (false, false) => Some(self.equal_leaves(left, right)),
+            _ => Some(false),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ impl Running<'_> {
     pub(super) fn call_tried(&mut self, trying: &Trying) -> Result<(Atom, Scope), Halt> {
         let call = self.call_of(self.m.code.groups[trying.group as usize].function)?;
         let mut scope = Scope::default();
-        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
         Ok((call, scope))
     }
 

@@ -35,6 +35,7 @@ impl Running<'_> {
 
     /// Gives a state another content.
     pub(super) fn change_state(&mut self, state: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+        self.act()?;
         let content = self.simple_atom(value);
         match (self.m.values.state_of(state), content) {
             (Some(found), Some(content)) if !found.is_frozen() => {
@@ -58,6 +59,7 @@ impl Running<'_> {
 
     /// Adds an atom to a space.
     pub(super) fn add_atom(&mut self, space: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+        self.act()?;
         if !self.add_row(space, value) {
             return self.native_on("add-atom", &[space, value], site);
         }

@@ -88,7 +88,7 @@ impl Running<'_> {
     pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let call = self.call_of(function)?;
-        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables);
+        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
         let type_id = self.m.code.functions[function as usize].type_id;
         let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
@@ -215,21 +215,9 @@ impl Running<'_> {
         let mut scope = Scope::default();
         let cells = &self.m.filling.last().expect("a call is being evaluated").cells;
         let (values, source) = (&mut self.m.values, &mut self.runner.variables);
-        let bound = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
-        let result = values.store(value, &mut scope, source);
+        let bound: Result<_, Halt> = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
+        let (bound, result) = (bound?, values.store(value, &mut scope, source)?);
         self.runner.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))
-    }
-
-    /// Leaves the heap what its limit and the tables leave of it.
-    pub(super) fn limit_heap(&mut self) {
-        let most = self.heap_bytes_max();
-        self.m.values.heap.set_limit(most);
-    }
-
-    /// The bytes that the heap may take beside the tables.
-    pub(super) fn heap_bytes_max(&self) -> Option<usize> {
-        let most = self.runner.limits.heap_bytes_max;
-        most.map(|most| most.saturating_sub(self.runner.tables.bytes()))
     }
 
     /// The answers of a table are the results of the frame at hand.

@@ -302,7 +302,7 @@ impl Running<'_> {
             return true;
         }
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables);
+        let atom = self.m.values.store_whole(value, &mut scope, &mut self.runner.variables);
         let has = self.atom_has_type(&atom, type_id, is_deep);
         if is_kept {
             self.m.typed.insert((value, type_id, is_deep), has);

@@ -513,7 +513,7 @@ impl Machine {
     /// Whether an error says that a limit was reached.
     pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
         let mut scope = Scope::default();
-        let atom = self.values.store(error, &mut scope, &mut space::VariableSource::default());
+        let atom = self.values.store_whole(error, &mut scope, &mut space::VariableSource::default());
         crate::names::is_overflow(&atom)
     }
 }

@@ -13,7 +13,9 @@
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
 use super::garbage::bytes_of;
-use region::{Full, Heap, Ref, Region, Reserved, Words, tag};
+use super::{Halt, Reason};
+use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
+use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
 use rustc_hash::FxHashMap;
 use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
 
@@ -115,17 +117,64 @@ pub(super) struct Values {
     pub(super) term_refs: Vec<Option<Ref>>,
     /// The terms of symbols, as far as they were asked for.
     pub(super) symbol_terms: Vec<Term>,
+    /// What may be taken while references are made atoms.
+    pub(super) ceiling: Ceiling,
+}
+
+/// So many references are made atoms before limits are looked at: a small expression that refers to its parts many times can
+/// be a large atom.
+const LEAVES_BETWEEN_LOOKS: u32 = 1 << 10;
+
+/// What ends the evaluation in the middle of a step.
+#[derive(Default)]
+pub(super) struct Ceiling {
+    /// The count of the thread that is too much.
+    count: Option<isize>,
+    interrupt: Interrupt,
+}
+
+impl Ceiling {
+    pub(super) fn of(limits: &Limits, form: &FormSteps) -> Self {
+        let count = limits.held_bytes_max().map(|most| form.count_at(most));
+        Self { count, interrupt: limits.interrupt.clone() }
+    }
+
+    /// For the results of the whole: what an evaluation has come to is kept whatever has ended it, as far as there is memory.
+    pub(super) fn of_results(limits: &Limits, form: &FormSteps) -> Self {
+        let count = limits.results_bytes_max().map(|most| form.count_at(most));
+        Self { count, interrupt: Interrupt::default() }
+    }
+
+    pub(super) fn is_passed(&self) -> bool {
+        self.interrupt.reason().is_some() || self.count.is_some_and(|count| memory::of_thread() > count)
+    }
+
+    /// Why the evaluation ends where it was passed. What was made by then may be gone.
+    #[cold]
+    pub(super) fn passed(&self) -> Halt {
+        // The runner knows how much the limit is.
+        Reason::Limit(self.interrupt.reason().unwrap_or(LimitReached::Heap(0))).into()
+    }
+
+    fn look(&self) -> Result<(), Halt> {
+        if self.is_passed() { Err(self.passed()) } else { Ok(()) }
+    }
 }
 
 /// Where references are made atoms from.
 pub(super) trait Leaves {
     /// Where the words of the heap lie.
     type Words: Words;
+    /// Why no atom is made.
+    type Error;
 
     fn heap(&self) -> &Heap<Self::Words>;
 
     /// What is no expression with children.
     fn leaf(&mut self, leaf: Ref) -> Atom;
+
+    /// Looks at the limits.
+    fn look(&self) -> Result<(), Self::Error>;
 }
 
 /// The heap of the machine, while references are made atoms.
@@ -137,6 +186,7 @@ pub(super) struct Storing<'a> {
 
 impl Leaves for Storing<'_> {
     type Words = Reserved;
+    type Error = Halt;
 
     #[inline]
     fn heap(&self) -> &Heap {
@@ -154,10 +204,14 @@ impl Leaves for Storing<'_> {
             _ => self.values.leaf_atom(leaf),
         }
     }
+
+    fn look(&self) -> Result<(), Halt> {
+        self.values.ceiling.look()
+    }
 }
 
 /// What a reference is as an atom, bound variables replaced. Without recursion, however deep it is nested.
-pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
+pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom, L::Error> {
     struct Open {
         expression: Ref,
         done: Vec<Atom>,
@@ -166,7 +220,12 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
     }
     let mut open: Vec<Open> = Vec::new();
     let mut current = reference;
+    let mut visited = 0_u32;
     loop {
+        visited += 1;
+        if visited.is_multiple_of(LEAVES_BETWEEN_LOOKS) {
+            leaves.look()?;
+        }
         let walked = leaves.heap().walk(current);
         if let Some(around) = open.last_mut().filter(|_| walked != current) {
             around.is_bound = true;
@@ -179,7 +238,7 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
             Some(leaves.leaf(walked))
         };
         loop {
-            let Some(top) = open.last_mut() else { return made.expect("a leaf was stored") };
+            let Some(top) = open.last_mut() else { return Ok(made.expect("a leaf was stored")) };
             top.done.extend(made.take());
             if top.done.len() < leaves.heap().length(top.expression) {
                 current = leaves.heap().child(top.expression, top.done.len());
@@ -194,7 +253,7 @@ pub(super) fn atom_of(reference: Ref, leaves: &mut impl Leaves) -> Atom {
             }
             made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
             if open.is_empty() {
-                return made.expect("an expression was stored");
+                return Ok(made.expect("an expression was stored"));
             }
         }
     }
@@ -235,6 +294,7 @@ impl Values {
             terms,
             term_refs: Vec::new(),
             symbol_terms: Vec::new(),
+            ceiling: Ceiling::default(),
         };
         for name in WELL_KNOWN {
             values.symbol(&Symbol::new(name));
@@ -519,8 +579,25 @@ impl Values {
     }
 
     /// What the reference is as an atom, bound variables replaced. Each variable met is noted in `scope`.
-    pub(super) fn store(&mut self, reference: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
+    ///
+    /// # Errors
+    /// It takes too much memory, or too long.
+    pub(super) fn store(
+        &mut self,
+        reference: Ref,
+        scope: &mut Scope,
+        source: &mut VariableSource,
+    ) -> Result<Atom, Halt> {
         atom_of(reference, &mut Storing { values: self, scope, source })
+    }
+
+    /// The same whatever the limits are, for what must be known.
+    pub(super) fn store_whole(&mut self, reference: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
+        let ceiling = std::mem::take(&mut self.ceiling);
+        let stored = self.store(reference, scope, source);
+        self.ceiling = ceiling;
+        let Ok(atom) = stored else { unreachable!("nothing limits it") };
+        atom
     }
 
     /// A symbol, an interned term, a grounded value or a number.
@@ -539,23 +616,20 @@ impl Values {
     }
 
     /// How many children an expression of the heap or an interned compound has.
-    pub(super) fn width(&self, value: Ref) -> usize {
+    pub(super) fn width(&self, value: Ref, terms: &space::Terms) -> usize {
         if value.tag() != TERM {
             return self.heap.length(value);
         }
-        let terms = self.terms.read().expect("no panic while terms are locked");
         terms.children(Term::new(value.payload())).map_or(0, <[Term]>::len)
     }
 
     /// A child of an expression of the heap or of an interned compound. Nothing is made for it but a number that is not small.
-    pub(super) fn part(&mut self, value: Ref, index: usize) -> Result<Ref, Full> {
+    pub(super) fn part(&mut self, value: Ref, index: usize, terms: &space::Terms) -> Result<Ref, Full> {
         if value.tag() != TERM {
             return Ok(self.heap.child(value, index));
         }
-        let terms = SharedTerms::clone(&self.terms);
-        let terms = terms.read().expect("no panic while terms are locked");
         let children = terms.children(Term::new(value.payload())).expect("only compounds are kept as terms");
-        self.term(children[index], &terms)
+        self.term(children[index], terms)
     }
 
     /// The children of an interned compound, one level deep, as an expression of the heap.

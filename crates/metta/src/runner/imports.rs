@@ -5,7 +5,6 @@
 //! 3. Of a module that an earlier run in the same knowledge base loaded, what was edited in its file since is applied.
 
 use super::{RunEnd, Runner};
-use crate::limits::LimitReached;
 use crate::load::{Format, LoadError, Skipped};
 use crate::memory::Event;
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId};
@@ -238,7 +237,7 @@ impl Runner {
     /// Remembers that a source inside another ended for a reason that ends the other too.
     fn note_end_inside(&mut self, end: &RunEnd) {
         let stop = match end {
-            RunEnd::Limit(limit @ (LimitReached::Time | LimitReached::Cancelled)) => Stop::Limit(*limit),
+            RunEnd::Limit(limit) if limit.is_from_outside() => Stop::Limit(*limit),
             RunEnd::World(error) => Stop::World(error.clone()),
             RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
             _ => return,

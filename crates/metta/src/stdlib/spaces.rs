@@ -6,6 +6,7 @@ use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::runner::not_durable;
 use crate::types;
 use space::{Atom, Rewrite, Solution, SpaceRef, canonical, rewrite};
+use std::cell::Cell;
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
@@ -30,7 +31,17 @@ fn matches(call: &mut Call<'_>) -> Outcome {
     let Some(space) = call.space(0) else {
         return Outcome::failure("match expects a space as the first argument");
     };
-    let solutions = space.query(pattern, &mut call.runner.variables);
+    let passed = Cell::new(None);
+    let (limits, form) = (&call.runner.limits, &call.runner.form_steps);
+    let is_over = || {
+        passed.set(limits.reached_inside(form, 0));
+        passed.get().is_some()
+    };
+    let found = space.query_unless(pattern, &mut call.runner.variables, &is_over);
+    let Some(solutions) = found else {
+        let limit = passed.get().expect("it was given up for a reason");
+        return call.refuse(limit);
+    };
     Outcome::Solutions(solutions.into_iter().map(|solution| with_template(solution, template)).collect())
 }
 

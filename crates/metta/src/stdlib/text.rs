@@ -2,6 +2,7 @@
 
 use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
 use space::{Atom, Grounded};
+use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("println!", "(-> %Undefined% (->))", println),
@@ -18,6 +19,58 @@ pub(super) fn plain(atom: &Atom) -> String {
     }
 }
 
+/// A text that a call makes. It looks at the limits whenever it needs more room: a text is made in one step, and a small atom
+/// that refers to its parts many times is a long one.
+struct Making<'c, 'a> {
+    call: &'c mut Call<'a>,
+    text: String,
+    refused: Option<Outcome>,
+}
+
+impl<'c, 'a> Making<'c, 'a> {
+    fn new(call: &'c mut Call<'a>) -> Self {
+        Self { call, text: String::new(), refused: None }
+    }
+
+    /// Adds an atom as people read it.
+    fn put(&mut self, atom: &Atom) -> fmt::Result {
+        match atom {
+            Atom::Grounded(Grounded::Text(text)) => self.write_str(text),
+            other => write!(self, "{other}"),
+        }
+    }
+
+    /// The text, or why there is none. So many copies of it are to be made.
+    fn end(mut self, made: fmt::Result, copies: usize) -> Result<String, Outcome> {
+        if made.is_ok() && copies > 0 {
+            self.refused = self.call.look(copies * self.text.len()).err();
+        }
+        self.refused.map_or(Ok(self.text), Err)
+    }
+}
+
+impl Write for Making<'_, '_> {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = self.text.capacity() - self.text.len();
+        if room < more.len() {
+            // It grows to twice its size.
+            self.refused = self.call.look(more.len().max(self.text.capacity())).err();
+        }
+        if self.refused.is_some() {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(more);
+        Ok(())
+    }
+}
+
+/// An atom as people read it, as long as the limits let it be.
+fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
+    let mut making = Making::new(call);
+    let made = making.put(atom);
+    making.end(made, 0)
+}
+
 /// Prints lines; a world that takes no more ends the run.
 pub(super) fn print(call: &mut Call<'_>, lines: &[String]) -> Outcome {
     for line in lines {
@@ -29,19 +82,27 @@ pub(super) fn print(call: &mut Call<'_>, lines: &[String]) -> Outcome {
 }
 
 fn println(call: &mut Call<'_>) -> Outcome {
-    match call.argument(0).map(plain) {
-        Some(line) => print(call, &[line]),
-        None => Outcome::failure("println! expects single atom as an argument"),
+    let Some(atom) = call.argument(0) else {
+        return Outcome::failure("println! expects single atom as an argument");
+    };
+    match line(call, atom) {
+        Ok(line) => print(call, &[line]),
+        Err(refused) => refused,
     }
 }
 
 fn trace(call: &mut Call<'_>) -> Outcome {
-    match call.arguments {
-        [message, value] => {
-            call.runner.world.trace(&message.to_string());
+    let [message, value] = call.arguments else {
+        return Outcome::failure("trace! expects two atoms as arguments");
+    };
+    let mut making = Making::new(call);
+    let made = write!(making, "{message}");
+    match making.end(made, 0) {
+        Ok(message) => {
+            call.runner.world.trace(&message);
             Outcome::one(value.clone())
         }
-        _ => Outcome::failure("trace! expects two atoms as arguments"),
+        Err(refused) => refused,
     }
 }
 
@@ -51,8 +112,14 @@ fn print_alternatives(call: &mut Call<'_>) -> Outcome {
             "print-alternatives! expects format string as a first argument and expression as a second argument";
         return Outcome::failure(expected);
     };
-    let mut lines = vec![format!("{} {}:", alternatives.len(), plain(title))];
-    lines.extend(alternatives.iter().map(|atom| format!("    {}", plain(atom))));
+    let mut lines = Vec::with_capacity(alternatives.len() + 1);
+    for atom in std::iter::once(title).chain(alternatives) {
+        match line(call, atom) {
+            Ok(line) if lines.is_empty() => lines.push(format!("{} {line}:", alternatives.len())),
+            Ok(line) => lines.push(format!("    {line}")),
+            Err(refused) => return refused,
+        }
+    }
     print(call, &lines)
 }
 
@@ -61,25 +128,36 @@ fn format_args(call: &mut Call<'_>) -> Outcome {
         let expected = "format-args expects format string as a first argument and expression as a second argument";
         return Outcome::failure(expected);
     };
-    Outcome::one(fill(format, &mut arguments.iter()).as_str())
+    let mut making = Making::new(call);
+    let made = fill(format, arguments, &mut making);
+    match making.end(made, 1) {
+        Ok(text) => Outcome::one(text.as_str()),
+        Err(refused) => refused,
+    }
 }
 
 /// The text with each `{}` replaced by the next argument; `{{` and `}}` are braces.
-fn fill(format: &str, arguments: &mut dyn Iterator<Item = &Atom>) -> String {
-    let mut filled = String::with_capacity(format.len());
-    let mut characters = format.chars().peekable();
-    while let Some(character) = characters.next() {
-        match (character, characters.peek()) {
+fn fill(format: &str, arguments: &[Atom], filled: &mut Making<'_, '_>) -> fmt::Result {
+    let mut arguments = arguments.iter();
+    let mut characters = format.char_indices().peekable();
+    // What is written as it stands begins here.
+    let mut from = 0;
+    while let Some((at, character)) = characters.next() {
+        let next = characters.peek().map(|&(_, next)| next);
+        match (character, next) {
             ('{', Some('}')) => {
                 characters.next();
-                filled.extend(arguments.next().map(plain));
+                filled.write_str(&format[from..at])?;
+                arguments.next().map_or(Ok(()), |argument| filled.put(argument))?;
+                from = at + 2;
             }
             ('{', Some('{')) | ('}', Some('}')) => {
                 characters.next();
-                filled.push(character);
+                filled.write_str(&format[from..=at])?;
+                from = at + 2;
             }
-            _ => filled.push(character),
+            _ => {}
         }
     }
-    filled
+    filled.write_str(&format[from..])
 }

@@ -4,8 +4,8 @@
 use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
-    Begun, Cause, Commit, Event, Known, LimitReached, Memory, MemoryError, MemoryWorld, Occasion, Reason, Runner,
-    SourceId, SourceText, World,
+    Begun, Cause, Commit, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Occasion, Reason, Runner, SourceId,
+    SourceText, World,
 };
 use space::{Atom, ChangeKind, SpaceRef};
 use std::sync::{Arc, Mutex};
@@ -103,7 +103,7 @@ impl Memory for Notes {
     }
     fn undo_sources(&mut self, _: usize) {}
     fn end_source(&mut self, _: SourceId) {}
-    fn begin_evaluation(&mut self, _: u64, _: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError> {
+    fn begin_evaluation(&mut self, _: u64, _: Cause) -> Result<Option<Halted>, MemoryError> {
         Ok(None)
     }
 
@@ -120,7 +120,7 @@ impl Memory for Notes {
         }
         Ok(())
     }
-    fn cancel(&mut self, _: LimitReached, _: u64) -> Result<(), MemoryError> {
+    fn halt(&mut self, _: Halted) -> Result<(), MemoryError> {
         Ok(())
     }
     fn is_durable(&self) -> bool {

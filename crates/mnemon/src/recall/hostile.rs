@@ -1,7 +1,7 @@
 //! Frames that are sound for the journal and nonsense for recall: an error, soon, and never a panic.
 
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame};
-use super::tape::{Request, TapeBase, TapeBegin, TapeCancelled, TapeCommit};
+use super::tape::{HaltReason, Request, TapeBase, TapeBegin, TapeCommit, TapeHalted};
 use super::{Base, Remembered, Tape, TapeReader, View};
 use crate::program::Program;
 use crate::{Engine, MemoryWorld};
@@ -330,8 +330,12 @@ fn tapes_that_say_impossible_things_are_errors() {
         framed(1, postcard::to_allocvec(&begin).expect("a vector takes it"))
     };
     let effect = framed(3, value(&|| postcard::to_allocvec(&Request::Now)));
-    let cancelled = TapeCancelled { evaluations: u64::MAX, steps: u64::MAX, is_timeout: true };
-    let cancelled = framed(5, value(&|| postcard::to_allocvec(&cancelled)));
+    let cancelled = framed(5, value(&|| postcard::to_allocvec(&(u64::MAX, u64::MAX, true))));
+    let halted = |evaluations, acts| {
+        let (steps, results) = (u64::MAX, u64::MAX);
+        let halted = TapeHalted { evaluations, steps, acts, results, reason: HaltReason::Heap(u64::MAX) };
+        framed(7, value(&|| postcard::to_allocvec(&halted)))
+    };
     let commit = TapeCommit {
         number: u64::MAX,
         epoch: u64::MAX,
@@ -358,6 +362,8 @@ fn tapes_that_say_impossible_things_are_errors() {
         ("an effect without an answer", vec![begin(1, 1, None), effect.clone(), end.clone()]),
         ("an absurd commit", vec![begin(1, 1, None), commit, end.clone()]),
         ("a cancellation that never was", vec![begin(1, 1, None), cancelled, end.clone()]),
+        ("a limit of memory that never was", vec![begin(3, 1, None), halted(u64::MAX, None), end.clone()]),
+        ("a limit of memory after all steps", vec![begin(3, 1, None), halted(0, Some(u64::MAX)), end.clone()]),
         ("two beginnings", vec![begin(1, 1, None), begin(1, 1, None), end.clone()]),
         ("a beginning alone", vec![begin(1, 1, None)]),
         ("an end that says more", vec![begin(1, 1, None), vec![6, 0, 0]]),

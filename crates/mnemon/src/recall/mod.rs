@@ -38,8 +38,8 @@ use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, LimitReached, Memory, MemoryError, ModuleId,
-    NO_HISTORY, Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
+    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Halted, Known, Memory, MemoryError, ModuleId, NO_HISTORY,
+    Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
@@ -51,7 +51,7 @@ use state_hash::StateHash;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use tape::{TapeBase, TapeCancelled, TapeCommit, TapeFrame};
+use tape::{TapeBase, TapeCommit, TapeFrame, TapeHalted};
 
 /// How many changes of a commit are shown to people when a replay differs.
 const SAMPLE_CHANGES_MAX: usize = 16;
@@ -130,7 +130,7 @@ impl Remembered {
         mut tape: TapeReader,
         stop_after: Option<u64>,
     ) -> Result<(Self, Program), RecallError> {
-        let cancelled = replaying::look_ahead(&mut tape)?;
+        let halted = replaying::look_ahead(&mut tape)?;
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
             _ => Ok(None),
@@ -145,13 +145,13 @@ impl Remembered {
             return Err(TapeError::Malformed { frame: 0, reason }.into());
         }
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
-        let follower = Follower::new(tape, cancelled, stop_after);
+        let follower = Follower::new(tape, halted, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut runner = Runner::new(Box::new(world));
         runner.set_formats(load_formats());
         let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
         runner.set_memory(Box::new(recall));
-        Ok((Self { runner, follower: Some(follower) }, begin.program))
+        Ok((Self { runner, follower: Some(follower) }, begin.program_to_replay()))
     }
 
     /// How many commits of the tape were equal, and why the replay ended before the program, if it did.
@@ -681,7 +681,7 @@ impl Memory for Recall {
         self.ended.push(source);
     }
 
-    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<(u64, LimitReached)>, MemoryError> {
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, MemoryError> {
         self.check()?;
         self.evaluations = evaluations;
         let Role::Replays(follower) = &self.tape else { return Ok(None) };
@@ -689,10 +689,8 @@ impl Memory for Recall {
         let mut follower = follower.borrow_mut();
         follower.check()?;
         follower.set_place(format!("{origin}:{line}:{column}"));
-        let here = follower.cancelled().filter(|cancelled| cancelled.evaluations == evaluations);
-        Ok(here.map(|cancelled| {
-            (cancelled.steps, if cancelled.is_timeout { LimitReached::Time } else { LimitReached::Cancelled })
-        }))
+        let here = follower.halted().filter(|halted| halted.evaluations == evaluations);
+        Ok(here.map(TapeHalted::halted))
     }
 
     fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
@@ -701,22 +699,21 @@ impl Memory for Recall {
         self.noting_failure(kept)
     }
 
-    fn cancel(&mut self, limit: LimitReached, steps: u64) -> Result<(), MemoryError> {
-        let is_timeout = limit == LimitReached::Time;
-        let cancelled = TapeCancelled { evaluations: self.evaluations, steps, is_timeout };
+    fn halt(&mut self, halted: Halted) -> Result<(), MemoryError> {
+        let here = TapeHalted::new(self.evaluations, halted);
         match &self.tape {
             Role::None => {}
             Role::Records(tape) => {
                 if let Some(tape) = &mut *tape.borrow_mut() {
-                    tape.cancelled(cancelled)?;
+                    tape.halted(here)?;
                 }
             }
             Role::Replays(follower) => {
                 let mut follower = follower.borrow_mut();
-                if follower.cancelled() == Some(cancelled) {
-                    follower.cancel(cancelled)?;
+                if follower.halted() == Some(here) {
+                    follower.halt(here)?;
                 } else {
-                    return Err(follower.interrupt().into());
+                    return Err(follower.limit(halted.reason).into());
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Running a tape again: a world that answers from it, and checks that what is asked and committed is what was.
 
 use super::record::RecordError;
-use super::tape::{Request, TapeCancelled, TapeCommit, TapeError, TapeFrame, TapeReader, whole};
-use metta::{FileId, OpenMode, World, WorldError};
+use super::tape::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
+use metta::{FileId, LimitReached, OpenMode, World, WorldError};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::fmt;
@@ -20,8 +20,8 @@ pub(super) struct Follower {
     is_in_form: bool,
     /// The commit after which to stop.
     stop_after: Option<u64>,
-    /// Where the recorded run was cancelled.
-    cancelled: Option<TapeCancelled>,
+    /// Where the recorded run was ended from outside, or since it took too much memory.
+    halted: Option<TapeHalted>,
     end: Option<ReplayEnd>,
 }
 
@@ -39,6 +39,13 @@ pub enum ReplayEnd {
     Reached(u64),
     /// Somebody ended the replay after this commit.
     Interrupted(u64),
+    /// The replay reached a limit that the recorded run did not.
+    Limit {
+        /// Which.
+        limit: LimitReached,
+        /// How many commits were equal.
+        commits: u64,
+    },
     /// What it prints cannot be written here.
     NotShown(WorldError),
     /// The tape cannot be read any further.
@@ -69,6 +76,9 @@ impl fmt::Display for ReplayEnd {
             }
             Self::NotShown(error) => error.fmt(formatter),
             Self::Interrupted(commit) => write!(formatter, "the replay was cancelled after commit {commit}"),
+            Self::Limit { limit, commits } => {
+                write!(formatter, "the replay reached a limit of its own after commit {commits}: {limit:?}")
+            }
             Self::Reached(commit) => write!(formatter, "stopped after commit {commit}"),
             Self::Unreadable(reason) => formatter.write_str(reason),
         }
@@ -95,17 +105,17 @@ impl std::error::Error for ReplayEnd {}
 
 impl Follower {
     /// Follows a tape whose beginning was read.
-    pub(super) fn new(tape: TapeReader, cancelled: Option<TapeCancelled>, stop_after: Option<u64>) -> SharedFollower {
+    pub(super) fn new(tape: TapeReader, halted: Option<TapeHalted>, stop_after: Option<u64>) -> SharedFollower {
         let place = String::new();
-        Rc::new(RefCell::new(Self { tape, commits: 0, place, is_in_form: false, stop_after, cancelled, end: None }))
+        Rc::new(RefCell::new(Self { tape, commits: 0, place, is_in_form: false, stop_after, halted, end: None }))
     }
 
     pub(super) fn commits(&self) -> u64 {
         self.commits
     }
 
-    pub(super) fn cancelled(&self) -> Option<TapeCancelled> {
-        self.cancelled
+    pub(super) fn halted(&self) -> Option<TapeHalted> {
+        self.halted
     }
 
     pub(super) fn end(&self) -> Option<&ReplayEnd> {
@@ -125,9 +135,12 @@ impl Follower {
         self.end.clone().map_or(Ok(()), Err)
     }
 
-    /// Notes that somebody ends the replay, which is no difference.
-    pub(super) fn interrupt(&mut self) -> ReplayEnd {
-        self.fail(ReplayEnd::Interrupted(self.commits))
+    /// Notes that the replay comes to a limit of its own, or that somebody ends it, which is no difference.
+    pub(super) fn limit(&mut self, limit: LimitReached) -> ReplayEnd {
+        self.fail(match limit {
+            LimitReached::Cancelled => ReplayEnd::Interrupted(self.commits),
+            limit => ReplayEnd::Limit { limit, commits: self.commits },
+        })
     }
 
     fn fail(&mut self, end: ReplayEnd) -> ReplayEnd {
@@ -188,14 +201,14 @@ impl Follower {
         }
     }
 
-    /// Passes the frame that says where the run was cancelled.
-    pub(super) fn cancel(&mut self, cancelled: TapeCancelled) -> Result<(), ReplayEnd> {
+    /// Passes the frame that says where a form was ended.
+    pub(super) fn halt(&mut self, halted: TapeHalted) -> Result<(), ReplayEnd> {
         let found = self.next(|frame| match frame {
-            TapeFrame::Cancelled(recorded) if recorded == cancelled => Ok(Ok(())),
+            TapeFrame::Halted(recorded) if recorded == halted => Ok(Ok(())),
             frame => Ok(Err(describe(&frame))),
         })?;
-        let here = format!("the form is cancelled after {} steps", cancelled.steps);
-        found.map_err(|recorded| self.differ("where the run was cancelled".to_owned(), vec![recorded], vec![here]))
+        let here = format!("the form is ended after {} steps", halted.steps);
+        found.map_err(|recorded| self.differ("where the form was ended".to_owned(), vec![recorded], vec![here]))
     }
 
     /// Checks that the tape ends where the run does.
@@ -247,7 +260,7 @@ fn describe(frame: &TapeFrame<'_>) -> String {
         TapeFrame::Image(_) => "a part of a base".to_owned(),
         TapeFrame::Effect(request, _) => request.to_string(),
         TapeFrame::Commit(commit) => format!("the commit ends, at {}", place_of(commit)),
-        TapeFrame::Cancelled(cancelled) => format!("the form is cancelled after {} steps", cancelled.steps),
+        TapeFrame::Halted(halted) => format!("the form is ended after {} steps", halted.steps),
         TapeFrame::End => "the run has ended".to_owned(),
     }
 }
@@ -341,16 +354,16 @@ impl World for ReplayingWorld {
 }
 
 /// What a whole tape says of the run before it is run again.
-pub(super) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeCancelled>, TapeError> {
-    let mut cancelled = None;
+pub(super) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeHalted>, TapeError> {
+    let mut halted = None;
     while let Some(found) = tape.next(|frame| {
         Ok(match frame {
-            TapeFrame::Cancelled(found) => Some(found),
+            TapeFrame::Halted(found) => Some(found),
             _ => None,
         })
     })? {
-        cancelled = cancelled.or(found);
+        halted = halted.or(found);
     }
     tape.rewind()?;
-    Ok(cancelled)
+    Ok(halted)
 }

@@ -12,7 +12,7 @@ use cassette::redact::Redaction;
 use journal::{
     AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
 };
-use metta::{Evaluator, FileId, OpenMode};
+use metta::{Evaluator, FileId, Halted, LimitReached, OpenMode};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +22,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The version of tapes that this crate writes. It reads all versions up to it.
-pub(crate) const TAPE_VERSION: u32 = 2;
+pub(crate) const TAPE_VERSION: u32 = 3;
+/// The first version that says where a limit of memory has ended a form.
+const HALTS_SINCE: u32 = 3;
 
 /// The kinds of frames of a tape.
 mod kind {
@@ -32,6 +34,7 @@ mod kind {
     pub(super) const COMMIT: u8 = 4;
     pub(super) const CANCELLED: u8 = 5;
     pub(super) const END: u8 = 6;
+    pub(super) const HALTED: u8 = 7;
 }
 
 /// What was run, and how.
@@ -62,6 +65,15 @@ impl From<TapeBeginOne> for TapeBegin {
         let evaluator = Evaluator::Interpreter;
         let program = Program { files, expressions, json, steps_max, depth_max, evaluator, heap_bytes_max: None };
         Self { format, semantics, program, base }
+    }
+}
+
+impl TapeBegin {
+    /// What a replay runs. Where the recorded run came to the limit of its heap is on the tape, so what the limit was means
+    /// nothing here, but for tapes that do not have it.
+    pub(crate) fn program_to_replay(self) -> Program {
+        let heap_bytes_max = self.program.heap_bytes_max.filter(|_| self.format < HALTS_SINCE);
+        Program { heap_bytes_max, ..self.program }
     }
 }
 
@@ -153,13 +165,66 @@ pub(crate) struct TapeCommit {
     pub(crate) sample: Vec<String>,
 }
 
-/// A form was ended by somebody or because its time was up.
+/// The same of a form that was ended by somebody or because its time was up, as versions 1 and 2 had it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct TapeCancelled {
+    evaluations: u64,
+    steps: u64,
+    is_timeout: bool,
+}
+
+/// A form was ended for a reason that is no matter of its program alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TapeCancelled {
+pub(crate) struct TapeHalted {
     /// How many `!` forms came before it.
     pub(crate) evaluations: u64,
     pub(crate) steps: u64,
-    pub(crate) is_timeout: bool,
+    pub(crate) acts: Option<u64>,
+    pub(crate) results: u64,
+    pub(crate) reason: HaltReason,
+}
+
+/// Why a form was ended. New ones go to the end: tapes number them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum HaltReason {
+    Time,
+    Cancelled,
+    Heap(u64),
+    Memory(u64),
+    Other,
+}
+
+impl TapeHalted {
+    pub(crate) fn new(evaluations: u64, halted: Halted) -> Self {
+        let Halted { steps, acts, results, reason } = halted;
+        let reason = match reason {
+            LimitReached::Time => HaltReason::Time,
+            LimitReached::Cancelled => HaltReason::Cancelled,
+            LimitReached::Heap(bytes) => HaltReason::Heap(bytes),
+            LimitReached::Memory(bytes) => HaltReason::Memory(bytes),
+            _ => HaltReason::Other,
+        };
+        Self { evaluations, steps, acts, results, reason }
+    }
+
+    /// Where a replay is to end the form.
+    pub(crate) fn halted(self) -> Halted {
+        let reason = match self.reason {
+            HaltReason::Time => LimitReached::Time,
+            HaltReason::Cancelled | HaltReason::Other => LimitReached::Cancelled,
+            HaltReason::Heap(bytes) => LimitReached::Heap(bytes),
+            HaltReason::Memory(bytes) => LimitReached::Memory(bytes),
+        };
+        Halted { steps: self.steps, acts: self.acts, results: self.results, reason }
+    }
+}
+
+impl From<TapeCancelled> for TapeHalted {
+    fn from(TapeCancelled { evaluations, steps, is_timeout }: TapeCancelled) -> Self {
+        let reason = if is_timeout { HaltReason::Time } else { HaltReason::Cancelled };
+        // It has all results that the form had found by then.
+        Self { evaluations, steps, acts: None, results: u64::MAX, reason }
+    }
 }
 
 /// The end of a run that was recorded whole.
@@ -177,7 +242,7 @@ pub(crate) enum TapeFrame<'a> {
     /// A request and, still encoded, its answer.
     Effect(Request<'static>, &'a [u8]),
     Commit(TapeCommit),
-    Cancelled(TapeCancelled),
+    Halted(TapeHalted),
     End,
 }
 
@@ -190,7 +255,7 @@ impl<'a> TapeFrame<'a> {
                 let (format, _) = postcard::take_from_bytes::<u32>(rest).map_err(|_| RecordError::Malformed)?;
                 Self::Begin(Box::new(match format {
                     1 => whole::<TapeBeginOne>(rest)?.into(),
-                    TAPE_VERSION => whole(rest)?,
+                    2..=TAPE_VERSION => whole(rest)?,
                     _ => return Err(RecordError::Version { found: format, newest: TAPE_VERSION }),
                 }))
             }
@@ -200,7 +265,8 @@ impl<'a> TapeFrame<'a> {
                 Self::Effect(request, answer)
             }
             kind::COMMIT => Self::Commit(whole(rest)?),
-            kind::CANCELLED => Self::Cancelled(whole(rest)?),
+            kind::CANCELLED => Self::Halted(whole::<TapeCancelled>(rest)?.into()),
+            kind::HALTED => Self::Halted(whole(rest)?),
             kind::END => {
                 whole::<TapeEnd>(rest)?;
                 Self::End
@@ -465,8 +531,8 @@ impl Tape {
         self.append(frame(kind::COMMIT, commit), Durability::Os)
     }
 
-    pub(crate) fn cancelled(&mut self, cancelled: TapeCancelled) -> Result<(), TapeError> {
-        self.append(frame(kind::CANCELLED, &cancelled), Durability::Os)
+    pub(crate) fn halted(&mut self, halted: TapeHalted) -> Result<(), TapeError> {
+        self.append(frame(kind::HALTED, &halted), Durability::Os)
     }
 
     fn append(&mut self, payload: Vec<u8>, durability: Durability) -> Result<(), TapeError> {

@@ -3,7 +3,8 @@
 //! `tests/data/version-1` holds a base and a tape that [`write`] made when version 1 was new, from the programs beside them:
 //! `first` was run in a new base, then `second` in the same base, recorded. They are never written again: a later version gets
 //! a folder of its own, and this one stays, with the tests that read it. Version 2 changed only the beginning of tapes, which says
-//! what evaluated: `tests/data/version-2` holds the tape of `second` by the machine.
+//! what evaluated: `tests/data/version-2` holds the tape of `second` by the machine. Version 3 says where a limit of memory has
+//! ended a form: `tests/data/version-3`.
 
 use crate::harness::{programs, read};
 use crate::modes::{Nobody, text_of};
@@ -101,6 +102,11 @@ fn a_tape_of_version_2_replays_for_ever() {
     check_replay(&folder().join("../version-2/second.tape"), Evaluator::Machine);
 }
 
+#[test]
+fn a_tape_of_version_3_replays_for_ever() {
+    check_replay(&folder().join("../version-3/second.tape"), Evaluator::Machine);
+}
+
 fn check_replay(tape: &Path, evaluator: Evaluator) {
     let world = MemoryWorld::default();
     let output = world.output();
@@ -154,9 +160,9 @@ fn what_is_written_is_version_1_to_the_byte() {
 }
 
 #[test]
-fn tapes_are_written_as_version_2_has_them() {
+fn tapes_are_written_as_version_3_has_them() {
     let to = scratch("tapes-are-written");
     assert_eq!(write(&to, Evaluator::Machine), read(&folder().join("second.expected")));
     let of_tape = |folder: &Path| frames_of_kinds(folder, &[1, 3, 5, 6]);
-    assert!(of_tape(&to) == of_tape(&folder().join("../version-2")), "tapes are written in another way");
+    assert!(of_tape(&to) == of_tape(&folder().join("../version-3")), "tapes are written in another way");
 }

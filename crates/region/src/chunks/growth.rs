@@ -2,6 +2,7 @@
 
 use super::{CHUNK_BYTES, Chunks, GROWTH_MIN, Link, NONE, Run, Wanted};
 use crate::limit::{Full, Limit};
+use crate::memory;
 
 impl Chunks {
     /// New chunks at the end.
@@ -15,6 +16,7 @@ impl Chunks {
             return Err(self.refuse(Limit::Memory, start));
         }
         self.links.resize_with((start + count) as usize, Link::unused);
+        memory::count((count as usize * CHUNK_BYTES) as isize);
         Ok(Run { start, count })
     }
 
@@ -30,6 +32,7 @@ impl Chunks {
             }
             self.free = self.count();
             self.links.push(Link::unused());
+            memory::count(CHUNK_BYTES as isize);
         }
         true
     }

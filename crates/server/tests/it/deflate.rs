@@ -6,7 +6,6 @@ use cassette::redact::MessageReader;
 use cassette::{Direction, Opcode, Tape, WsFrame};
 use flate2::{Compress, Compression, FlushCompress};
 use server::{Proxy, ProxyOptions, Resolve};
-use std::io::{Read, Write};
 use std::net::TcpStream;
 
 /// It has a form that is known, and is nobody's.
@@ -115,6 +114,8 @@ fn talk(proxy: &Proxy, level: Option<Compression>, said: &[&str]) -> (Vec<String
         }
     }
     side.client.send([0x88, 0x80, 0, 0, 0, 0]);
+    // Until the other end has heard it, it is not on the tape.
+    while side.hear().is_some() {}
     (heard, is_compressed)
 }
 

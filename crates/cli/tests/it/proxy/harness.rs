@@ -84,7 +84,10 @@ impl Stage {
 
     /// `mnemon record -o trip.tape WORDS`, which knows the origin.
     pub(super) fn recording(&self, words: &[&str]) -> Command {
-        let mut command = self.mnemon(&["record", "-o", "trip.tape"]);
+        let mut command = self.mnemon(&["record"]);
+        if !words.contains(&"-o") {
+            command.args(["-o", "trip.tape"]);
+        }
         command.args(&self.reach).args(words);
         command
     }

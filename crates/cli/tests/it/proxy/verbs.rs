@@ -211,14 +211,6 @@ fn a_long_upload_is_answered() {
 }
 
 #[test]
-fn a_name_of_another_form_is_refused() {
-    let stage = Stage::new("names");
-    let ended = stage.folder.run(&["record", "-o", "trip.har", "--", "true"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("help: record to trip.tape, then `mnemon tape convert` it"), "{}", ended.err);
-}
-
-#[test]
 fn signals_reach_the_program_and_the_tape_is_sealed() {
     if !has("curl", "--version") {
         return;
@@ -493,4 +485,76 @@ fn what_was_acknowledged_survives_a_kill() {
 
 fn is_whole(answer: &str, bytes: usize) -> bool {
     answer.split_once("\r\n\r\n").is_some_and(|(head, body)| head.starts_with("HTTP/1.1 200") && body.len() >= bytes)
+}
+
+/// A name that is not that of a tape gets its own form, whatever the mode, and no tape is left beside it.
+#[test]
+fn a_tape_is_recorded_as_text() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("text");
+    let record = |file: &str, mode: &str, target: &str| {
+        let mut command = stage.recording(&["-o", file, "--mode", mode, "--"]);
+        run(command.args(curl(target)))
+    };
+    let names = |stage: &Stage| {
+        let mut names: Vec<_> = std::fs::read_dir(stage.folder.path()).expect("the folder is there").collect();
+        names.sort_by_key(|entry| entry.as_ref().map(|entry| entry.file_name()).ok());
+        let names = names.into_iter().map(|entry| entry.expect("it is read").file_name().into_string().expect("UTF-8"));
+        names.filter(|name| name != "origin.pem").collect::<Vec<_>>()
+    };
+    let text = |file: &str| std::fs::read_to_string(stage.folder.path().join(file)).expect("it is there");
+    let ended = record("trip.txt", "once", "/json");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    assert!(text("trip.txt").starts_with("mnemon-tape text 1\n"), "{}", text("trip.txt"));
+    assert_eq!(names(&stage), ["trip.txt"]);
+    // It answers, is added to, and is recorded anew.
+    let before = text("trip.txt");
+    let ended = record("trip.txt", "once", "/json");
+    assert!(ended.err.contains("answered 1 request from trip.txt, which was there already"), "{}", ended.err);
+    assert_eq!(text("trip.txt"), before);
+    let ended = record("trip.txt", "new", "/count");
+    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    let added = text("trip.txt");
+    assert!(added.starts_with(before.trim_end_matches("end\n")) && added.contains("/count"), "{added}");
+    let mut command = stage.mnemon(&["replay", "trip.txt", "--"]);
+    let ended = run(command.args(curl("/count")));
+    assert!(ended.code == Some(0) && ended.err.ends_with("answered 1 request from trip.txt\n"), "{}", ended.err);
+    let ended = record("trip.txt", "all", "/json");
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(!text("trip.txt").contains("/count"));
+    assert_eq!(names(&stage), ["trip.txt"]);
+    for file in ["trip.json", "trip.har", "trip.yaml"] {
+        assert_eq!(record(file, "once", "/json").code, Some(0), "{file}");
+        let mut command = stage.mnemon(&["replay", file, "--"]);
+        assert_eq!(run(command.args(curl("/json"))).code, Some(0), "{file}");
+    }
+    assert_eq!(names(&stage), ["trip.har", "trip.json", "trip.txt", "trip.yaml"]);
+}
+
+/// What a crash leaves is said by the next recording, with what to type.
+#[test]
+fn a_crash_leaves_the_recording_of_a_text() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("text-crash");
+    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
+    let crash = format!("{CURL} https://api.mnemon.test/json; kill -9 $PPID; sleep 1");
+    let ended = run(command.args(shell(&crash)));
+    assert_eq!(ended.code, None, "{}", ended.err);
+    assert!(!stage.folder.path().join("trip.txt").exists());
+    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
+    let ended = run(command.args(curl("/json")));
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.tape.recording\nhelp: `mnemon tape convert \
+                    --force --to text trip.txt.tape trip.txt` makes trip.txt of what was recorded";
+    assert!(ended.err.starts_with(expected), "{}", ended.err);
+    let convert = ["tape", "convert", "--force", "--to", "text", "trip.txt.tape", "trip.txt"];
+    let ended = run(&mut stage.mnemon(&convert));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");
+    assert!(text.contains("/json"), "{text}");
 }

@@ -1,0 +1,172 @@
+//! Limits of memory, as the system sees them: how large a process ever became.
+
+use crate::harness::{Ended, Folder, command, file, run, wait};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// What a process takes that evaluates nothing: its code and its library.
+const BASE: u64 = 16 * MEBIBYTE;
+
+/// The most memory that a process has had, in bytes, as long as it is there.
+fn peak_of(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// Waits for a child, and watches how large it becomes.
+fn watched(child: Child) -> (Ended, u64) {
+    let (id, is_over) = (child.id(), Arc::new(AtomicBool::new(false)));
+    let watching = Arc::clone(&is_over);
+    let watcher = std::thread::spawn(move || {
+        let mut peak = 0;
+        while !watching.load(Ordering::Relaxed) {
+            peak = peak_of(id).unwrap_or(0).max(peak);
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        peak
+    });
+    let ended = wait(child);
+    is_over.store(true, Ordering::Relaxed);
+    (ended, watcher.join().expect("the watcher ends"))
+}
+
+fn measured(arguments: &[&str]) -> (Ended, u64) {
+    watched(command(arguments).spawn().expect("the binary runs"))
+}
+
+/// Programs that take all memory there is, each in another way.
+const HUNGRY: &[(&str, &str)] = &[
+    ("a text that doubles", "(= (d $s) (d (format-args \"{}{}\" ($s $s)))) !(d \"0123456789\")"),
+    ("spaces without end", "(= (l $n) (let $s (new-space) (l (+ $n 1)))) !(l 0)"),
+    ("results without end", "(= (nat $n) $n) (= (nat $n) (nat (+ $n 1))) !(nat 0)"),
+    ("a list of results without end", "(= (nat $n) $n) (= (nat $n) (nat (+ $n 1))) !(let $l (collapse (nat 0)) done)"),
+    ("facts without end", "(= (a $n) (let () (add-atom &self (item $n)) (a (+ $n 1)))) !(a 0)"),
+    ("rules without end", "(= (a $n) (let () (add-atom &self (item $n $x)) (a (+ $n 1)))) !(a 0)"),
+    ("alternatives without end", "(= (h $n) (let $x (superpose (1 2 3)) (h (+ $n $x)))) !(h 0)"),
+    ("a list without end", "(= (grow $n $l) (grow (+ $n 1) (Cons (pair $n $n) $l))) !(grow 0 Nil)"),
+    ("a recursion without end", "(= (f $n) (+ 1 (f (+ $n 1)))) !(f 0)"),
+    ("a list that is copied", "(= (g $l) (g (cons-atom (a $l) $l))) !(g ())"),
+];
+
+/// An atom of a million million leaves, in forty expressions of the heap.
+const SHARED: &str = "(= (double $x $n) (if (== $n 0) $x (double ($x $x) (- $n 1)))) !(double a 40)";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_an_evaluation_takes_stays_within_half_as_much_again_as_its_limit() {
+    let mut failures = Vec::new();
+    for &(what, program) in HUNGRY.iter().chain(&[("an atom that doubles", SHARED)]) {
+        // The interpreter is slow: it gets less to fill.
+        for (evaluator, name, heap) in [(None, "64M", 64 * MEBIBYTE), (Some("--interpreter"), "8M", 8 * MEBIBYTE)] {
+            let mut arguments = vec!["run", "--heap", name, "--timeout", "50", "-e", program];
+            arguments.extend(evaluator);
+            let (ended, peak) = measured(&arguments);
+            let (error, message) = (format!("(HeapLimit {heap})"), format!("heap of {heap} bytes"));
+            let is_named = ended.out.contains(&error) || ended.err.contains(&message);
+            if ended.code != Some(1) || !is_named || peak > heap / 2 * 3 + BASE {
+                let (out, err) = (ended.out.chars().rev().take(200).collect::<String>(), &ended.err);
+                let out: String = out.chars().rev().collect();
+                failures.push(format!("{what} {evaluator:?}: {} MiB, {:?}: …{out}{err}", peak >> 20, ended.code));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The answers of a join are found in one step.
+const JOIN: &str = "!(let $_ (println! ready) (match &self (, (p $x) (p $y) (p $z) (p $w)) ($x $y $z $w)))";
+
+fn facts() -> String {
+    (0..1_000).fold(String::new(), |text, i| text + &format!("(p {i})\n"))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pattern_with_very_many_answers_is_ended_in_time_and_in_its_memory() {
+    let program = facts() + JOIN;
+    let path = file("memory-join", "join.metta", &program);
+    let path = path.to_str().expect("paths are UTF-8");
+    let (ended, peak) = measured(&["run", "--heap", "48M", path]);
+    assert!(peak < 72 * MEBIBYTE + BASE, "{} MiB", peak >> 20);
+    assert!(ended.code == Some(1) && ended.out.contains("HeapLimit"), "{}{}", ended.out, ended.err);
+    let began = Instant::now();
+    let ended = run(&["run", "--timeout", "1", path]);
+    assert!(began.elapsed() < Duration::from_millis(2_500), "{:?}", began.elapsed());
+    assert_eq!(ended.code, Some(1), "{}{}", ended.out, ended.err);
+}
+
+/// Facts of many forms: no `!` adds much, all of them do.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_memory_of_the_process_is_bounded_with_all_its_spaces() {
+    let form = "!(let $n (superpose (0 1 2 3 4 5 6 7 8 9)) (fill $n 2000))\n";
+    let rules = "(= (fill $k $n) (if (== $n 0) () (let () (add-atom &self (item $k $n (seen (random $n)))) (fill $k (- $n 1)))))\n";
+    let rules = rules.replace("(seen (random $n))", "(seen $n $k)");
+    let forms: String = (0..200).map(|i| form.replace("(fill $n", &format!("(fill (k{i} $n)"))).collect();
+    let path = file("memory-process", "many.metta", rules + &forms);
+    let path = path.to_str().expect("paths are UTF-8");
+    let (ended, peak) = measured(&["run", "--memory", "64M", path]);
+    assert!(peak < 96 * MEBIBYTE + BASE, "{} MiB", peak >> 20);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let is_named = ended.out.contains("(MemoryLimit 67108864)") || ended.err.contains("memory of 67108864 bytes");
+    assert!(is_named && ended.err.contains("--memory"), "{}", ended.err);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_long_line_is_refused_before_it_takes_more_than_the_limit() {
+    let line = format!("!(quote ({}))", "a ".repeat(20 << 20));
+    let path = file("memory-line", "line.metta", line);
+    let path = path.to_str().expect("paths are UTF-8");
+    for heap in ["16M", "64M"] {
+        let most = if heap == "16M" { 16 * MEBIBYTE } else { 64 * MEBIBYTE };
+        let (ended, peak) = measured(&["run", "--heap", heap, path]);
+        assert!(peak < most / 2 * 3 + BASE, "{heap}: {} MiB", peak >> 20);
+        assert!(ended.code != Some(0) && ended.err.contains("--heap"), "{heap}: {:?}: {}", ended.code, ended.err);
+    }
+}
+
+/// A limit that the recorded run came to is one of the replay, which has others of its own.
+#[test]
+fn a_run_that_a_limit_of_memory_ended_replays_as_it_was() {
+    let folder = Folder::new("memory-replay");
+    for (index, &(what, program)) in HUNGRY.iter().enumerate().filter(|(index, _)| [0, 2, 4, 7, 8].contains(index)) {
+        let tape = folder.path().join(format!("{index}.tape"));
+        let tape = tape.to_str().expect("paths are UTF-8");
+        let effects = format!("!(println! begun) {program}");
+        let recorded = run(&["run", "--heap", "8M", "--record", tape, "-e", &effects]);
+        assert!(recorded.out.contains("(HeapLimit 8388608)"), "{what}: {}{}", recorded.out, recorded.err);
+        let replayed = run(&["replay", tape]);
+        assert_eq!((replayed.code, replayed.out.len()), (Some(0), recorded.out.len()), "{what}: {}", replayed.err);
+        assert!(replayed.out == recorded.out, "{what}");
+    }
+}
+
+#[test]
+fn a_replay_has_limits_of_its_own() {
+    let folder = Folder::new("memory-stranger");
+    let tape = folder.path().join("loop.tape");
+    let tape = tape.to_str().expect("paths are UTF-8");
+    let long = "(= (down $n) (if (== $n 0) done (down (- $n 1)))) !(down 300000)";
+    assert_eq!(run(&["run", "--record", tape, "-e", long]).code, Some(0));
+    let steps = run(&["replay", tape, "--steps", "5000"]);
+    assert_eq!((steps.code, steps.out.as_str()), (Some(1), ""), "{}", steps.err);
+    assert!(steps.err.contains("--steps") && steps.err.contains("replayed 0 commits"), "{}", steps.err);
+    let grown = folder.path().join("grown.tape");
+    let grown = grown.to_str().expect("paths are UTF-8");
+    let list = "(= (build $n $l) (if (== $n 0) done (build (- $n 1) (Cons $n $l)))) !(build 400000 Nil)";
+    assert_eq!(run(&["run", "--record", grown, "-e", list]).code, Some(0));
+    let heap = run(&["replay", grown, "--heap", "4M"]);
+    assert_eq!((heap.code, heap.out.as_str()), (Some(1), ""), "{}", heap.err);
+    assert!(heap.err.contains("--heap") && heap.err.contains("all the same so far"), "{}", heap.err);
+    let time = run(&["replay", tape, "--timeout", "0.000001"]);
+    assert!(time.code == Some(1) && time.err.contains("--timeout"), "{}", time.err);
+    for fine in [tape, grown] {
+        assert_eq!(run(&["replay", fine]).code, Some(0));
+    }
+}
