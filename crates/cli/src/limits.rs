@@ -22,6 +22,9 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The same when its time is up, at least; at most it is half of the time it had.
 const GRACE_LEAST: Duration = Duration::from_millis(300);
 
+/// What is not worth ending a process for.
+const SLACK: usize = 4 << 20;
+
 /// How many bytes a process is taken to allocate in a nanosecond at most.
 const BYTES_A_NANOSECOND: usize = 8;
 /// How often the memory of the process is looked at.
@@ -117,10 +120,13 @@ impl MemoryGuard {
 
     /// Looks once; gives the time until the next look.
     fn look(&self, limits: &LimitArguments) -> Duration {
-        let counted = region::memory::of_process();
-        // What is allocated and was not written to yet is no memory yet.
-        let now = resident().map_or(counted, |resident| resident.min(counted));
-        let (form, whole) = (self.0.get().and_then(Interrupt::ceiling), limits.memory.map(half_as_much_again));
+        let mut now = region::memory::of_process();
+        let form = self.0.get().and_then(Interrupt::ceiling).map(|most| most.saturating_add(SLACK));
+        let whole = limits.memory.map(half_as_much_again);
+        if form.into_iter().chain(whole).any(|most| now > most) {
+            // What is allocated and was not written to yet is no memory yet.
+            now = resident().map_or(now, |resident| resident.min(now));
+        }
         if let (Some(most), Some(_)) = (limits.memory, whole.filter(|most| now > *most)) {
             end(&format!("the process took more than its memory of {most} bytes"), "--memory");
         }
