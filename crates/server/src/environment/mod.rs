@@ -176,7 +176,7 @@ fn properties(proxy: SocketAddr, key_store: &Path, direct: &[String]) -> OsStrin
     }
     // Empty is none; without it loopback is excepted.
     // Java knows no ports there; what has one goes to the proxy, which lets it pass.
-    let hosts = direct.iter().filter(|host| !host.rsplit_once(':').is_some_and(|(name, _)| !name.contains(':')));
+    let hosts = direct.iter().filter(|host| host.rsplit_once(':').is_none_or(|(name, _)| name.contains(':')));
     let hosts: Vec<_> =
         hosts.map(|host| if host.starts_with('.') { format!("*{host}") } else { host.clone() }).collect();
     all.push(format!("-Dhttp.nonProxyHosts={} -Djavax.net.ssl.trustStoreType=JKS ", hosts.join("|")));
