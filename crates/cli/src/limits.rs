@@ -172,8 +172,8 @@ impl Heard {
     fn wait_or_exit(&self, grace: Duration) {
         std::thread::sleep(grace);
         if !self.0.load(Ordering::Relaxed) {
-            let help = "what was printed before it stands; look for a pattern with very many matches, or for an atom \
-                        that doubles again and again";
+            let help = "what was printed before it stands; look for a pattern with very many matches, for an atom that \
+                        doubles again and again, or for a file that does not answer";
             render::error("the evaluation was told to end and is still busy with a single step", Some(help));
             std::process::exit(1);
         }

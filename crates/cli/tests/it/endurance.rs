@@ -1,8 +1,8 @@
 //! Large and hostile programs: deep brackets, long lines, steps that never end, outputs that fail, signals.
 
-use crate::harness::{Ended, command, run, run_with_input, signal, wait};
+use crate::harness::{Ended, Folder, command, run, run_with_input, signal, wait};
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -43,26 +43,51 @@ fn very_long_lines_and_words_are_read_and_printed() {
     assert_eq!((ended.code, ended.out.len()), (Some(0), "[(quote ())]\n".len() + many.len() - 1));
 }
 
-/// Compares two atoms of a million million leaves, each of which takes forty steps to build: one step that never ends.
-const ENDLESS_STEP: &str = "(= (double $x $n) (if (== $n 0) $x (double ($x $x) (- $n 1))))
+/// Compares two atoms of a million million leaves, each of which takes forty steps to build: one step that is long, and looks at
+/// the time.
+const LONG_STEP: &str = "(= (double $x $n) (if (== $n 0) $x (double ($x $x) (- $n 1))))
 ! ready
 ! (let $a (double a 40) (let $b (double a 40) (if-equal $a $b same other)))";
 
+/// Opens a pipe that nobody writes to: one step that never ends, and looks at nothing.
+const ENDLESS_STEP: &str = "! (import! &self fileio) ! ready ! (file-open! \"pipe\" \"r\")";
+
+/// A folder with such a pipe.
+fn with_pipe(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    let made = Command::new("mkfifo").arg(folder.path().join("pipe")).status().expect("mkfifo can be run");
+    assert!(made.success());
+    folder
+}
+
+#[test]
+fn a_long_step_ends_when_time_is_up() {
+    let began = Instant::now();
+    let ended = run_with_input(&["run", "--timeout", "0.2", "-"], LONG_STEP.as_bytes());
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.out.starts_with("[ready]\n[(Error ") && ended.out.ends_with(" TimeLimit)]\n"), "{}", ended.out);
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
 #[test]
 fn a_step_that_does_not_end_is_ended_when_time_is_up() {
-    let ended = run_with_input(&["run", "--timeout", "0.2", "-"], ENDLESS_STEP.as_bytes());
-    assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[ready]\n"));
+    let ended = with_pipe("endless").run(&["run", "--timeout", "0.2", "-e", ENDLESS_STEP]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[()]\n[ready]\n"));
     assert_eq!(
         ended.err,
         "error: the evaluation was told to end and is still busy with a single step\n\
-         help: what was printed before it stands; look for a pattern with very many matches, or for an atom that doubles \
-         again and again\n"
+         help: what was printed before it stands; look for a pattern with very many matches, for an atom that doubles again and \
+         again, or for a file that does not answer\n"
     );
 }
 
 /// Starts an endless program, and sends it a signal once it has printed its first line.
 fn signalled(names: &[&str], program: &str) -> Ended {
-    let mut child = command(&["run", "-e", program]).spawn().expect("the binary runs");
+    signalled_in(command(&["run", "-e", program]), names)
+}
+
+fn signalled_in(mut command: Command, names: &[&str]) -> Ended {
+    let mut child = command.spawn().expect("the binary runs");
     let mut out = BufReader::new(child.stdout.take().expect("there is an output"));
     let mut text = String::new();
     out.read_line(&mut text).expect("a line can be read");
@@ -105,8 +130,9 @@ fn lines_printed_before_an_interrupt_are_complete() {
 #[test]
 fn a_second_interrupt_ends_a_step_that_does_not_end() {
     let began = Instant::now();
-    let ended = signalled(&["INT", "INT"], ENDLESS_STEP);
-    assert_eq!((ended.code, ended.out.as_str()), (Some(130), "[ready]\n"));
+    let folder = with_pipe("endless-interrupted");
+    let ended = signalled_in(folder.command(&["run", "-e", ENDLESS_STEP]), &["INT", "INT"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(130), "[()]\n[ready]\n"));
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 

@@ -159,5 +159,5 @@ fn a_tunnel_for_something_else_is_closed_and_said() {
     client.send(b"\x00\x01\x02");
     assert!(client.rest().is_empty());
     let report = proxy.stop().unwrap();
-    assert!(report.refused == 1 && report.warnings[0].contains("NO_PROXY"), "{report:?}");
+    assert!(report.refused == 1 && report.warnings[0].contains("--pass host=api.mnemon.test"), "{report:?}");
 }
