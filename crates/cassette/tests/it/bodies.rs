@@ -82,7 +82,7 @@ fn encoded(coding: usize, body: &[u8]) -> (Vec<u8>, Option<&'static str>) {
 }
 
 /// Records a download and an upload of a body in pieces; gives what became of the tape.
-fn record(folder: &Folder, number: usize, headers: Vec<Header<'static>>, body: &[u8], piece: usize) -> RecordResult {
+fn record(folder: &Folder, number: usize, headers: Vec<Header<'static>>, body: &[u8], piece: usize) -> Result<Tape, RecordError> {
     let path = folder.join(&format!("{number}.tape"));
     let options = RecorderOptions::default().sealing(journal::Durability::Os);
     let recorder = Recorder::open(&path, options).unwrap();
@@ -99,18 +99,9 @@ fn record(folder: &Folder, number: usize, headers: Vec<Header<'static>>, body: &
     body.chunks(piece).for_each(|piece| call.response_chunk(2, piece).unwrap());
     call.end(Ending::default()).unwrap();
     let findings = recorder.findings();
-    match recorder.finish() {
-        Ok(()) => {
-            assert_eq!((findings.replaced, findings.kept), (0, 0), "{findings:?}");
-            RecordResult::Sealed(Tape::open(&path).unwrap())
-        }
-        Err(error) => RecordResult::Refused(error),
-    }
-}
-
-enum RecordResult {
-    Sealed(Tape),
-    Refused(RecordError),
+    recorder.finish()?;
+    assert_eq!((findings.replaced, findings.kept), (0, 0), "{findings:?}");
+    Ok(Tape::open(&path).unwrap())
 }
 
 #[test]
@@ -130,7 +121,7 @@ fn three_hundred_bodies_are_as_they_were_or_refused() {
         let headers: Vec<_> = kind.into_iter().chain(coding).collect();
         let piece = [1 << 20, 4096, 777, 16 << 10][numbers.below(4)];
         match record(&folder, number, headers.clone(), &bytes, piece) {
-            RecordResult::Sealed(tape) => {
+            Ok(tape) => {
                 assert!(!has_secret, "{number}: {headers:?}");
                 let exchange = tape.exchange(0).unwrap();
                 let response = exchange.response.as_ref().unwrap();
@@ -138,13 +129,13 @@ fn three_hundred_bodies_are_as_they_were_or_refused() {
                 assert_eq!((&exchange.request.headers, &response.headers), (&headers, &headers), "{number}");
                 sealed += 1;
             }
-            RecordResult::Refused(RecordError::Seal(SealError::Secret(exposed))) => {
+            Err(RecordError::Seal(SealError::Secret(exposed))) => {
                 assert!(has_secret && exposed.is_kept, "{number}: {exposed}");
                 let message = exposed.to_string();
                 assert!(message.contains("has a GitHub token in its request body, which is not text"), "{message}");
                 refused += 1;
             }
-            RecordResult::Refused(error) => panic!("{number}: {error}"),
+            Err(error) => panic!("{number}: {error}"),
         }
     }
     assert_eq!((sealed, refused), (275, 25));
