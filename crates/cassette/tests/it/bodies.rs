@@ -82,7 +82,13 @@ fn encoded(coding: usize, body: &[u8]) -> (Vec<u8>, Option<&'static str>) {
 }
 
 /// Records a download and an upload of a body in pieces; gives what became of the tape.
-fn record(folder: &Folder, number: usize, headers: Vec<Header<'static>>, body: &[u8], piece: usize) -> Result<Tape, RecordError> {
+fn record(
+    folder: &Folder,
+    number: usize,
+    headers: Vec<Header<'static>>,
+    body: &[u8],
+    piece: usize,
+) -> Result<Tape, RecordError> {
     let path = folder.join(&format!("{number}.tape"));
     let options = RecorderOptions::default().sealing(journal::Durability::Os);
     let recorder = Recorder::open(&path, options).unwrap();
