@@ -742,3 +742,16 @@ fn the_first_argument_of_a_polymorphic_constructor_is_evaluated() {
         ("(: foo (-> $t Bar)) !(foo (cdr-atom (1 2)))", "[(foo (cdr-atom (1 2)))]"),
     ]);
 }
+
+#[test]
+fn a_space_that_is_written_in_a_pattern_is_asked() {
+    let fact = "(factor ft cm 30.48)";
+    check_both(&[
+        (&format!("{fact} !(let &self (factor ft $v $k) $v)"), "[cm]"),
+        (&format!("{fact} (= (next $u) (let &self (factor $u $v $k) $v)) !(next ft)"), "[cm]"),
+        (&format!("{fact} (= (next $u) (let* ((&self (factor $u $v $k))) $v)) !(next ft)"), "[cm]"),
+        (&format!("{fact} (= (next $u) (let (a &self) (a (factor $u $v $k)) $v)) !(next ft)"), "[cm]"),
+        (&format!("{fact} (= (next $u) (case (factor $u $v $k) ((&self $v) ($_ no)))) !(next ft)"), "[cm]"),
+        (&format!("{fact} (= (next $u) (switch (factor $u $v $k) ((&self $v) ($_ no)))) !(next ft)"), "[cm]"),
+    ]);
+}

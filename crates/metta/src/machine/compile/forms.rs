@@ -3,6 +3,7 @@
 use super::answers::Odd;
 use super::body::Whole;
 use super::head::Or;
+use super::minimal::has_space;
 use super::{Compiler, Dest, Errors, Fact, Label, Later};
 use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
@@ -220,7 +221,8 @@ impl Compiler<'_, '_> {
     fn binding(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
         let [pattern, value, body] = parts;
         let mut guards = Vec::new();
-        if names::is_error(value) || !self.agrees(value, 0, false, &mut guards) {
+        // A space that is written in the pattern is asked: by code only one that a value turns out to have is.
+        if names::is_error(value) || has_space(pattern) || !self.agrees(value, 0, false, &mut guards) {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
@@ -276,6 +278,7 @@ impl Compiler<'_, '_> {
             && pairs.iter().all(|pair| {
                 pair.children().is_some_and(|pair| {
                     pair.len() == 2
+                        && !has_space(&pair[0])
                         && !pair[1].is_symbol(names::NOT_REDUCIBLE)
                         && !super::minimal::is_function(&pair[1])
                 })
@@ -305,7 +308,7 @@ impl Compiler<'_, '_> {
 
     fn case(&mut self, atom: &Atom, subject: &Atom, branches: &Atom, type_id: TypeId, dest: Dest) {
         let is_static = branches.children().is_some_and(|branches| {
-            let is_pair = |pair: &[Atom]| pair.len() == 2 && !is_odd(&pair[1]);
+            let is_pair = |pair: &[Atom]| pair.len() == 2 && !has_space(&pair[0]) && !is_odd(&pair[1]);
             branches.iter().all(|branch| branch.children().is_some_and(is_pair))
         });
         if !is_static {

@@ -734,14 +734,17 @@ fn starts_with_variable(atom: &Atom) -> bool {
 }
 
 /// Whether a space stands somewhere in an atom.
-fn has_space(atom: &Atom) -> bool {
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Grounded(Grounded::Space(_)) => return true,
-            Atom::Expression(expression) => work.extend(expression.children()),
-            _ => {}
+pub(super) fn has_space(atom: &Atom) -> bool {
+    let is_space = |atom: &Atom| matches!(atom, Atom::Grounded(Grounded::Space(_)));
+    // Most have no expression inside, and nothing is to be remembered for those.
+    let (mut work, mut next) = (Vec::new(), Some(atom));
+    while let Some(atom) = next {
+        let children = atom.children().unwrap_or_default();
+        if is_space(atom) || children.iter().any(is_space) {
+            return true;
         }
+        work.extend(children.iter().filter(|child| child.children().is_some()));
+        next = work.pop();
     }
     false
 }
