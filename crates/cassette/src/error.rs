@@ -195,7 +195,7 @@ pub struct Exposed {
     pub exchange: Option<u64>,
     /// In which field, and the form of the secret.
     pub finding: Finding,
-    /// Whether the field is no text, so that the secret cannot be taken out of it.
+    /// Whether the field is not text, so that the secret cannot be taken out of it.
     pub is_kept: bool,
     /// How many others there are.
     pub others: usize,

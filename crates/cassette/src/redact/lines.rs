@@ -128,13 +128,7 @@ mod tests {
     fn redacted(text: &str, find: fn(&[u8], &Names, &mut Found)) -> String {
         let mut found = Found::default();
         find(text.as_bytes(), &Names::usual(), &mut found);
-        found.hits.sort_by_key(|(range, _)| range.start);
-        found.hits.dedup();
-        let mut text = text.to_owned();
-        for (range, placeholder) in found.hits.into_iter().rev() {
-            text.replace_range(range, placeholder);
-        }
-        text
+        found.put_into(text)
     }
 
     #[test]

@@ -72,12 +72,7 @@ mod tests {
         let mut found = Found::default();
         find_elements(text.as_bytes(), &Names::usual(), &mut found);
         find_attributes(text.as_bytes(), &Names::usual(), &mut found);
-        found.hits.sort_by_key(|(range, _)| range.start);
-        let mut text = text.to_owned();
-        for (range, placeholder) in found.hits.into_iter().rev() {
-            text.replace_range(range, placeholder);
-        }
-        text
+        found.put_into(text)
     }
 
     #[test]

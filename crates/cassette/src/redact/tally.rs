@@ -15,7 +15,7 @@ pub struct Found {
     pub replaced: u64,
     /// By place and kind, of the first thousand of them.
     pub places: BTreeMap<Finding, u64>,
-    /// How many were found in what is no text, and stay.
+    /// How many were found in what is not text, and stay.
     pub kept: u64,
     /// By place and kind, of the first thousand of them.
     pub kept_places: BTreeMap<Finding, u64>,

@@ -38,6 +38,18 @@ impl Found {
             self.hits.push((value, PLACEHOLDER));
         }
     }
+
+    /// The text with placeholders in the place of what was found.
+    #[cfg(test)]
+    pub(crate) fn put_into(mut self, text: &str) -> String {
+        self.hits.sort_by_key(|(range, _)| range.start);
+        self.hits.dedup();
+        let mut text = text.to_owned();
+        for (range, placeholder) in self.hits.into_iter().rev() {
+            text.replace_range(range, placeholder);
+        }
+        text
+    }
 }
 
 /// What stands in the place of a secret. It needs no escapes, in JSON or in a URL.
@@ -309,11 +321,7 @@ mod tests {
     fn replaced(text: &str, find: fn(&[u8], &Names, &mut Found)) -> String {
         let mut found = Found::default();
         find(text.as_bytes(), &Names::usual(), &mut found);
-        let mut text = text.to_owned();
-        for (range, placeholder) in found.hits.into_iter().rev() {
-            text.replace_range(range, placeholder);
-        }
-        text
+        found.put_into(text)
     }
 
     #[test]
