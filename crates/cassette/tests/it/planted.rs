@@ -78,7 +78,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory takes it")
 }
 
-fn request(headers: &[(&'static str, &str)], target: &str, body: Option<Vec<u8>>) -> Request<'static> {
+pub(crate) fn request(headers: &[(&'static str, &str)], target: &str, body: Option<Vec<u8>>) -> Request<'static> {
     Request {
         method: "POST".into(),
         scheme: "https".into(),

@@ -1,5 +1,6 @@
 //! Keeping secrets off a tape. Tests named after a defect of an earlier system say so.
 
+use crate::planted;
 use cassette::matching::{Player, Repeats};
 use cassette::redact::{LOOKAHEAD_BYTES, Redaction, RuleError, Rules, Stream};
 use cassette::{
@@ -12,16 +13,7 @@ use std::sync::{Arc, LazyLock};
 const KEY: &str = "sk-proj-0123456789abcdefABCDEF";
 
 fn request(target: &str, headers: &[(&'static str, &str)], body: &str) -> Request<'static> {
-    Request {
-        method: "POST".into(),
-        scheme: "https".into(),
-        host: "api.test".into(),
-        port: 443,
-        target: target.to_owned().into(),
-        headers: headers.iter().map(|(name, value)| Header::new(*name, (*value).to_owned())).collect(),
-        body: (!body.is_empty()).then(|| Body::new(0, body.to_owned())),
-        ..Request::default()
-    }
+    planted::request(headers, target, (!body.is_empty()).then(|| body.as_bytes().to_vec()))
 }
 
 /// The usual rules, made once.
