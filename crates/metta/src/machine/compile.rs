@@ -9,6 +9,7 @@
 //! 5. Code after a call that may have changed types begins with a look at their number, for the same reason.
 //! 6. What goes beyond this is evaluated as it stands.
 
+mod ahead;
 mod answers;
 mod body;
 mod changing;
@@ -271,10 +272,12 @@ impl Running<'_> {
             bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
         };
         let rules = found.iter().map(|solution| {
-            let arguments = asked.iter().map(|variable| value(solution, variable)).collect();
-            (arguments, value(solution, &body))
+            let arguments: Vec<Atom> = asked.iter().map(|variable| value(solution, variable)).collect();
+            // A space that is written in a head is asked, which the interpreter does.
+            let is_plain = !arguments.iter().any(minimal::has_space);
+            is_plain.then(|| (arguments, value(solution, &body)))
         });
-        Some(rules.collect())
+        rules.collect()
     }
 
     /// Whether one of the rules found for a variable head has a head that is no symbol and no native function.

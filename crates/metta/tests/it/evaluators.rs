@@ -755,3 +755,42 @@ fn a_space_that_is_written_in_a_pattern_is_asked() {
         (&format!("{fact} (= (next $u) (switch (factor $u $v $k) ((&self $v) ($_ no)))) !(next ft)"), "[cm]"),
     ]);
 }
+
+#[test]
+fn alternatives_of_a_rule_share_the_variables_that_it_makes() {
+    let shown = |rule: &str| format!("{rule} !(let (($a $_) ($b $_)) (collapse (shared)) (let $a bound ($a $b)))");
+    let programs = [
+        "(= (shared) ($new (superpose (p p))))",
+        "(= (shared) (let $x (superpose (p p)) ($new $x)))",
+        "(= (shared) (let* (($x (superpose (p p))) ($y 1)) ($new $x)))",
+        "(= (id2 $x) $x) (= (shared) (case (superpose (p p)) ((p (id2 ($new p))))))",
+        "(= (shared) (switch (superpose (p p)) ((p ($new p)))))",
+        "(= (shared) (if (superpose (True True)) ($new p) no))",
+        "(fact p) (fact p) (= (shared) (match &self (fact $x) ($new $x)))",
+        "(= (two) p) (= (two) p) (= (pair $y $x) ($x $y)) (= (shared) (pair (two) $new))",
+        "(: pair (-> Symbol Atom Atom)) (= (two) p) (= (two) p) (= (pair $y $x) ($x $y)) (= (shared) (pair (two) $new))",
+    ]
+    .map(|rule| (shown(rule), "[(bound bound)]"));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect();
+    check_both(&programs);
+}
+
+/// `filter-atom` names itself in its errors, with one variable for all of them.
+#[test]
+fn errors_of_one_filter_share_its_variable() {
+    check_both(&[(
+        "(= (odd $xs) (filter-atom $xs $x (eval (superpose (\"s\" 3)))))
+         !(let ((Error (filter-atom $_ $a $t) $e) (Error (filter-atom $_ $b $t) $e)) (collapse (odd (1)))
+            (let $a bound ($a $b)))",
+        "[(bound bound)]",
+    )]);
+}
+
+#[test]
+fn a_space_that_is_written_in_the_head_of_a_rule_is_asked() {
+    check_both(&[
+        ("(factor ft 1 2) (= (i &self) yes) !(i (factor ft $v $k))", "[yes]"),
+        ("(factor ft 1 2) (= (i (in &self)) yes) !(i (in (factor ft $v $k)))", "[yes]"),
+        ("(= (i &self) yes) (= (i 1) one) !(i 1)", "[one]"),
+    ]);
+}

@@ -280,6 +280,7 @@ impl Compiler<'_, '_> {
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
+        self.make_ahead_of_parts(children);
         let block = self.slots(HEADER + children.len() - 1);
         let head = self.slot();
         let outer = self.errors;
@@ -434,6 +435,7 @@ impl Compiler<'_, '_> {
     fn block(&mut self, arguments: &[Atom]) -> Slot {
         self.make_written(arguments);
         arguments.iter().for_each(|argument| self.make_shared(argument));
+        self.make_ahead_of_parts(arguments);
         self.slots(HEADER + arguments.len())
     }
 

@@ -52,6 +52,7 @@ pub(super) struct Unsettled {
 
 impl Compiler<'_, '_> {
     pub(super) fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
+        self.make_ahead_of_parts(arguments);
         if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
             && !self.run.m.is_exact
             && self.is_call(last)

@@ -125,7 +125,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether the evaluation of an atom has one result and no effect, as far as is plain to see.
-    fn has_one_result(&self, atom: &Atom) -> bool {
+    pub(super) fn has_one_result(&self, atom: &Atom) -> bool {
         match atom.children() {
             Some([head, arguments @ ..]) => {
                 let is_plain =
@@ -148,6 +148,7 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        self.make_ahead(condition, [then, otherwise]);
         let fused = self.fuse(condition);
         let live = self.state.live.clone();
         let slot = self.native_operand(condition, bool_type);
@@ -231,6 +232,7 @@ impl Compiler<'_, '_> {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
         }
+        self.make_ahead_of(value, Some(pattern), [body]);
         let slot = self.slot();
         self.argument(value, 0, slot);
         self.or_called(slot, dest, |value| vec![Atom::symbol("let"), pattern.clone(), value, body.clone()]);
@@ -287,6 +289,7 @@ impl Compiler<'_, '_> {
             return false;
         }
         self.guard(&guards, atom, type_id, dest);
+        self.make_ahead_of_branches(subject, branches);
         self.within_barrier(dest, |compiler, dest| {
             let found = compiler.slot();
             compiler.argument(subject, 0, found);
@@ -314,6 +317,7 @@ impl Compiler<'_, '_> {
         if !is_static {
             return self.plain(atom, type_id, dest);
         }
+        self.make_ahead_of_branches(subject, branches);
         let found = self.slot();
         self.collected(subject, found, true);
         self.or_subject(found, branches, atom, dest);
@@ -445,6 +449,7 @@ impl Compiler<'_, '_> {
 
     /// Begins a native function in place, if its alternatives are to be collected together.
     pub(super) fn around(&mut self, arguments: &[Atom], dest: Dest, write: impl FnOnce(&mut Self, Dest)) {
+        self.make_ahead_of_parts(arguments);
         // A variable that another argument binds is evaluated to a type: that may be an error.
         let is_bound_here = |argument: &Atom| match argument {
             Atom::Variable(variable) => !self.state.variables.contains_key(variable),
@@ -656,6 +661,7 @@ impl Compiler<'_, '_> {
         let result = self.run.m.evaluated_as(signature.result.unwrap_or(0));
         // A function of the library gives what it declares, but for the contents of states.
         let is_final = result != 0 && matches!(self.run.type_atom(result), Atom::Symbol(_));
+        self.make_ahead_of_parts(arguments);
         let write = |compiler: &mut Self, dest: Dest| {
             let block = compiler.slots(HEADER + arguments.len());
             compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);

@@ -180,6 +180,10 @@ impl Compiler<'_, '_> {
         let others = variables(parts.template).into_iter().filter(|variable| !parts.is_own(variable));
         guards.extend(others.filter_map(|variable| self.slot_guard(&variable, Guard::Ground)));
         self.guard(&guards, atom, type_id, dest);
+        if kind == Loop::Filter && !self.has_one_answer(parts.template) {
+            // Errors that name the call are alternatives, and share its variable.
+            self.slot_of(parts.item);
+        }
         let list = self.raw_slot(parts.list);
         let index = self.slot();
         self.emit(Instruction::Load { dst: index, value: small(0).expect("it is small") });
@@ -200,6 +204,14 @@ impl Compiler<'_, '_> {
         };
         self.made(atom, what, 0, &[list, index, found], dest);
         true
+    }
+
+    /// Whether minimal code reduces one call with one result.
+    fn has_one_answer(&self, code: &Atom) -> bool {
+        match code.children() {
+            Some([eval, call]) if eval.is_symbol("eval") => self.has_one_result(call),
+            _ => false,
+        }
     }
 
     /// Whether a form whose type has variables or takes some agrees with an expected type, if the guards hold.
@@ -410,7 +422,10 @@ impl Compiler<'_, '_> {
             made.captured.len() as Slot,
         );
         let Atom::Variable(item) = &children[2] else { unreachable!("a loop has a variable") };
-        self.state.variables.remove(item);
+        match made.captured.iter().position(|captured| captured == item) {
+            Some(slot) => self.state.variables.insert(item.clone(), slot as Slot),
+            None => self.state.variables.remove(item),
+        };
         let call = Atom::expression([children[0].clone(), list, children[2].clone(), children[3].clone()]);
         let error = names::error(call, Atom::symbol(names::NO_RETURN));
         let template = self.template_of_form(made, &error);

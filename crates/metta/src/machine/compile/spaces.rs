@@ -41,6 +41,7 @@ impl Compiler<'_, '_> {
             ("match", [space, pattern, template], &[Some(formal), None, None])
                 if !crate::interpreter::is_function(template) =>
             {
+                self.make_ahead_of(space, Some(pattern), [template]);
                 let space = self.native_operand(space, formal);
                 self.query(space, pattern, template, dest);
             }

@@ -1,0 +1,126 @@
+//! Variables that are made before alternatives begin.
+//!
+//! A rule is renamed apart once for each call, so the alternatives of its body share its variables. The machine makes a
+//! variable where it is first needed. If something that may have several results is evaluated before that place, each
+//! of them would get a variable of its own: so the variable is made ahead of it.
+
+use super::Compiler;
+use super::forms::operation_name;
+use space::{Atom, Variable, variables};
+
+impl Compiler<'_, '_> {
+    /// Makes the variables that are needed after the evaluation of an atom, if that may have several results.
+    pub(super) fn make_ahead<'a>(&mut self, first: &Atom, later: impl IntoIterator<Item = &'a Atom>) {
+        self.make_ahead_of(first, None, later);
+    }
+
+    /// The same where a pattern takes the results apart: its variables are not needed before.
+    pub(super) fn make_ahead_of<'a>(
+        &mut self,
+        first: &Atom,
+        pattern: Option<&Atom>,
+        later: impl IntoIterator<Item = &'a Atom>,
+    ) {
+        if self.has_one_result(first) {
+            return;
+        }
+        let mut needed = Needed::default();
+        needed.bound = pattern.map(variables).unwrap_or_default();
+        later.into_iter().for_each(|atom| needed.note(atom));
+        for variable in needed.found {
+            self.slot_of(&variable);
+        }
+    }
+
+    /// The same for the branches of a `case` or a `switch`.
+    pub(super) fn make_ahead_of_branches(&mut self, subject: &Atom, branches: &Atom) {
+        for branch in branches.children().unwrap_or_default() {
+            if let Some([pattern, body]) = branch.children() {
+                self.make_ahead_of(subject, Some(pattern), [body]);
+            }
+        }
+    }
+
+    /// Makes the variables of the parts of an expression that come after one that may have several results.
+    pub(super) fn make_ahead_of_parts(&mut self, parts: &[Atom]) {
+        if let Some(first) = parts.iter().position(|part| !self.has_one_result(part)) {
+            self.make_ahead(&parts[first], &parts[first + 1..]);
+        }
+    }
+}
+
+/// The variables that an evaluation needs and no pattern in it binds, in the order in which they are met.
+#[derive(Default)]
+struct Needed {
+    found: Vec<Variable>,
+    bound: Vec<Variable>,
+}
+
+impl Needed {
+    fn note(&mut self, atom: &Atom) {
+        match atom {
+            Atom::Variable(variable) => {
+                if !self.bound.contains(variable) && !self.found.contains(variable) {
+                    self.found.push(variable.clone());
+                }
+            }
+            Atom::Expression(expression) if !atom.is_ground() => self.note_expression(expression.children()),
+            _ => {}
+        }
+    }
+
+    fn note_expression(&mut self, children: &[Atom]) {
+        let Some((head, arguments)) = children.split_first() else { return };
+        let name = match head {
+            Atom::Symbol(name) => name.as_str(),
+            head => operation_name(head).unwrap_or_default(),
+        };
+        match (name, arguments) {
+            ("let", [pattern, value, body]) => {
+                self.note(value);
+                self.note_within(pattern, [body]);
+            }
+            ("let*", [pairs, body]) => {
+                let outer = self.bound.len();
+                for pair in pairs.children().unwrap_or_default() {
+                    let Some([pattern, value]) = pair.children() else { continue };
+                    self.note(value);
+                    self.bound.extend(variables(pattern));
+                }
+                self.note(body);
+                self.bound.truncate(outer);
+            }
+            ("case" | "switch", [subject, branches]) => {
+                self.note(subject);
+                for branch in branches.children().unwrap_or_default() {
+                    match branch.children() {
+                        Some([pattern, body]) => self.note_within(pattern, [body]),
+                        _ => self.note(branch),
+                    }
+                }
+            }
+            ("unify", [atom, pattern, then, otherwise]) => {
+                self.note(atom);
+                self.note(otherwise);
+                self.note_within(pattern, [then]);
+            }
+            ("match" | "chain" | "map-atom" | "filter-atom", [first, pattern, template]) => {
+                self.note(first);
+                self.note_within(pattern, [template]);
+            }
+            ("foldl-atom", [list, start, result, item, body]) => {
+                self.note(list);
+                self.note(start);
+                self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
+            }
+            _ => children.iter().for_each(|child| self.note(child)),
+        }
+    }
+
+    fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {
+        let outer = self.bound.len();
+        self.bound.extend(variables(pattern));
+        later.into_iter().for_each(|atom| self.note(atom));
+        self.bound.truncate(outer);
+    }
+}
