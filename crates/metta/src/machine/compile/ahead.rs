@@ -24,8 +24,7 @@ impl Compiler<'_, '_> {
         if self.has_one_result(first) {
             return;
         }
-        let mut needed = Needed::default();
-        needed.bound = pattern.map(variables).unwrap_or_default();
+        let mut needed = Needed { found: Vec::new(), bound: pattern.map(variables).unwrap_or_default() };
         later.into_iter().for_each(|atom| needed.note(atom));
         for variable in needed.found {
             self.slot_of(&variable);
@@ -50,7 +49,6 @@ impl Compiler<'_, '_> {
 }
 
 /// The variables that an evaluation needs and no pattern in it binds, in the order in which they are met.
-#[derive(Default)]
 struct Needed {
     found: Vec<Variable>,
     bound: Vec<Variable>,
@@ -59,10 +57,8 @@ struct Needed {
 impl Needed {
     fn note(&mut self, atom: &Atom) {
         match atom {
-            Atom::Variable(variable) => {
-                if !self.bound.contains(variable) && !self.found.contains(variable) {
-                    self.found.push(variable.clone());
-                }
+            Atom::Variable(variable) if !self.bound.contains(variable) && !self.found.contains(variable) => {
+                self.found.push(variable.clone());
             }
             Atom::Expression(expression) if !atom.is_ground() => self.note_expression(expression.children()),
             _ => {}
