@@ -1,9 +1,12 @@
 //! Numbers that are not small, and what is no number at all.
 
-use super::code::{Arithmetic, Comparison, Logic};
+use super::choices::To;
+use super::code::{Arithmetic, Comparison, Logic, TypeId};
 use super::run::compare_words;
-use super::values::{FALSE, TRUE, is_small, truth, word};
-use super::{Halt, Running};
+use super::values::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
+use super::{Halt, Machine, Running};
+use crate::interpreter::Task;
+use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Number;
 
@@ -45,6 +48,23 @@ impl Running<'_> {
     pub(super) fn resume_with_integer(&mut self, integer: i64, site: u32) -> Result<(), Halt> {
         let value = self.m.values.integer(integer)?;
         self.resume(site, value)
+    }
+
+    /// Makes the call of a plain operation whose arguments are in the frame at hand, as the result of that.
+    pub(super) fn operate_here(&mut self, length: usize, type_id: TypeId) -> Result<(), Halt> {
+        let call = self.tuple_of(length)?;
+        let name = self.m.plain_operation(self.m.values.heap.child(call, 0));
+        if let (Some(name), 3) = (name, length) {
+            let (left, right) = (self.m.values.heap.child(call, 1), self.m.values.heap.child(call, 2));
+            if is_small(left)
+                && is_small(right)
+                && let Some(result) = on_words(name, word(left), word(right))
+            {
+                return self.give(result);
+            }
+        }
+        let type_atom = self.type_atom(type_id);
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, true))
     }
 
     /// Compares two values.
@@ -96,7 +116,46 @@ impl Running<'_> {
     }
 }
 
+/// What an operation makes of two words, if that is a small value.
+fn on_words(name: &str, left: i64, right: i64) -> Option<Ref> {
+    match (Arithmetic::of(name), Comparison::of(name)) {
+        (Some(Arithmetic::Add), _) => small(left + right),
+        (Some(Arithmetic::Subtract), _) => small(left - right),
+        (Some(Arithmetic::Multiply), _) => small(left * right),
+        (_, Some(comparison)) => Some(truth(compare_words(comparison, left, right))),
+        _ => None,
+    }
+}
+
+impl Machine {
+    /// The name of a native function that makes a number or a truth value of its arguments and does nothing else.
+    fn plain_operation(&self, head: Ref) -> Option<&'static str> {
+        let name = match head.tag() {
+            FOREIGN => Operation::of(self.values.foreign_of(head)).map(Operation::static_name)?,
+            _ => return None,
+        };
+        let is_plain = Arithmetic::of(name).is_some() || Comparison::of(name).is_some() || Logic::of(name).is_some();
+        is_plain.then_some(name)
+    }
+
+    pub(super) fn is_plain_operation(&self, head: Ref) -> bool {
+        self.plain_operation(head).is_some()
+    }
+}
+
 impl Arithmetic {
+    /// The operation of a name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "+" => Self::Add,
+            "-" => Self::Subtract,
+            "*" => Self::Multiply,
+            "/" => Self::Divide,
+            "%" => Self::Remainder,
+            _ => return None,
+        })
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -109,6 +168,18 @@ impl Arithmetic {
 }
 
 impl Comparison {
+    /// The comparison of a name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "<" => Self::Less,
+            ">" => Self::Greater,
+            "<=" => Self::LessOrEqual,
+            ">=" => Self::GreaterOrEqual,
+            "==" => Self::Equal,
+            _ => return None,
+        })
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Less => "<",
@@ -121,6 +192,17 @@ impl Comparison {
 }
 
 impl Logic {
+    /// The operation of a name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "and" => Self::And,
+            "or" => Self::Or,
+            "xor" => Self::Xor,
+            "not" => Self::Not,
+            _ => return None,
+        })
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::And => "and",

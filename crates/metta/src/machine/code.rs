@@ -569,6 +569,7 @@ pub(super) struct Code {
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,
+    type_index: FxHashMap<Atom, TypeId>,
     /// Which slots got a variable at which place, and its name, while code is made to be shown.
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
@@ -637,7 +638,7 @@ impl Code {
         code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, slots: 1, live: Box::default() });
-        code.types.push(crate::names::undefined());
+        code.type_id(&crate::names::undefined());
         // No template is the first.
         code.templates.push(Box::default());
         code.end_piece();
@@ -682,11 +683,12 @@ impl Code {
 
     /// The place of a type in the table; `None` when the table is full.
     pub(super) fn type_id(&mut self, type_atom: &Atom) -> Option<TypeId> {
-        let known = self.types.iter().position(|known| known == type_atom);
-        let index = known.unwrap_or_else(|| {
-            self.types.push(type_atom.clone());
-            self.types.len() - 1
-        });
-        TypeId::try_from(index).ok()
+        if let Some(&known) = self.type_index.get(type_atom) {
+            return Some(known);
+        }
+        let index = TypeId::try_from(self.types.len()).ok().filter(|&index| index < REDUCE)?;
+        self.types.push(type_atom.clone());
+        self.type_index.insert(type_atom.clone(), index);
+        Some(index)
     }
 }

@@ -136,7 +136,7 @@ impl Running<'_> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         let arity = self.m.values.heap.length(value) - 1;
         if arity >= LONG && self.is_settled_list(value)? {
-            self.m.values.heap.set_note(value, self.m.note);
+            self.m.values.heap.set_note(value, self.m.notes.settled());
             return self.give(value.marked());
         }
         match self.head_kind(head, arity) {
@@ -146,9 +146,16 @@ impl Running<'_> {
                 self.call_raw(value, head, arity, result)
             }
             HeadKind::Typed(signature)
-                if head.tag() == SYMBOL && arity < TUPLE_MAX && self.is_typed_call(value, &signature, type_id) =>
+                if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_plain_operation(head))
+                    && self.is_typed_call(value, &signature, type_id) =>
             {
                 self.begin_typed(value, &signature, type_id)
+            }
+            HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_plain_operation(head) => {
+                match self.instance_of_call(value, head, &function, type_id)? {
+                    Some(signature) => self.begin_typed(value, &signature, type_id),
+                    None => self.interpret_here(value, type_id),
+                }
             }
             HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
             _ => self.interpret_here(value, type_id),
@@ -249,7 +256,7 @@ impl Running<'_> {
         }
         let changed = self.how_children_came(length)? != UNCHANGED;
         let call = self.tuple_of(length)?;
-        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        let type_atom = self.type_atom(type_id);
         self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
@@ -311,7 +318,7 @@ impl Running<'_> {
         }
     }
 
-    fn tuple_of(&mut self, length: usize) -> Result<Ref, Halt> {
+    pub(super) fn tuple_of(&mut self, length: usize) -> Result<Ref, Halt> {
         let children: Vec<Ref> = (0..length).map(|index| self.m.read(CHILDREN + index as Slot)).collect();
         Ok(self.m.values.heap.expression(&mut self.m.values.region, &children)?)
     }
@@ -335,9 +342,7 @@ impl Running<'_> {
     /// The same of a call of a typed function: what is noted has arguments of its types.
     pub(super) fn give_typed(&mut self, length: usize) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
-        if self.is_well_made(call) {
-            self.m.note_normal(call);
-        }
+        self.note_made(call);
         self.give_as_it_came(call, length)
     }
 
@@ -361,9 +366,7 @@ impl Running<'_> {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
-        if self.is_well_made(call) {
-            self.m.note_normal(call);
-        }
+        self.note_made(call);
         self.give_as_called(call, from)
     }
 
@@ -393,7 +396,7 @@ impl Running<'_> {
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }
-        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        let type_atom = self.type_atom(type_id);
         // The table of a tabled function is filled here.
         let is_tabled = matches!(kind, Kind::Tabled);
         self.interpret(call, To::Frame, |atom| {
@@ -403,14 +406,14 @@ impl Running<'_> {
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
     pub(super) fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        let type_atom = self.type_atom(type_id);
         self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
     /// Hands a call whose arguments are evaluated to the interpreter, at a site.
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
-        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        let type_atom = self.type_atom(type_id);
         self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
     }
 

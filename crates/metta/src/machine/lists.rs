@@ -92,10 +92,10 @@ impl Running<'_> {
 
     fn tail(&mut self, list: Ref) -> Result<Ref, Halt> {
         let tail = self.m.values.heap.children(list)[1..].to_vec();
-        let is_settled = self.m.values.heap.note(list) == self.m.note;
+        let is_settled = self.m.notes.hold(self.m.values.heap.note(list));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
         if is_settled && !tail.is_empty() && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.note);
+            self.m.values.heap.set_note(made, self.m.notes.settled());
         }
         Ok(made)
     }
@@ -113,11 +113,11 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
-        let is_settled = self.m.values.is_settled(head, self.m.note)
-            && (children.len() == 1 || self.m.values.heap.note(tail) == self.m.note);
+        let is_settled = self.m.values.is_settled(head, self.m.notes)
+            && (children.len() == 1 || self.m.notes.hold(self.m.values.heap.note(tail)));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if is_settled && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.note);
+            self.m.values.heap.set_note(made, self.m.notes.settled());
         }
         self.m.set_slot(dst, made);
         self.collect_soon();
@@ -185,7 +185,7 @@ impl Running<'_> {
     /// Whether a list is settled though nobody has noted it.
     pub(super) fn is_settled_list(&mut self, list: Ref) -> Result<bool, Halt> {
         let m = &self.m;
-        let is_settled = m.values.heap.children(list).iter().all(|&child| m.values.is_settled(child, m.note));
+        let is_settled = m.values.heap.children(list).iter().all(|&child| m.values.is_settled(child, m.notes));
         Ok(is_settled && self.heads_data(list)?)
     }
 
@@ -193,7 +193,7 @@ impl Running<'_> {
     pub(super) fn is_settled_numbers(&self, value: Ref) -> bool {
         let heap = &self.m.values.heap;
         value.is_expression()
-            && heap.note(value) == self.m.note
+            && self.m.notes.hold(heap.note(value))
             && heap.children(value).first().is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER))
     }
 

@@ -298,7 +298,7 @@ impl Machine {
             let value = self.values.heap.walk(value);
             match value.tag() {
                 tag::VARIABLE => return false,
-                tag::EXPRESSION if self.values.heap.note(value) != self.note => {
+                tag::EXPRESSION if !self.notes.hold(self.values.heap.note(value)) => {
                     work.extend(self.values.heap.children(value));
                 }
                 _ => {}

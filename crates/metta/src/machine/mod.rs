@@ -30,10 +30,12 @@ mod held;
 mod lists;
 mod minimal;
 mod native;
+mod notes;
 mod queries;
 mod results;
 mod run;
 mod sameness;
+mod schemes;
 mod spaces_met;
 mod special;
 mod states;
@@ -54,6 +56,7 @@ pub(crate) use changed_states::ChangedStates;
 use choices::{Choice, Floor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
+use notes::Notes;
 use region::{Full, Ref};
 pub use results::FrozenResults;
 use run::Trying;
@@ -126,8 +129,8 @@ pub(crate) struct Machine {
     shapes: u32,
     /// Whether rules may change while a form is evaluated: code looks for that then.
     is_exact: bool,
-    /// What settled expressions are noted with: `version` in 16 bits, never 0.
-    note: u16,
+    /// What settled expressions are noted with.
+    notes: Notes,
     /// The list of facts that is entered by a link: its code is needed.
     entered: Option<u32>,
     /// How many lists of facts are being compiled, one for the other.
@@ -146,6 +149,7 @@ pub(crate) struct Machine {
     has_whole_types: bool,
     whole_types: FxHashMap<(Ref, usize), bool>,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
+    schemes: schemes::Schemes,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
     bool_type: TypeId,
@@ -214,7 +218,7 @@ impl Machine {
             version: 1,
             shapes: 1,
             is_exact: false,
-            note: 1,
+            notes: Notes::default(),
             entered: None,
             links: 0,
             counts: [0; space::CLASSES],
@@ -222,6 +226,7 @@ impl Machine {
             watched: Vec::new(),
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
+            schemes: schemes::Schemes::default(),
             ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),

@@ -616,7 +616,7 @@ impl Running<'_> {
             INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
             tag::EXPRESSION => match self.m.values.heap.note(value) {
-                note if note == self.m.note && type_id == 0 => Some(value.marked()),
+                note if type_id == 0 && self.m.notes.hold(note) => Some(value.marked()),
                 EVALUATED_OPEN => self.settled_open(value),
                 _ => None,
             },

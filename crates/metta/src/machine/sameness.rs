@@ -172,8 +172,8 @@ impl Running<'_> {
             Kind::Rule(_) => true,
             _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1),
         };
-        if is_only && self.is_well_made(call) {
-            self.m.note_normal(call);
+        if is_only {
+            self.note_made(call);
         }
         self.give_as_called(call, self.called_from(function))
     }
@@ -285,7 +285,7 @@ impl Machine {
 
     /// An expression that came to itself: marked, or noted if it holds variables.
     pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
-        if self.values.heap.note(call) == self.note {
+        if self.notes.hold(self.values.heap.note(call)) {
             return call.marked();
         }
         match self.is_ground_or_open(call) {
@@ -306,7 +306,7 @@ impl Machine {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
                     tag::VARIABLE => is_ground = false,
-                    tag::EXPRESSION if self.values.heap.note(child) != self.note => work.push(child),
+                    tag::EXPRESSION if !self.notes.hold(self.values.heap.note(child)) => work.push(child),
                     _ => {}
                 }
                 budget = budget.checked_sub(1)?;

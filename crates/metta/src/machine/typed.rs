@@ -12,7 +12,7 @@ use super::types::{Formal, HeadKind, Signature};
 use super::values::{EMPTY, SYMBOL, TERM};
 use super::{Halt, Running};
 use region::{Ref, tag};
-use space::Term;
+use space::{Atom, Term};
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -54,7 +54,7 @@ impl Running<'_> {
         }
         match self.result_of_head(value) {
             Some(result) => self.all_certain(vec![Asked { value, type_id: result, is_deep: false }]),
-            None => false,
+            None => self.scheme_of(value).is_some(),
         }
     }
 
@@ -110,12 +110,13 @@ impl Running<'_> {
         let signature = match self.head_kind(head, self.m.values.heap.length(value) - 1) {
             HeadKind::Typed(signature) => signature,
             HeadKind::Raw { result } => Signature::raw(0, result),
+            HeadKind::Parametric(_) => return self.scheme_agrees(value, type_id, is_deep),
             _ => return false,
         };
         if !signature.result.is_some_and(|result| self.results_agree(result, type_id, is_deep)) {
             return false;
         }
-        if self.m.values.heap.note(value) == self.m.note {
+        if self.m.notes.hold(self.m.values.heap.note(value)) {
             return true;
         }
         for (index, formal) in signature.formals.iter().enumerate() {
@@ -129,6 +130,17 @@ impl Running<'_> {
         true
     }
 
+    /// Whether the scheme of a value is known and agrees with a type.
+    fn scheme_agrees(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
+        let is_plain = |expected: &Atom| !crate::names::is_metatype(expected);
+        match self.scheme_of(value) {
+            Some(scheme) if is_plain(&self.m.code.types[usize::from(type_id)]) => {
+                self.results_agree(scheme, type_id, is_deep)
+            }
+            _ => false,
+        }
+    }
+
     fn is_of_typed_function(&mut self, value: Ref) -> bool {
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
             return false;
@@ -139,7 +151,7 @@ impl Running<'_> {
     }
 
     /// Whether a result of one type may stand where another is expected; kept for ever, as types do not change.
-    fn results_agree(&mut self, result: TypeId, type_id: TypeId, is_deep: bool) -> bool {
+    pub(super) fn results_agree(&mut self, result: TypeId, type_id: TypeId, is_deep: bool) -> bool {
         if result == type_id || result == 0 {
             return true;
         }
@@ -165,17 +177,31 @@ impl Running<'_> {
 
     /// Whether an expression is noted as settled, and of a type for certain: evaluated to that type it is its own result.
     pub(super) fn is_settled_to(&mut self, value: Ref, type_id: TypeId) -> bool {
-        self.m.values.heap.note(value) == self.m.note && self.expression_has_type(value, type_id, false)
+        self.m.notes.hold(self.m.values.heap.note(value)) && self.expression_has_type(value, type_id, false)
     }
 
-    /// Whether what a call has come to without a rule has arguments of the types that its head asks for, for certain.
-    pub(super) fn is_well_made(&mut self, call: Ref) -> bool {
+    /// Notes what a call has come to without a rule as settled, if its arguments are, and for certain of the types that its head
+    /// asks for.
+    pub(super) fn note_made(&mut self, call: Ref) {
         let head = self.m.values.heap.child(call, 0);
-        let signature = match self.head_kind(head, self.m.values.heap.length(call) - 1) {
-            HeadKind::Typed(signature) => signature,
-            HeadKind::Untyped | HeadKind::Raw { .. } => return true,
-            HeadKind::Parametric(_) | HeadKind::Other => return false,
+        let is_well_made = match self.head_kind(head, self.m.values.heap.length(call) - 1) {
+            HeadKind::Typed(signature) => self.is_well_made(call, &signature),
+            HeadKind::Untyped | HeadKind::Raw { .. } => true,
+            HeadKind::Parametric(function) => {
+                if let Some(scheme) = self.scheme_of_made(call, &function) {
+                    self.m.note_normal(call);
+                    self.note_scheme(call, scheme);
+                }
+                false
+            }
+            HeadKind::Other => false,
         };
+        if is_well_made {
+            self.m.note_normal(call);
+        }
+    }
+
+    fn is_well_made(&mut self, call: Ref, signature: &Signature) -> bool {
         let mut work = Vec::new();
         for (index, formal) in signature.formals.iter().enumerate() {
             if let Formal::Typed(type_id) = formal {
@@ -189,7 +215,7 @@ impl Running<'_> {
     /// The only type of a settled value, if it is known for certain.
     pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
         match value.tag() {
-            tag::EXPRESSION | tag::MARKED if self.m.values.heap.note(value) == self.m.note => {
+            tag::EXPRESSION | tag::MARKED if self.m.notes.hold(self.m.values.heap.note(value)) => {
                 let head = self.m.values.heap.walk(*self.m.values.heap.children(value).first()?);
                 let may_have_more = self.may_have_whole_type(head, self.m.values.heap.length(value) - 1);
                 if may_have_more { None } else { self.result_of_head(value) }
@@ -284,6 +310,9 @@ impl Running<'_> {
         }
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;
         let head = self.m.slot(CHILDREN);
+        if head.tag() != SYMBOL {
+            return self.operate_here(length, type_id as TypeId);
+        }
         let function = self.m.code.function(head, (length - 1) as Slot, type_id as TypeId);
         if self.is_constructor(function)? {
             return self.give_typed(length);

@@ -5,13 +5,14 @@
 //! counts after everything that may have changed them.
 
 use super::code::TypeId;
-use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::notes::Notes;
+use super::values::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
 use super::{Machine, Running};
 use crate::names;
 use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
-use space::{Atom, Bindings, Grounded, SpaceRef};
+use space::{Atom, Bindings, Grounded, SpaceRef, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -198,6 +199,10 @@ impl Running<'_> {
     }
 
     fn kind_of(&mut self, head: &Atom, arity: usize) -> HeadKind {
+        // With `(: $any Thing)` whatever there is has a type: that is left to the interpreter.
+        if !self.has_no_type(COMPOUND) {
+            return HeadKind::Other;
+        }
         let found = types::types_of(&self.space, head, &mut self.runner.variables);
         if found.iter().all(|found| found.is_valid() && !found.is_function()) {
             return if Operation::of(head).is_some() { HeadKind::Other } else { HeadKind::Untyped };
@@ -275,8 +280,10 @@ impl Running<'_> {
         !types::agree_deeply(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
     }
 
-    pub(super) fn type_atom(&self, type_id: TypeId) -> Atom {
-        self.m.code.types[usize::from(type_id)].clone()
+    /// A type of the table, its variables renamed apart.
+    pub(super) fn type_atom(&mut self, type_id: TypeId) -> Atom {
+        let found = &self.m.code.types[usize::from(type_id)];
+        if found.is_ground() { found.clone() } else { make_fresh(found, &[], &mut self.runner.variables) }
     }
 
     /// Whether a value is of a type in one way, which binds nothing. What is asked of a symbol or constant is kept.
@@ -440,15 +447,16 @@ impl Machine {
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.version += 1;
         self.ruled.clear();
-        if self.note == EVALUATED_OPEN - 1 {
+        self.schemes.noted.clear();
+        if !self.notes.advance() {
             self.values.heap.clear_notes();
-            self.note = 0;
+            self.notes = Notes::default();
         }
-        self.note += 1;
         if is_shape {
             self.shapes += 1;
             self.heads.clear();
             self.typed.clear();
+            self.schemes.clear();
             self.only_types.clear();
             self.whole_types.clear();
             self.special.clear();

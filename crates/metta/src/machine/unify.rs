@@ -344,11 +344,11 @@ impl Running<'_> {
         let m = &mut self.m;
         let Data { stamp, slots, is_settled, is_same, or, .. } = &m.code.data[data as usize];
         let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);
-        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.note)?;
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.notes.settled())?;
         for &DataSlot { place, slot, is_value } in slots {
             let mut child = Ref::from_bits(frame[usize::from(slot)]);
             if !is_always_settled(child) {
-                let found = m.values.look(child, m.note, is_value);
+                let found = m.values.look(child, m.notes, is_value);
                 let Looked { value, is_settled: is_found } = match found {
                     Some(found) => found,
                     None => {
@@ -372,14 +372,14 @@ impl Running<'_> {
         let Data { function, site, is_same, .. } = self.m.code.data[data as usize];
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].type_id;
-        let type_atom = self.m.code.types[usize::from(type_id)].clone();
+        let type_atom = self.type_atom(type_id);
         self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom, !is_same))
     }
 
     /// A value with everything bound in it put in.
     pub(super) fn resolve(&mut self, value: Ref) -> Result<Ref, Halt> {
         let value = self.m.values.heap.walk(value);
-        if !value.is_expression() || value.tag() == tag::MARKED || self.m.values.heap.note(value) == self.m.note {
+        if !value.is_expression() || value.tag() == tag::MARKED || self.m.notes.hold(self.m.values.heap.note(value)) {
             return Ok(value);
         }
         if !self.m.mentions_bound(value) {
@@ -452,8 +452,8 @@ impl Machine {
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
         let children = self.values.heap.children(expression);
-        if children.iter().all(|&child| self.values.is_settled(child, self.note)) {
-            self.values.heap.set_note(expression, self.note);
+        if children.iter().all(|&child| self.values.is_settled(child, self.notes)) {
+            self.values.heap.set_note(expression, self.notes.settled());
             return expression.marked();
         }
         expression
@@ -461,7 +461,7 @@ impl Machine {
 
     /// Whether a variable occurs in a value.
     pub(super) fn occurs(&mut self, variable: Ref, value: Ref) -> bool {
-        if !value.is_expression() || value.tag() == tag::MARKED || self.values.heap.note(value) == self.note {
+        if !value.is_expression() || value.tag() == tag::MARKED || self.notes.hold(self.values.heap.note(value)) {
             return false;
         }
         let mut work = std::mem::take(&mut self.work);
@@ -479,7 +479,7 @@ impl Machine {
                 if child == variable {
                     return true;
                 }
-                if child.tag() == tag::EXPRESSION && self.values.heap.note(child) != self.note {
+                if child.tag() == tag::EXPRESSION && !self.notes.hold(self.values.heap.note(child)) {
                     work.push(child);
                 }
             }
@@ -502,7 +502,7 @@ impl Machine {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
-                    tag::EXPRESSION if self.values.heap.note(child) != self.note => work.push(child),
+                    tag::EXPRESSION if !self.notes.hold(self.values.heap.note(child)) => work.push(child),
                     _ => {}
                 }
             }

@@ -13,6 +13,7 @@
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
 use super::garbage::bytes_of;
+use super::notes::Notes;
 use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
@@ -389,45 +390,45 @@ impl Values {
 
     /// Whether a child of data is its own result, as far as is plain to see: not what holds a variable, nor an error.
     #[inline]
-    pub(super) fn is_settled(&self, child: Ref, note: u16) -> bool {
+    pub(super) fn is_settled(&self, child: Ref, notes: Notes) -> bool {
         is_always_settled(child)
             || match child.tag() {
                 SYMBOL => child != EMPTY && child != ERROR,
-                tag::EXPRESSION => self.heap.note(child) == note || self.heap.length(child) == 0,
+                tag::EXPRESSION => notes.hold(self.heap.note(child)) || self.heap.length(child) == 0,
                 _ => false,
             }
     }
 
     /// What a value evaluates to as what nothing has typed, if its own word or its note says so.
     #[inline(always)]
-    pub(super) fn plainly_settled(&self, value: Ref, note: u16) -> Option<Ref> {
+    pub(super) fn plainly_settled(&self, value: Ref, notes: Notes) -> Option<Ref> {
         match value.tag() {
             _ if is_always_settled(value) => Some(value),
             SYMBOL if value != EMPTY => Some(value),
-            tag::EXPRESSION if self.heap.note(value) == note => Some(value.marked()),
+            tag::EXPRESSION if notes.hold(self.heap.note(value)) => Some(value.marked()),
             _ => None,
         }
     }
 
     /// What becomes a child of data, and whether it is settled; `None` if it is no value and needs to be evaluated.
     #[inline]
-    pub(super) fn look(&self, child: Ref, note: u16, is_value: bool) -> Option<Looked> {
-        let is_settled = self.is_settled(child, note);
+    pub(super) fn look(&self, child: Ref, notes: Notes, is_value: bool) -> Option<Looked> {
+        let is_settled = self.is_settled(child, notes);
         if is_value || child.tag() == SYMBOL && child != EMPTY {
             return Some(Looked { value: child, is_settled });
         }
         match child.tag() {
             tag::EXPRESSION if is_settled => Some(Looked { value: child.marked(), is_settled }),
             tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_settled }),
-            tag::VARIABLE => self.look_through(child, note),
+            tag::VARIABLE => self.look_through(child, notes),
             _ => None,
         }
     }
 
     /// The same for a variable that is bound.
-    fn look_through(&self, variable: Ref, note: u16) -> Option<Looked> {
+    fn look_through(&self, variable: Ref, notes: Notes) -> Option<Looked> {
         let value = self.heap.walk(variable);
-        if is_always_settled(value) { Some(Looked { value, is_settled: true }) } else { self.look(value, note, false) }
+        if is_always_settled(value) { Some(Looked { value, is_settled: true }) } else { self.look(value, notes, false) }
     }
 
     /// Whether a variable bears the name it has in the form.

@@ -115,7 +115,7 @@ impl Machine {
     /// one that needs more than this, or behind one that goes on elsewhere.
     #[inline(never)]
     fn wrap_calls(&mut self, data: u32, function: u32, arguments: u32, exclusive: u32) -> Result<Wrapped, Full> {
-        let Machine { values, code, stack, note, .. } = self;
+        let Machine { values, code, stack, notes, .. } = self;
         let here = self.pc - 1;
         let Function { version, slots: room, .. } = code.functions[function as usize];
         let Data { stamp, slots, is_settled, is_same, .. } = &code.data[data as usize];
@@ -128,7 +128,7 @@ impl Machine {
         }
         let frame = &mut stack[self.base..end];
         while self.fuel > 1 && slots.iter().all(|child| is_always_settled(slot_of(frame, child.slot))) {
-            let (made, children) = values.heap.stamp_open(&mut values.region, stamp, *note)?;
+            let (made, children) = values.heap.stamp_open(&mut values.region, stamp, notes.settled())?;
             for &DataSlot { place, slot, .. } in slots {
                 children[usize::from(place)] = slot_of(frame, slot);
             }
@@ -138,7 +138,7 @@ impl Machine {
                 let value = match *source {
                     Source::Leaf(leaf) => leaf,
                     Source::Slot(slot) => slot_of(frame, slot),
-                    Source::Settled(slot) => match values.plainly_settled(slot_of(frame, slot), *note) {
+                    Source::Settled(slot) => match values.plainly_settled(slot_of(frame, slot), *notes) {
                         Some(value) => value,
                         None => return Ok(Wrapped::Frame),
                     },
@@ -180,7 +180,7 @@ impl Machine {
         let around = self.values.heap.child(wrapper, last);
         let whole = if is_only { wrapper } else { self.values.copy_of(wrapper)? };
         self.values.heap.set_child(whole, last, value);
-        if !self.values.is_settled(value, self.note) {
+        if !self.values.is_settled(value, self.notes) {
             self.values.heap.set_note(whole, 0);
         }
         Ok((whole, around))

@@ -775,6 +775,31 @@ fn alternatives_of_a_rule_share_the_variables_that_it_makes() {
     check_both(&programs);
 }
 
+/// Errors show the expression as it is written, patterns included.
+#[test]
+fn errors_of_alternatives_share_the_variables_that_they_show() {
+    check_both(&[
+        (
+            "(= (two) True) (= (two) False) (= (law) (let $p (two) (or (let $z not $z) not)))
+             !(let ((Error (or (let $a not $a) not) $_) (Error (or (let $b not $b) not) $_)) (collapse (law))
+                (let $a bound ($a $b)))",
+            "[(bound bound)]",
+        ),
+        (
+            "(= (two) True) (= (two) False) (= (law) (let $p (two) (or (let $z not $z))))
+             !(let ((Error (or (let $a not $a)) $_) (Error (or (let $b not $b)) $_)) (collapse (law))
+                (let $a bound ($a $b)))",
+            "[(bound bound)]",
+        ),
+    ]);
+}
+
+/// A type of a variable is one of whatever there is.
+#[test]
+fn a_type_that_everything_has_is_left_to_the_specification() {
+    check_both(&[("(: $any (-> $t L)) !(ticket (seat 100))", "[(Error (seat 100) (BadType (-> $t# L) L))]")]);
+}
+
 /// `filter-atom` names itself in its errors, with one variable for all of them.
 #[test]
 fn errors_of_one_filter_share_its_variable() {

@@ -29,4 +29,5 @@ mod settings;
 mod spaces;
 mod tabling;
 mod transactions;
+mod typed_data;
 mod types;

@@ -6,6 +6,8 @@
 
 use super::Compiler;
 use super::forms::operation_name;
+use crate::machine::Running;
+use crate::machine::types::HeadKind;
 use space::{Atom, Variable, variables};
 
 impl Compiler<'_, '_> {
@@ -24,9 +26,11 @@ impl Compiler<'_, '_> {
         if self.has_one_result(first) {
             return;
         }
-        let mut needed = Needed { found: Vec::new(), bound: pattern.map(variables).unwrap_or_default() };
+        let (found, bound) = (Vec::new(), pattern.map(variables).unwrap_or_default());
+        let mut needed = Needed { run: self.run, found, bound };
         later.into_iter().for_each(|atom| needed.note(atom));
-        for variable in needed.found {
+        let found = needed.found;
+        for variable in found {
             self.slot_of(&variable);
         }
     }
@@ -49,12 +53,13 @@ impl Compiler<'_, '_> {
 }
 
 /// The variables that an evaluation needs and no pattern in it binds, in the order in which they are met.
-struct Needed {
+struct Needed<'n, 'r> {
+    run: &'n mut Running<'r>,
     found: Vec<Variable>,
     bound: Vec<Variable>,
 }
 
-impl Needed {
+impl Needed<'_, '_> {
     fn note(&mut self, atom: &Atom) {
         match atom {
             Atom::Variable(variable) if !self.bound.contains(variable) && !self.found.contains(variable) => {
@@ -109,8 +114,19 @@ impl Needed {
                 self.note(start);
                 self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
             }
+            _ if self.may_be_shown(name, head, arguments.len()) => {
+                let met = children.iter().flat_map(variables);
+                met.for_each(|variable| self.note(&Atom::Variable(variable)));
+            }
             _ => children.iter().for_each(|child| self.note(child)),
         }
+    }
+
+    /// Whether there may be an error that shows the whole expression, patterns included: of arguments with other types.
+    fn may_be_shown(&mut self, name: &str, head: &Atom, arity: usize) -> bool {
+        let Some(leaf) = self.run.m.values.constant_leaf(head) else { return false };
+        let is_form = self.run.is_special_form(name, arity);
+        !is_form && !matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped)
     }
 
     fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {

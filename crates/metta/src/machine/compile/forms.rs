@@ -13,40 +13,6 @@ use crate::operation::Operation;
 use region::Ref;
 use space::Atom;
 
-/// The arithmetic operation of a name.
-fn arithmetic_of(name: &str) -> Option<Arithmetic> {
-    Some(match name {
-        "+" => Arithmetic::Add,
-        "-" => Arithmetic::Subtract,
-        "*" => Arithmetic::Multiply,
-        "/" => Arithmetic::Divide,
-        "%" => Arithmetic::Remainder,
-        _ => return None,
-    })
-}
-
-/// The comparison of a name.
-fn comparison_of(name: &str) -> Option<Comparison> {
-    Some(match name {
-        "<" => Comparison::Less,
-        ">" => Comparison::Greater,
-        "<=" => Comparison::LessOrEqual,
-        ">=" => Comparison::GreaterOrEqual,
-        "==" => Comparison::Equal,
-        _ => return None,
-    })
-}
-
-fn logic_of(name: &str) -> Option<Logic> {
-    Some(match name {
-        "and" => Logic::And,
-        "or" => Logic::Or,
-        "xor" => Logic::Xor,
-        "not" => Logic::Not,
-        _ => return None,
-    })
-}
-
 /// The name of the native function that an atom is.
 pub(super) fn operation_name(atom: &Atom) -> Option<&'static str> {
     Operation::of(atom).map(Operation::static_name)
@@ -128,8 +94,9 @@ impl Compiler<'_, '_> {
     pub(super) fn has_one_result(&self, atom: &Atom) -> bool {
         match atom.children() {
             Some([head, arguments @ ..]) => {
-                let is_plain =
-                    |name| comparison_of(name).is_some() || arithmetic_of(name).is_some() || logic_of(name).is_some();
+                let is_plain = |name| {
+                    Comparison::of(name).is_some() || Arithmetic::of(name).is_some() || Logic::of(name).is_some()
+                };
                 operation_name(head).is_some_and(is_plain) && arguments.iter().all(|part| self.has_one_result(part))
             }
             _ => !self.may_branch(atom),
@@ -202,7 +169,7 @@ impl Compiler<'_, '_> {
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
     fn fuse(&mut self, condition: &Atom) -> Option<usize> {
         let [head, left, right] = condition.children()? else { return None };
-        let comparison = comparison_of(operation_name(head)?)?;
+        let comparison = Comparison::of(operation_name(head)?)?;
         let left = self.number_slot(left)?;
         if let Some(constant) = self.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant)) {
             // The constant is loaded for the instruction behind.
@@ -428,16 +395,16 @@ impl Compiler<'_, '_> {
         }
         self.guard(&guards, atom, type_id, dest);
         match arguments {
-            [left, right] if arithmetic_of(name).is_some() => {
-                self.arithmetic(arithmetic_of(name).expect("it is one"), left, right, dest);
+            [left, right] if Arithmetic::of(name).is_some() => {
+                self.arithmetic(Arithmetic::of(name).expect("it is one"), left, right, dest);
             }
-            [left, right] if comparison_of(name).is_some() => {
+            [left, right] if Comparison::of(name).is_some() => {
                 let number = self.run.m.number_type;
-                self.comparison(comparison_of(name).expect("it is one"), left, right, number, dest);
+                self.comparison(Comparison::of(name).expect("it is one"), left, right, number, dest);
             }
             [only] if name == "not" => self.logic(Logic::Not, only, only, dest),
-            [left, right] if logic_of(name).is_some() => {
-                self.logic(logic_of(name).expect("it is one"), left, right, dest);
+            [left, right] if Logic::of(name).is_some() => {
+                self.logic(Logic::of(name).expect("it is one"), left, right, dest);
             }
             [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
                 self.superpose(atom, list, dest);
@@ -589,7 +556,7 @@ impl Compiler<'_, '_> {
             }
             Atom::Expression(expression) if !expression.is_empty() => {
                 let head = &expression.children()[0];
-                if operation_name(head).is_some_and(|name| arithmetic_of(name).is_some()) {
+                if operation_name(head).is_some_and(|name| Arithmetic::of(name).is_some()) {
                     return Side::Number;
                 }
                 let Atom::Symbol(_) = head else { return Side::Other };

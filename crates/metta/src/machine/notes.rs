@@ -1,0 +1,87 @@
+//! What settled expressions are noted with.
+//!
+//! A note is a number in the header of an expression. Those of the rules as they stand are a range: its first says that the
+//! expression is settled, each of the others that it is settled and of a certain type. When rules change, the range moves up,
+//! and all notes before it are out of date.
+
+use super::code::TypeId;
+use super::values::EVALUATED_OPEN;
+
+/// Notes that are left for types when a range begins; with fewer, all notes are taken off and the first range begins again.
+const ROOM_MIN: u16 = 256;
+
+/// The notes that hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notes {
+    first: u16,
+    count: u16,
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self { first: 1, count: 1 }
+    }
+}
+
+impl Notes {
+    /// The note of what is settled.
+    #[inline]
+    pub(super) fn settled(self) -> u16 {
+        self.first
+    }
+
+    /// Whether a note says of an expression that it is settled.
+    #[inline]
+    pub(super) fn hold(self, note: u16) -> bool {
+        note.wrapping_sub(self.first) < self.count
+    }
+
+    /// Makes all notes invalid; `false` if there are too few numbers left for that.
+    pub(super) fn advance(&mut self) -> bool {
+        self.first += self.count;
+        self.count = 1;
+        self.first < EVALUATED_OPEN - ROOM_MIN
+    }
+
+    /// A note for another type, unless there is none left.
+    pub(super) fn add(&mut self) -> Option<u16> {
+        let note = self.first + self.count;
+        (note < EVALUATED_OPEN).then(|| {
+            self.count += 1;
+            note
+        })
+    }
+}
+
+/// The types that notes tell.
+#[derive(Default)]
+pub(super) struct NotedTypes {
+    by_type: rustc_hash::FxHashMap<TypeId, u16>,
+    /// By the distance of the note from the first one, less 1.
+    types: Vec<TypeId>,
+}
+
+impl NotedTypes {
+    pub(super) fn clear(&mut self) {
+        self.by_type.clear();
+        self.types.clear();
+    }
+
+    /// The type that a note tells, if it tells one.
+    #[inline]
+    pub(super) fn of(&self, notes: Notes, note: u16) -> Option<TypeId> {
+        let place = note.wrapping_sub(notes.first).checked_sub(1)?;
+        self.types.get(usize::from(place)).copied()
+    }
+
+    /// The note of what is settled and of a type, unless there is none left.
+    pub(super) fn note_of(&mut self, notes: &mut Notes, type_id: TypeId) -> Option<u16> {
+        if let Some(&known) = self.by_type.get(&type_id) {
+            return Some(known);
+        }
+        let note = notes.add()?;
+        self.by_type.insert(type_id, note);
+        self.types.push(type_id);
+        Some(note)
+    }
+}

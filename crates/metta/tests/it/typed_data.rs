@@ -1,0 +1,139 @@
+//! Programs whose data has types with variables: the same answers in both evaluators, and the costs of untyped ones.
+
+use crate::harness::{Program, unnumbered};
+use crate::measure::{assert_linear, cost};
+use metta::{Evaluator, Limits};
+
+const TYPES: &str = "
+    (: Nil (List $a)) (: Cons (-> $a (List $a) (List $a)))
+    (: Pair (-> $a $b (Pair $a $b)))
+    (: Leaf (Tree $a)) (: Node (-> (Tree $a) $a (Tree $a) (Tree $a)))
+    (: VNil (Vec $t Z)) (: VCons (-> $t (Vec $t $n) (Vec $t (S $n))))
+    (: Z Nat) (: S (-> Nat Nat))
+    (: upto (-> Number (List Number))) (: sum (-> (List Number) Number))
+    (: increase (-> Number Number)) (: is-odd (-> Number Bool)) (: plus (-> Number Number Number))
+    (: map (-> (-> $a $b) (List $a) (List $b))) (: filter (-> (-> $a Bool) (List $a) (List $a)))
+    (: fold-right (-> (-> $a $b $b) $b (List $a) $b)) (: fold-left (-> (-> $b $a $b) $b (List $a) $b))
+    (: append (-> (List $a) (List $a) (List $a))) (: zip (-> (List $a) (List $b) (List (Pair $a $b))))
+    (: length (-> (List $a) Number)) (: head (-> (List $a) $a))
+    (: tree (-> Number (Tree Number))) (: total (-> (Tree Number) Number)) (: map-tree (-> (-> $a $b) (Tree $a) (Tree $b)))
+    (: repeat (-> Nat $t (Vec $t $n))) (: map-vector (-> (-> $a $b) (Vec $a $n) (Vec $b $n)))
+    (: vector-head (-> (Vec $t (S $n)) $t))";
+
+const RULES: &str = "
+    (= (upto $n) (if (== $n 0) Nil (Cons $n (upto (- $n 1)))))
+    (= (sum Nil) 0) (= (sum (Cons $x $xs)) (+ $x (sum $xs)))
+    (= (increase $x) (+ $x 1)) (= (is-odd $x) (== (% $x 2) 1)) (= (plus $x $y) (+ $x $y))
+    (= (map $f Nil) Nil) (= (map $f (Cons $x $xs)) (Cons ($f $x) (map $f $xs)))
+    (= (filter $p Nil) Nil)
+    (= (filter $p (Cons $x $xs)) (if ($p $x) (Cons $x (filter $p $xs)) (filter $p $xs)))
+    (= (fold-right $f $z Nil) $z) (= (fold-right $f $z (Cons $x $xs)) ($f $x (fold-right $f $z $xs)))
+    (= (fold-left $f $z Nil) $z) (= (fold-left $f $z (Cons $x $xs)) (fold-left $f ($f $z $x) $xs))
+    (= (append Nil $ys) $ys) (= (append (Cons $x $xs) $ys) (Cons $x (append $xs $ys)))
+    (= (zip Nil $ys) Nil) (= (zip (Cons $x $xs) Nil) Nil)
+    (= (zip (Cons $x $xs) (Cons $y $ys)) (Cons (Pair $x $y) (zip $xs $ys)))
+    (= (length Nil) 0) (= (length (Cons $x $xs)) (+ 1 (length $xs))) (= (head (Cons $x $xs)) $x)
+    (= (tree $n) (if (== $n 0) Leaf (Node (tree (- $n 1)) $n (tree (- $n 1)))))
+    (= (total Leaf) 0) (= (total (Node $l $x $r)) (+ (total $l) (+ $x (total $r))))
+    (= (map-tree $f Leaf) Leaf) (= (map-tree $f (Node $l $x $r)) (Node (map-tree $f $l) ($f $x) (map-tree $f $r)))
+    (= (repeat Z $x) VNil) (= (repeat (S $k) $x) (VCons $x (repeat $k $x)))
+    (= (map-vector $f VNil) VNil) (= (map-vector $f (VCons $x $xs)) (VCons ($f $x) (map-vector $f $xs)))
+    (= (vector-head (VCons $x $xs)) $x)";
+
+/// The last answer of a program after the declarations above is this in both evaluators.
+#[track_caller]
+fn check_both(programs: &[(&str, &str)]) {
+    for (text, expected) in programs {
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let ran = Program::new(format!("{TYPES} {RULES} {text}")).with_evaluator(evaluator).run();
+            let last = ran.answers.last().map(|line| unnumbered(line)).unwrap_or_default();
+            assert_eq!(last, *expected, "{text} ({evaluator:?})");
+        }
+    }
+}
+
+#[test]
+fn polymorphic_functions_answer_as_specified() {
+    check_both(&[
+        ("!(sum (map increase (upto 5)))", "[20]"),
+        ("!(filter is-odd (upto 4))", "[(Cons 3 (Cons 1 Nil))]"),
+        ("!(fold-right plus 0 (upto 4))", "[10]"),
+        ("!(fold-left plus 0 (upto 4))", "[10]"),
+        ("!(append (upto 1) (append (upto 2) Nil))", "[(Cons 1 (Cons 2 (Cons 1 Nil)))]"),
+        ("!(zip (upto 2) (Cons \"a\" (Cons \"b\" Nil)))", "[(Cons (Pair 2 \"a\") (Cons (Pair 1 \"b\") Nil))]"),
+        ("!(let $l (upto 3) (let $m (map increase $l) (Pair (length $l) (sum $m))))", "[(Pair 3 9)]"),
+        ("!(total (map-tree increase (tree 3)))", "[18]"),
+        ("!(map-vector increase (repeat (S (S Z)) 1))", "[(VCons 2 (VCons 2 VNil))]"),
+        ("!(vector-head (VCons 1 VNil))", "[1]"),
+        ("!(length (Cons untyped (Cons $x Nil)))", "[2]"),
+        ("!(map head (Cons (upto 2) (Cons (upto 1) Nil)))", "[(Cons 2 (Cons 1 Nil))]"),
+    ]);
+}
+
+#[test]
+fn what_is_ill_typed_is_refused_wherever_it_comes_from() {
+    check_both(&[
+        (
+            "!(Cons 1 (Cons \"s\" Nil))",
+            "[(Error (Cons 1 (Cons \"s\" Nil)) (BadArgType 2 (List Number) (List String)))]",
+        ),
+        ("!(sum (Cons \"s\" Nil))", "[(Error (sum (Cons \"s\" Nil)) (BadArgType 1 (List Number) (List String)))]"),
+        (
+            "!(let $l (Cons \"s\" Nil) (Cons 1 $l))",
+            "[(Error (Cons 1 (Cons \"s\" Nil)) (BadArgType 2 (List Number) (List String)))]",
+        ),
+        (
+            "!(let $l (upto 2) (append $l (Cons \"s\" Nil)))",
+            "[(Error (append (Cons 2 (Cons 1 Nil)) (Cons \"s\" Nil)) (BadArgType 2 (List Number) (List String)))]",
+        ),
+        (
+            "(stored (Cons \"s\" Nil)) !(match &self (stored $l) (sum $l))",
+            "[(Error (sum (Cons \"s\" Nil)) (BadArgType 1 (List Number) (List String)))]",
+        ),
+        ("(stored (Cons 1 (Cons 2 Nil))) !(match &self (stored $l) (sum (Cons 3 $l)))", "[6]"),
+        ("!(vector-head VNil)", "[(Error (vector-head VNil) (BadArgType 1 (Vec $t# (S $n#)) (Vec $t# Z)))]"),
+        // A function without a type may say anything: what it says is looked at.
+        ("(= (any) (Cons \"s\" Nil)) !(sum (any))", "[(Error (Cons \"s\" Nil) (BadType (List Number) (List String)))]"),
+    ]);
+}
+
+#[test]
+fn several_types_and_those_of_whole_expressions_are_tried() {
+    check_both(&[
+        ("(: both Number) (: both String) !(sum (Cons 1 (Cons both Nil)))", "[(+ 1 (+ both 0))]"),
+        ("(: cat Cat) (:< Cat Animal) (: dog Dog) (:< Dog Animal) !(length (Cons cat (Cons dog Nil)))", "[2]"),
+        ("(: (one two) Number) !(sum (Cons (one two) Nil))", "[(+ (one two) 0)]"),
+        ("!(let $l (upto 1) (let $_ (add-atom &self (: 1 Odd)) (sum $l)))", "[1]"),
+        (
+            "(= (box $x) $x) !(let $l (Cons thing Nil) (let $_ (add-atom &self (: thing String)) (box (Cons 1 $l))))",
+            "[(Error (Cons 1 (Cons thing Nil)) (BadArgType 2 (List Number) (List String)))]",
+        ),
+    ]);
+}
+
+/// Each was quadratic once, with 20 seconds for a list of 1,600.
+#[test]
+fn typed_lists_and_trees_are_linear() {
+    let programs = [
+        ("!(sum (upto SIZE))", 4_000),
+        ("!(sum (map increase (upto SIZE)))", 4_000),
+        ("!(length (filter is-odd (upto SIZE)))", 4_000),
+        ("!(fold-right plus 0 (upto SIZE))", 4_000),
+        ("!(fold-left plus 0 (upto SIZE))", 4_000),
+        ("!(length (append (upto SIZE) Nil))", 4_000),
+        ("!(length (zip (upto SIZE) (upto SIZE)))", 4_000),
+        ("!(let $l (upto SIZE) (let $m (map increase $l) (+ (length $l) (sum $m))))", 4_000),
+    ];
+    for (program, size) in programs {
+        let of_size = |size: usize| {
+            let measured = cost(&format!("{TYPES} {RULES} {}", program.replace("SIZE", &size.to_string())));
+            assert!(measured.ran.statistics.interpreted <= 2, "{program}: {}", measured.ran.statistics.interpreted);
+            measured
+        };
+        assert_linear(&of_size(size), &of_size(10 * size));
+    }
+    let deep = Program::new(format!("{TYPES} {RULES} !(total (map-tree increase (tree 10)))"));
+    let ran = deep.with_limits(Limits::default()).run();
+    assert_eq!(ran.answers, ["[3059]"]);
+    assert!(ran.statistics.interpreted <= 2);
+}
