@@ -330,12 +330,10 @@ impl Watch {
         }
         self.steps += 1;
         form.taken += 1;
-        let reached = self.noticed(form);
-        if reached.is_none() && form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
-            self.took(form.bytes(), form)
-        } else {
-            reached
+        if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+            return form.is_due();
         }
+        self.noticed(form).or_else(|| self.took(form.bytes(), form))
     }
 
     /// The same for a part of an evaluation that may take so many steps.
@@ -375,9 +373,6 @@ impl Watch {
     fn noticed(&self, form: &mut FormSteps) -> Option<LimitReached> {
         if let Some(reason) = form.is_due() {
             return Some(reason);
-        }
-        if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
-            return None;
         }
         let too_many = self.limits.form_steps_max.filter(|most| form.taken > *most).map(LimitReached::Steps);
         let reason = self.limits.interrupt.reason().or(too_many).or_else(|| self.limits.memory_reached())?;
