@@ -178,9 +178,14 @@ impl LimitReached {
         names::error(atom.clone(), message)
     }
 
+    /// Whether it bounds memory.
+    pub(crate) fn is_of_memory(self) -> bool {
+        matches!(self, Self::Heap(_) | Self::Memory(_))
+    }
+
     /// Whether it is no matter of the program alone where it is reached.
     pub fn is_from_outside(self) -> bool {
-        matches!(self, Self::Time | Self::Cancelled | Self::Heap(_) | Self::Memory(_))
+        self.is_of_memory() || matches!(self, Self::Time | Self::Cancelled)
     }
 }
 
