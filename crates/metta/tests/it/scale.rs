@@ -65,7 +65,7 @@ fn deep_recursion_linear() {
 #[test]
 fn a_fact_nested_deep_is_evaluated_level_by_level() {
     let inside = |before: &str, after: &str, levels| format!("{}z{}", before.repeat(levels), after.repeat(levels));
-    for (before, after, least) in [("(s ", ")", 1_000), ("(", " s)", 0), ("(s (a b) ", " (c d))", 1_000)] {
+    for (before, after) in [("(s ", ")"), ("(s (a b) ", " (c d))")] {
         for goal in
             ["(let $y (match &self (fact $x) $x) (add-atom &self $y))", "(keep (match &self (fact $x) $x))"]
         {
@@ -76,7 +76,7 @@ fn a_fact_nested_deep_is_evaluated_level_by_level() {
                 ran.statistics.compared
             };
             let (small, large) = (compared(2_000), compared(4_000));
-            assert!(small >= least && large * 10 <= small * 23, "{before}{after} {goal}: {small}, then {large}");
+            assert!(small > 1_000 && large * 10 <= small * 23, "{before}{after} {goal}: {small}, then {large}");
         }
     }
 }
