@@ -66,9 +66,7 @@ fn deep_recursion_linear() {
 fn a_fact_nested_deep_is_evaluated_level_by_level() {
     let inside = |before: &str, after: &str, levels| format!("{}z{}", before.repeat(levels), after.repeat(levels));
     for (before, after) in [("(s ", ")"), ("(s (a b) ", " (c d))")] {
-        for goal in
-            ["(let $y (match &self (fact $x) $x) (add-atom &self $y))", "(keep (match &self (fact $x) $x))"]
-        {
+        for goal in ["(let $y (match &self (fact $x) $x) (add-atom &self $y))", "(keep (match &self (fact $x) $x))"] {
             let compared = |levels| {
                 let rule = "(= (keep $x) (add-atom &self $x))";
                 let ran = run(&format!("(fact {}) {rule} ! {goal}", inside(before, after, levels)));
