@@ -172,7 +172,7 @@ fn holes_of_a_segment_are_not_read() {
     let report = verify(disk.clone()).unwrap();
     assert!(report.is_sound() && report.frames == 1);
     let torn = Warning::TornTail { segment: name.clone(), offset: end, bytes: HOLE - end };
-    assert_eq!(report.warnings, [torn.clone()]);
+    assert_eq!(report.warnings, [torn]);
 
     // Where a frame was, it is damage.
     let zeros = vec![0; (end - first.offset) as usize];
