@@ -1,7 +1,6 @@
 //! `--allow` and `--deny-all`: what a program may reach, from words to [`Permissions`].
 
 use crate::output::fail;
-use crate::render;
 use crate::run::End;
 use clap::Args;
 use mnemon::Permissions;
@@ -16,7 +15,7 @@ pub(crate) struct PermissionArguments {
     pub(crate) deny_all: bool,
 
     /// Permit one thing, or several with commas between them: read=PATH and write=PATH a file, or a folder with what
-    /// is below it; env=NAME an environment variable; net=HOST a host
+    /// is below it; env=NAME an environment variable. There is no net=HOST: no program reaches the network
     #[arg(long, value_name = "KIND=WHAT", value_parser = parse)]
     pub(crate) allow: Vec<Allowed>,
 }
@@ -30,7 +29,6 @@ enum One {
     Read(String),
     Write(String),
     Variable(String),
-    Host(String),
 }
 
 impl One {
@@ -40,7 +38,6 @@ impl One {
             "read" => Self::Read,
             "write" => Self::Write,
             "env" => Self::Variable,
-            "net" => Self::Host,
             _ => return None,
         };
         Some(make(what.to_owned()))
@@ -48,16 +45,21 @@ impl One {
 
     fn what(&mut self) -> &mut String {
         match self {
-            Self::Read(what) | Self::Write(what) | Self::Variable(what) | Self::Host(what) => what,
+            Self::Read(what) | Self::Write(what) | Self::Variable(what) => what,
         }
     }
 }
 
 /// A comma that no kind follows is a part of a path.
 fn parse(text: &str) -> Result<Allowed, String> {
-    let expected = || "expected read=PATH, write=PATH, env=NAME or net=HOST".to_owned();
+    let expected = || "expected read=PATH, write=PATH or env=NAME".to_owned();
     let mut all: Vec<One> = Vec::new();
     for part in text.split(',') {
+        if let Some(host) = part.strip_prefix("net=") {
+            return Err(format!(
+                "nothing can permit net={host}: no function of the language reaches the network; leave it out"
+            ));
+        }
         match (One::parse(part), all.last_mut()) {
             (Some(one), _) => all.push(one),
             (None, Some(last)) => {
@@ -75,11 +77,8 @@ impl PermissionArguments {
     /// What programs in these files may reach.
     pub(crate) fn permissions(&self, files: &[String]) -> Result<Permissions, End> {
         let all = || self.allow.iter().flat_map(|allowed| &allowed.0);
-        if all().any(|one| matches!(one, One::Host(_))) {
-            render::say("note: no function of the library reaches the network yet, so --allow net opens nothing");
-        }
         if !self.deny_all {
-            if all().any(|one| !matches!(one, One::Host(_))) {
+            if all().next().is_some() {
                 let help = "add --deny-all, so that they may reach nothing else, or leave --allow out";
                 let message = "--allow names what programs may reach, and without --deny-all they may reach every file and variable";
                 return Err(fail(message, help, End::Usage));
@@ -98,7 +97,6 @@ impl PermissionArguments {
                 One::Read(path) => permissions.read(path).map_err(|error| failed(path, error))?,
                 One::Write(path) => permissions.write(path).map_err(|error| failed(path, error))?,
                 One::Variable(name) => permissions.variable(name),
-                One::Host(_) => permissions,
             };
         }
         Ok(permissions)
@@ -115,11 +113,9 @@ mod tests {
         let path = |text: &str| One::Read(text.to_owned());
         assert_eq!(read("read=a"), Ok(vec![path("a")]));
         assert_eq!(read("read=a,b=c,write=d"), Ok(vec![path("a,b=c"), One::Write("d".to_owned())]));
-        assert_eq!(
-            read("env=HOME,net=a.org"),
-            Ok(vec![One::Variable("HOME".to_owned()), One::Host("a.org".to_owned())])
-        );
-        for wrong in ["", "a", "read", "read=", "files=a", "a,read=b", "read=a,write="] {
+        assert_eq!(read("env=HOME,read=a"), Ok(vec![One::Variable("HOME".to_owned()), path("a")]));
+        assert_eq!(read("read=internet=b"), Ok(vec![path("internet=b")]));
+        for wrong in ["", "a", "read", "read=", "files=a", "a,read=b", "read=a,write=", "net=a.org", "read=a,net=b"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

@@ -82,6 +82,11 @@ impl NamedFile {
         self.file.length().map_err(failed(Action::Measure, &self.shown))
     }
 
+    /// The first place from an offset on that was ever written, as far as the file system tells.
+    pub(crate) fn data_from(&self, offset: u64) -> Result<u64, Failure> {
+        self.file.data_from(offset).map_err(failed(Action::Measure, &self.shown))
+    }
+
     pub(crate) fn cut(&self, length: u64) -> Result<(), Failure> {
         self.file.set_length(length).map_err(failed(Action::Cut, &self.shown))
     }

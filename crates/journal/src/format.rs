@@ -36,6 +36,9 @@ pub(crate) const SLOT_BYTES: usize = 64;
 
 /// The only kind of frame in version 1. A byte of it takes part in every chain value.
 pub(crate) const KIND_DATA: u8 = 1;
+/// Where a header has the kind, and the zeros that follow it.
+pub(crate) const KIND_AT: usize = 4;
+pub(crate) const KIND_WORD: [u8; 4] = [KIND_DATA, 0, 0, 0];
 
 /// Sixteen bytes that say which journal a segment belongs to.
 ///
@@ -249,7 +252,7 @@ impl FrameHeader {
             fields_checksum,
             frame_checksum: u32_at(bytes, 28),
         };
-        if bytes[4..8] != [KIND_DATA, 0, 0, 0] || header.payload_bytes > FRAME_BYTES_MAX || header.synced > offset {
+        if bytes[KIND_AT..8] != KIND_WORD || header.payload_bytes > FRAME_BYTES_MAX || header.synced > offset {
             return Err(Flaw::FrameFields);
         }
         Ok(header)
@@ -257,7 +260,7 @@ impl FrameHeader {
 
     /// Whether bytes could be the header of some frame, told without a checksum: a quick look for those who search.
     pub(crate) fn is_plausible(bytes: &[u8], offset: u64) -> bool {
-        bytes[4..8] == [KIND_DATA, 0, 0, 0]
+        bytes[KIND_AT..8] == KIND_WORD
             && u32_at(bytes, 0) as usize <= FRAME_BYTES_MAX
             && (FRAMES_AT..=offset).contains(&u64_at(bytes, 16))
     }

@@ -5,16 +5,19 @@
 //! 2. A frame counts if its header's checksum, its number, its own checksum and its chain value are right, in this order.
 //! 3. What is not a frame is reported with its flaw, and the scan stays where it is: judging it (torn tail or damage) is
 //!    for whoever knows how far the segment is synced.
-//! 4. [`Scan::find`] looks for the next frame behind bytes that are none, at every byte: a frame's checksums depend on
-//!    its place, so what they accept was written there.
+//! 4. [`Scan::find`] looks for the next frame behind bytes that are none, wherever a frame's kind stands: a frame's checksums depend on
+//!    its place, so what they accept was written there. Holes of a file are not read.
 //!
-//! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, about 10 ns a byte.
+//! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, one pass for the kind, at the speed of memory.
 
 use crate::chain::Chain;
 use crate::error::{Failure, Flaw};
 use crate::file::NamedFile;
-use crate::format::{FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, FrameHeader, KIND_DATA, Mark, Salt, frame_bytes};
+use crate::format::{
+    FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, FrameHeader, KIND_AT, KIND_DATA, KIND_WORD, Mark, Salt, frame_bytes,
+};
 use crate::reader::{Frame, Place};
+use memchr::memmem;
 
 /// How much is read at first: a short journal takes no more memory than it has bytes, and clearing memory takes time.
 const WINDOW_BYTES_MIN: usize = 8 << 10;
@@ -124,14 +127,16 @@ impl Scan {
 
     /// The first whole frame that begins at `from` or later and has a number that is still to come.
     pub(crate) fn find(&mut self, file: &NamedFile, from: u64) -> Result<Option<Found>, Failure> {
-        let end = file.length()?;
-        for offset in from..(end + 1).saturating_sub(FRAME_OVERHEAD_BYTES) {
+        let end = (file.length()? + 1).saturating_sub(FRAME_OVERHEAD_BYTES);
+        let mut from = from;
+        while let Some(offset) = self.window.next_kind(file, from)?.filter(|offset| *offset < end) {
             if let Some(header) = self.header_at(file, offset)? {
                 let bytes = self.window.frame(file, offset, &header)?;
                 if parts(bytes, &header).is_some() && header.covers(&bytes[FRAME_HEADER_BYTES..]) {
                     return Ok(Some(Found { offset, number: header.number, synced: header.synced }));
                 }
             }
+            from = offset + 1;
         }
         Ok(None)
     }
@@ -188,6 +193,24 @@ impl Window {
         let from = usize::try_from(offset - self.from).expect("a window is short");
         let to = self.bytes.len().min(from + length);
         Ok(&self.bytes[from..to])
+    }
+
+    /// The first place from an offset on where a header's kind stands where it belongs; `None` if the file ends before.
+    fn next_kind(&mut self, file: &NamedFile, from: u64) -> Result<Option<u64>, Failure> {
+        let mut at = from;
+        loop {
+            if self.bytes(file, at, FRAME_HEADER_BYTES)?.len() < FRAME_HEADER_BYTES {
+                return Ok(None);
+            }
+            let held = &self.bytes[usize::try_from(at - self.from).expect("a window is short")..];
+            if let Some(place) = memmem::find(&held[KIND_AT..], &KIND_WORD) {
+                return Ok(Some(at + place as u64));
+            }
+            // The word may begin with the last bytes of what is held.
+            let next = at + (held.len() - KIND_AT - (KIND_WORD.len() - 1)) as u64;
+            // Where nothing was ever written, it cannot begin.
+            at = next.max(file.data_from(next)?.saturating_sub(KIND_AT as u64));
+        }
     }
 
     fn fill(&mut self, file: &NamedFile, offset: u64, length: usize) -> Result<(), Failure> {

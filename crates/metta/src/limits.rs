@@ -178,9 +178,14 @@ impl LimitReached {
         names::error(atom.clone(), message)
     }
 
+    /// Whether it bounds memory.
+    pub(crate) fn is_of_memory(self) -> bool {
+        matches!(self, Self::Heap(_) | Self::Memory(_))
+    }
+
     /// Whether it is no matter of the program alone where it is reached.
     pub fn is_from_outside(self) -> bool {
-        matches!(self, Self::Time | Self::Cancelled | Self::Heap(_) | Self::Memory(_))
+        self.is_of_memory() || matches!(self, Self::Time | Self::Cancelled)
     }
 }
 
@@ -330,12 +335,10 @@ impl Watch {
         }
         self.steps += 1;
         form.taken += 1;
-        let reached = self.noticed(form);
-        if reached.is_none() && form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
-            self.took(form.bytes(), form)
-        } else {
-            reached
+        if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
+            return form.is_due();
         }
+        self.noticed(form).or_else(|| self.took(form.bytes(), form))
     }
 
     /// The same for a part of an evaluation that may take so many steps.
@@ -375,9 +378,6 @@ impl Watch {
     fn noticed(&self, form: &mut FormSteps) -> Option<LimitReached> {
         if let Some(reason) = form.is_due() {
             return Some(reason);
-        }
-        if !form.taken.is_multiple_of(STEPS_BETWEEN_LOOKS) {
-            return None;
         }
         let too_many = self.limits.form_steps_max.filter(|most| form.taken > *most).map(LimitReached::Steps);
         let reason = self.limits.interrupt.reason().or(too_many).or_else(|| self.limits.memory_reached())?;

@@ -117,6 +117,10 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Limits are looked at before a native function is called with lists of so many elements together: what it makes of them may be
+/// as long.
+const LONG: usize = 1 << 12;
+
 /// The Rust side of a native function.
 pub type Native = fn(&mut Call<'_>) -> Outcome;
 
@@ -188,7 +192,14 @@ impl Operation {
         if let Some(limit) = runner.form_steps.act() {
             return Outcome::Stop(Stop::Limit(limit));
         }
-        (self.native)(&mut Call { runner, head, arguments, home: self.home, context })
+        let mut call = Call { runner, head, arguments, home: self.home, context };
+        let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();
+        if elements >= LONG
+            && let Err(refused) = call.look(elements * size_of::<Atom>())
+        {
+            return refused;
+        }
+        (self.native)(&mut call)
     }
 }
 

@@ -122,6 +122,8 @@ pub struct Statistics {
     pub calls: u64,
     /// Expressions that the machine has left to the interpreter.
     pub interpreted: u64,
+    /// Parts that the machine compared to find out whether an expression came to itself.
+    pub compared: u64,
     /// The most bytes that the machine's heap ever held.
     pub heap_bytes_peak: usize,
     /// The most bytes that it ever got from the system, tables beside its cells included.

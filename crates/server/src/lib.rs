@@ -15,6 +15,7 @@ mod edits;
 mod environment;
 mod error;
 mod exchange;
+mod flushes;
 mod headers;
 mod http1;
 mod http2;

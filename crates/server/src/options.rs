@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
-use cassette::{Expiry, Filter, Mode, Note, Tape};
+use cassette::{Expiry, Filter, Mode, Note, ReadOptions, Tape};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -382,6 +382,8 @@ pub(crate) struct Playback {
     pub(crate) repeats: Repeats,
     pub(crate) expiry: Option<Expiry>,
     pub(crate) edits: Edits,
+    /// How much is made of a tape.
+    pub(crate) reading: ReadOptions,
 }
 
 /// The socket by which a running proxy is asked for its state and told to use another tape.
@@ -452,6 +454,13 @@ impl ProxyOptions {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// How much memory is made of a tape that is read.
+    #[must_use]
+    pub fn reading(mut self, reading: ReadOptions) -> Self {
+        self.playback.reading = reading;
         self
     }
 

@@ -214,13 +214,15 @@ async fn relay_both(
     let unsent = |failure| Mishap::Server { failure, was_sent: false };
     let mut link = shared.upstream.link(&asked.route).await.map_err(unsent)?;
     let may_repeat = link.is_used() && asked.framing == Framing::Absent && is_safe(&asked.request.method);
-    let mut done = on_link(shared, tap, asked, &mut link, upload).await;
+    let mut heard = Heard::default();
+    let mut done = on_link(shared, tap, asked, &mut link, (upload, &mut heard)).await;
+    // What has begun to answer was there, and what it said is on the tape.
     if may_repeat
+        && !heard.has_answered
         && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
-        && asked.reply.take_back()
     {
         link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
-        done = on_link(shared, tap, asked, &mut link, upload).await;
+        done = on_link(shared, tap, asked, &mut link, (upload, &mut heard)).await;
     }
     match done? {
         Some(trailers) => {
@@ -238,13 +240,22 @@ fn is_safe(method: &[u8]) -> bool {
     [&b"GET"[..], b"HEAD", b"OPTIONS", b"TRACE", b"PUT", b"DELETE"].contains(&method)
 }
 
+/// What is known of a server by what it said.
+#[derive(Default)]
+struct Heard {
+    /// Whether anything of an answer came.
+    has_answered: bool,
+    /// Whether the connection ends behind the answer.
+    closes: bool,
+}
+
 /// Sends a request on a connection, and its answer back but for the end. Gives the trailers, or nothing if it is a WebSocket now.
 async fn on_link(
     shared: &Shared,
     tap: &Tap<'_>,
     asked: &mut Asked<'_, '_>,
     link: &mut Link,
-    upload: Upload,
+    (upload, heard): (Upload, &mut Heard),
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let Asked { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = asked;
     let mut sent = request.borrowed();
@@ -254,14 +265,13 @@ async fn on_link(
     }
     let outbound = Outbound { request: &sent, route, body: *framing, is_upgrade: *is_upgrade };
     let limit = shared.limits.upstream_idle;
-    let mut closes = false;
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
         shared.wakeful.sent();
         let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
         let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
-        let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, &mut closes);
+        let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, heard);
         tokio::pin!(sending, receiving);
         let mut not_sent = None;
         loop {
@@ -281,7 +291,7 @@ async fn on_link(
         }
     }?;
     if let Link::Http1(connection) = link {
-        connection.closes |= closes;
+        connection.closes |= heard.closes;
     }
     Ok(received)
 }
@@ -345,7 +355,7 @@ async fn receive(
     mut answers: Answers<'_>,
     reply: &mut Reply<'_>,
     all_is_sent: &AtomicBool,
-    closes: &mut bool,
+    heard: &mut Heard,
 ) -> Result<Option<Vec<Header<'static>>>, Mishap> {
     let limits = &shared.limits;
     let (mut response, rest) = loop {
@@ -356,6 +366,7 @@ async fn receive(
             () = reply.gone() => return Err(Mishap::Client("the client gave the request up".to_owned())),
         };
         shared.wakeful.came();
+        heard.has_answered = true;
         match next {
             Answer::Informational(informational) => pass_informational(shared, tap, reply, &informational).await?,
             Answer::Response(response, rest) => break (response, rest),
@@ -378,7 +389,7 @@ async fn receive(
         within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
         return Ok(None);
     }
-    *closes = framing == Framing::UntilEnd || ends_connection(&response);
+    heard.closes = framing == Framing::UntilEnd || ends_connection(&response);
     let body = answers.body(rest, framing, limits.head_bytes).ok_or_else(|| protocol("the answer has no body"))?;
     let length = match framing {
         Framing::Absent => Length::Absent,

@@ -1,5 +1,6 @@
 //! The answer to a client, whatever version of HTTP it speaks.
 
+use crate::flushes::Flushes;
 use crate::headers::Kept;
 use crate::http1::{self, Coding, Writer};
 use crate::http2;
@@ -9,13 +10,12 @@ use cassette::{Header, HttpVersion, Informational, Response};
 use h2::server::SendResponse;
 use std::future::poll_fn;
 use std::io;
-use std::time::Duration;
 
 /// The answer to a client.
 ///
 /// A head is gathered with what follows it. As long as nothing of it went, [`take_back`](Reply::take_back) makes room for another.
 pub(crate) struct Reply<'c> {
-    stream: Option<SendResponse<Bytes>>,
+    stream: Option<(SendResponse<Bytes>, Flushes)>,
     sink: Sink<'c>,
     version: HttpVersion,
     is_head: bool,
@@ -49,9 +49,6 @@ enum Progress {
 /// So many bytes behind a head wait with it.
 const HELD_BYTES_MAX: usize = 16 << 10;
 
-/// How long the task of a connection has to send what a stream gave it, before the stream is reset.
-const SENDING_TIME: Duration = Duration::from_millis(5);
-
 /// How long the body of a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
@@ -79,9 +76,9 @@ impl<'c> Reply<'c> {
         Self { stream: None, sink, version, is_head, progress, keeps_alive, is_until_end: false, last }
     }
 
-    pub(crate) fn http2(stream: SendResponse<Bytes>, is_head: bool) -> Reply<'static> {
+    pub(crate) fn http2(stream: SendResponse<Bytes>, flushes: Flushes, is_head: bool) -> Reply<'static> {
         Reply {
-            stream: Some(stream),
+            stream: Some((stream, flushes)),
             sink: Sink::Nothing,
             version: HttpVersion::Http2,
             is_head,
@@ -142,7 +139,7 @@ impl<'c> Reply<'c> {
                 writer.buffer.extend_from_slice(b"\r\n");
                 Ok(writer.flush().await?)
             }
-            (_, Some(stream)) => {
+            (_, Some((stream, _))) => {
                 let head = http2::response_parts(informational.status, &informational.headers);
                 stream.send_informational(head.map_err(invalid)?)?;
                 Ok(())
@@ -245,7 +242,7 @@ impl<'c> Reply<'c> {
         let Progress::Held { head, is_whole, data } = std::mem::replace(&mut self.progress, Progress::Begun) else {
             return Ok(());
         };
-        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let Some((stream, _)) = &mut self.stream else { return Ok(()) };
         let body = stream.send_response(*head, is_whole)?;
         self.sink = if is_whole { Sink::Nothing } else { Sink::Http2(body) };
         self.sink.data(data.freeze()).await
@@ -272,9 +269,9 @@ impl<'c> Reply<'c> {
     pub(crate) async fn break_off(&mut self) -> Result<After, Broken> {
         self.data(Bytes::new()).await?;
         self.flush().await?;
-        if self.stream.is_some() {
+        if let Some((_, flushes)) = &self.stream {
             // Another task sends it, and a reset would throw away what it has not yet sent.
-            tokio::time::sleep(SENDING_TIME).await;
+            flushes.done().await;
         }
         self.abort();
         Ok(if self.stream.is_none() && !self.is_until_end { After::Close } else { After::Reset })
@@ -283,7 +280,9 @@ impl<'c> Reply<'c> {
     /// Ends it in the middle.
     pub(crate) fn abort(&mut self) {
         match (&mut self.stream, &self.progress) {
-            (Some(stream), Progress::Nothing | Progress::Held { .. }) => stream.send_reset(h2::Reason::INTERNAL_ERROR),
+            (Some((stream, _)), Progress::Nothing | Progress::Held { .. }) => {
+                stream.send_reset(h2::Reason::INTERNAL_ERROR)
+            }
             _ => self.sink.abort(),
         }
         self.progress = Progress::Begun;
@@ -292,7 +291,7 @@ impl<'c> Reply<'c> {
     /// Returns once the client has given the stream up, as far as that is seen here.
     pub(crate) async fn gone(&mut self) {
         match (&mut self.stream, &self.progress) {
-            (Some(stream), Progress::Nothing | Progress::Held { .. }) => {
+            (Some((stream, _)), Progress::Nothing | Progress::Held { .. }) => {
                 drop(poll_fn(|context| stream.poll_reset(context)).await);
             }
             _ => self.sink.gone().await,

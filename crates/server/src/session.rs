@@ -91,7 +91,7 @@ impl Session {
                 existed = is_tape_at(at);
                 path = Some(at.clone());
                 if existed && mode != Mode::All {
-                    tape = Some(Arc::new(Tape::open(at)?));
+                    tape = Some(Arc::new(Tape::open_with(at, playback.reading)?));
                 } else if mode == Mode::None {
                     return Err(ProxyError::NoTape(at.clone()));
                 }

@@ -169,11 +169,11 @@ impl Common {
     }
 
     fn open(&self, traffic: &Traffic) -> Result<(), ProxyError> {
+        let playback = self.session().playback.clone();
         if let (Mode::All, Some(path)) = (traffic.mode(), traffic.path().filter(|path| path.exists())) {
             // Nothing but a tape is recorded anew.
-            Tape::open(path)?;
+            Tape::open_with(path, playback.reading)?;
         }
-        let playback = self.session().playback.clone();
         let (opened, warnings) = Session::open(traffic, playback, self.keeping.clone())?;
         warnings.into_iter().for_each(|warning| self.counts.warn(warning));
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened);

@@ -1,5 +1,6 @@
 //! What `mnemon record` and `mnemon replay -- COMMAND` can be told.
 
+use crate::arguments::byte_count;
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
 use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
 use clap::{Args, ValueEnum};
@@ -36,6 +37,11 @@ pub(crate) struct RecordArguments {
     /// Keep a new tape even if nothing was recorded on it: the next run is answered from it, and finds nothing
     #[arg(long)]
     pub(super) allow_empty: bool,
+
+    /// Make at most this many bytes of memory of a tape that is there, 1G unless it is said; K, M and G stand for 2^10, 2^20 and
+    /// 2^30
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    pub(super) max_size: Option<u64>,
 
     #[command(flatten)]
     pub(super) serving: ServingArguments,

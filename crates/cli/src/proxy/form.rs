@@ -8,7 +8,7 @@
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-use cassette::{Form, Mode, ReadError, SealOptions, Selection, Tape};
+use cassette::{Form, Mode, ReadError, ReadOptions, SealOptions, Selection, Tape};
 use std::path::{Path, PathBuf};
 
 /// A file that is not a tape, and the tape that stands for it while it is recorded.
@@ -18,21 +18,22 @@ pub(super) struct OtherForm {
     tape: PathBuf,
     /// Whether the file was there.
     pub(super) was_there: bool,
+    reading: ReadOptions,
 }
 
 impl OtherForm {
     /// What is recorded to a file of this name; `None` if the file is a tape, or gets the name of one.
-    pub(super) fn of(file: &Path, mode: Mode) -> Result<Option<Self>, End> {
+    pub(super) fn of(file: &Path, mode: Mode, reading: ReadOptions) -> Result<Option<Self>, End> {
         let named = Form::of_name(file);
         let was_there = file.symlink_metadata().is_ok();
-        let there = if was_there { Some(crate::tape::open(file, Default::default())?) } else { None };
+        let there = if was_there { Some(crate::tape::open(file, reading)?) } else { None };
         let form = there.as_ref().map_or(named, |(_, form)| *form);
         if named == Form::Tape || form == Form::Tape || mode == Mode::Passthrough {
             return Ok(None);
         }
         let mut tape = file.as_os_str().to_owned();
         tape.push(".tape");
-        let other = Self { file: file.to_owned(), form, tape: tape.into(), was_there };
+        let other = Self { file: file.to_owned(), form, tape: tape.into(), was_there, reading };
         other.check()?;
         if let Some((there, _)) = there.filter(|_| mode != Mode::All) {
             other.take(&there)?;
@@ -91,7 +92,7 @@ impl OtherForm {
     /// The tape was looked through for secrets when it was sealed.
     fn write(&self) -> Result<Vec<String>, String> {
         let of_tape = |error: ReadError| error.to_string();
-        let tape = Tape::open(&self.tape).map_err(of_tape)?;
+        let tape = Tape::open_with(&self.tape, self.reading).map_err(of_tape)?;
         let content = Selection::of(&tape).and_then(|selection| selection.content()).map_err(of_tape)?;
         let options = SealOptions::default().keep_secrets();
         content.write_as(self.form, &self.file, options).map_err(|error| error.to_string())

@@ -49,15 +49,26 @@ struct Job<'a> {
 
 /// `mnemon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
-    let RecordArguments { tape: file, mode, allow_empty, serving, network, upstream, secrets, playing, command } =
-        arguments;
-    let (other, before, used) = match place(file, *mode) {
+    let RecordArguments {
+        tape: file,
+        mode,
+        allow_empty,
+        max_size,
+        serving,
+        network,
+        upstream,
+        secrets,
+        playing,
+        command,
+    } = arguments;
+    let reading = crate::tape::read_options(*max_size);
+    let (other, before, used) = match place(file, *mode, reading) {
         Ok(place) => place,
         Err(end) => return end.into(),
     };
     let tape = &other.as_ref().map_or(file.as_path(), OtherForm::tape).to_owned();
     let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
-    let options = ProxyOptions::new(Traffic::tape(tape, *mode));
+    let options = ProxyOptions::new(Traffic::tape(tape, *mode)).reading(reading);
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
@@ -73,20 +84,20 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
 }
 
 /// Where it is recorded to: a tape, be it one that stands for a file of another form, with what lies there.
-fn place(file: &Path, mode: Mode) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
-    let other = OtherForm::of(file, mode)?;
-    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode)?;
+fn place(file: &Path, mode: Mode, reading: ReadOptions) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
+    let other = OtherForm::of(file, mode, reading)?;
+    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode, reading)?;
     let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
     Ok((other, if is_replaced { Before::Replaced } else { before }, used))
 }
 
 /// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
 /// not, and of nothing else.
-fn there(path: &Path, mode: Mode) -> Result<(Before, Option<Tape>), End> {
+fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Option<Tape>), End> {
     if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
         return Ok((Before::Nothing, None));
     }
-    match Tape::open(path) {
+    match Tape::open_with(path, reading) {
         Ok(_) if mode == Mode::All => Ok((Before::Replaced, None)),
         Ok(tape) => Ok((Before::Used, Some(tape))),
         Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok((Before::Replaced, None)),
@@ -224,6 +235,9 @@ impl Job<'_> {
             Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot hold back signals: {error}"), "", End::Error).into(),
         };
+        if self.command.is_empty() && self.network.isolate.is_some_and(|when| when != When::Off) {
+            return not_isolated().into();
+        }
         if let Some(address) = self.serving.listen {
             if !address.ip().is_loopback() && !self.serving.public {
                 return not_public(address).into();
@@ -360,6 +374,13 @@ impl Job<'_> {
         };
         Some(fail(&what, &help, End::Error).code())
     }
+}
+
+/// `--ready-json` has no program, which clap takes for a reason to forget that `--isolate` needs one.
+fn not_isolated() -> End {
+    let what =
+        "--isolate is for a program that this command starts: one that only asks the proxy stays in its own network";
+    fail(what, "name the program behind `--`, such as `-- pytest`, or leave --isolate out", End::Usage)
 }
 
 fn not_public(address: SocketAddr) -> End {

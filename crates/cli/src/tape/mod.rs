@@ -93,7 +93,8 @@ fn too_much(path: &Path, Excess { file, what, most, .. }: &Excess) -> End {
     // What lies in memory has no name of its own.
     let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
     let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
-    let help = "if you trust the file, `--max-size 4G` of `mnemon tape` and `mnemon replay` raises the limit";
+    let help =
+        "if you trust the file, `--max-size 4G` of `mnemon tape`, `mnemon record` and `mnemon replay` raises the limit";
     fail(&message, help, End::Error)
 }
 

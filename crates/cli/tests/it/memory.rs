@@ -51,6 +51,7 @@ const HUNGRY: &[(&str, &str)] = &[
     ("a list without end", "(= (grow $n $l) (grow (+ $n 1) (Cons (pair $n $n) $l))) !(grow 0 Nil)"),
     ("a recursion without end", "(= (f $n) (+ 1 (f (+ $n 1)))) !(f 0)"),
     ("a list that is copied", "(= (g $l) (g (cons-atom (a $l) $l))) !(g ())"),
+    ("a list that doubles", "(= (g $l) (g (union-atom $l $l))) !(g (a b))"),
 ];
 
 /// An atom of a million million leaves, in forty expressions of the heap.
@@ -76,6 +77,25 @@ fn what_an_evaluation_takes_stays_within_half_as_much_again_as_its_limit() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Where the atom was too large, its memory went back to the allocator and not to the system: a copy of the heap, and the table
+/// that it needs, came on top of it.
+#[test]
+#[cfg(target_os = "linux")]
+fn results_are_not_copied_once_memory_has_run_out() {
+    let (ended, peak) = measured(&["run", "--heap", "128M", "-e", SHARED]);
+    assert!(ended.code == Some(1) && ended.out.contains("(HeapLimit 134217728)"), "{}", ended.err);
+    assert!(peak < 192 * MEBIBYTE + BASE, "{} MiB", peak >> 20);
+}
+
+/// The list is made by then: each step copies all of it.
+#[test]
+fn a_long_list_that_grows_is_ended_in_time() {
+    let program = "(= (double $l $n) (if (== $n 0) $l (double (union-atom $l $l) (- $n 1)))) \
+        (= (grow $l) (grow (cons-atom a $l))) !(let $l (double (a b) 20) (grow $l))";
+    let ended = run(&["run", "--timeout", "1.5", "-e", program]);
+    assert!(ended.code == Some(1) && ended.out.contains("TimeLimit"), "{}{}", ended.out, ended.err);
 }
 
 /// The answers of a join are found in one step.

@@ -130,6 +130,11 @@ fn what_would_be_too_much_is_named_with_the_flag() {
     let ended = run(&folder, &["show", "T"], "sparse.json");
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.contains("sparse.json: the file has more than the 1073741824 bytes"), "{}", ended.err);
+    for (flags, most) in [(&[][..], "1073741824"), (&["--max-size", "16M"], "16777216")] {
+        let ended = folder.run(&[&["record", "-o", "sparse.json", "--mode", "new"], flags, &["--", "true"]].concat());
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        assert!(ended.err.contains(&format!("sparse.json: the file has more than the {most} bytes")), "{}", ended.err);
+    }
     for wrong in ["0", "4X", "", "99999999999G"] {
         assert_eq!(folder.run(&["tape", "show", "a.tape", "--max-size", wrong]).code, Some(2), "{wrong}");
     }

@@ -5,6 +5,8 @@
 
 use super::{Access, Disk, DiskFile};
 use crate::regular::open_regular;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -137,6 +139,17 @@ impl DiskFile for File {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         FileExt::read_at(self, into, offset)
+    }
+
+    /// It moves the file's own position, which nothing else uses.
+    fn data_from(&self, offset: u64) -> io::Result<u64> {
+        match seek(self, SeekFrom::Data(offset)) {
+            Ok(place) => Ok(place),
+            // There is no more data, or the file has become shorter.
+            Err(Errno::NXIO) => Ok(offset.max(self.length()?)),
+            // The file system does not know.
+            Err(_) => Ok(offset),
+        }
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<usize> {

@@ -95,6 +95,15 @@ pub trait DiskFile: Send + Sync {
     /// The disk cannot read them.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
 
+    /// A place from `offset` on before which there are only zeros that were never written: `offset` itself where the disk
+    /// cannot tell, the length of the file if nothing was written from there on.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn data_from(&self, offset: u64) -> io::Result<u64> {
+        Ok(offset)
+    }
+
     /// Writes the first few of `bytes` at `offset`, extending the file if need be, and says how many.
     ///
     /// # Errors

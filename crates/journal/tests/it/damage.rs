@@ -365,3 +365,23 @@ fn a_power_loss_is_never_taken_for_damage() {
         assert!(read_all(&survivor).len() >= 16, "seed {seed}");
     }
 }
+
+/// The search goes on window by window: wherever the edge of one falls in the next header, that is found.
+#[test]
+fn a_frame_behind_damage_is_found_wherever_it_lies() {
+    const WINDOW: usize = 8 << 10;
+    for length in (0..3).chain(WINDOW - 100..WINDOW + 20) {
+        let disk = SimulatedDisk::new();
+        let (journal, _) = Journal::open(shared(&disk), Options::default()).unwrap();
+        journal.append(&vec![1; length], Durability::None).unwrap();
+        let second = journal.append(b"second", Durability::Fsync).unwrap().place;
+        journal.close().unwrap();
+        let file = disk.open(&segment(0), Access::Write).unwrap();
+        // Zeros, and words that look like the kind of a header.
+        let damage: Vec<u8> = (0..second.offset - FRAMES_AT).map(|place| u8::from(place % 9 == 0)).collect();
+        file.write_full(FRAMES_AT, &damage).unwrap();
+        let report = verify(shared(&disk)).unwrap();
+        assert_eq!((report.frames, report.damage.len()), (1, 1), "{length}");
+        assert_eq!(report.damage[0].bytes, second.offset - FRAMES_AT, "{length}");
+    }
+}

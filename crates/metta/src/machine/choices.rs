@@ -155,6 +155,7 @@ impl Machine {
         let (heap, foreign) =
             if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
         self.values.heap.rewind(&mut self.values.region, heap);
+        self.found_same.forget();
         self.values.foreign.truncate(foreign);
         self.base = base;
         let end = self.choices[last].end;

@@ -52,6 +52,7 @@ impl Running<'_> {
 
     /// Lets limits be looked at within so many steps.
     pub(super) fn look_within(&mut self, steps: u32) {
+        self.settle_fuel();
         self.m.fuel = self.m.fuel.min(steps);
         self.m.fuel_given = self.m.fuel;
     }

@@ -212,6 +212,7 @@ impl Running<'_> {
         m.values.foreign = foreign.kept;
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
+        m.found_same.forget();
         m.forget_names();
         m.age_choices();
         m.collections += 1;

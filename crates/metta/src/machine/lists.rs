@@ -17,6 +17,9 @@ use space::{Atom, Grounded};
 /// Up to so many arguments it is asked whether a head has rules for just as many.
 const FEW: usize = 8;
 
+/// Whether limits are due is asked after the making of a list of so many elements, which takes some microseconds.
+const LONG: usize = 1 << 14;
+
 /// The heads that have rules for any number of arguments, as of a version.
 #[derive(Default)]
 pub(super) struct RuleHeads {
@@ -44,7 +47,7 @@ impl Running<'_> {
                     Some(list) => {
                         let tail = self.tail(list)?;
                         self.m.set_slot(dst, tail);
-                        self.collect_soon();
+                        self.made_list(tail);
                     }
                     None => self.m.pc = or,
                 }
@@ -120,8 +123,16 @@ impl Running<'_> {
             self.m.values.heap.set_note(made, self.m.notes.settled());
         }
         self.m.set_slot(dst, made);
-        self.collect_soon();
+        self.made_list(made);
         Ok(())
+    }
+
+    /// To be called with each list that was made as a copy of another: a long one takes as long as many steps.
+    fn made_list(&mut self, made: Ref) {
+        if self.m.values.heap.length(made) >= LONG {
+            self.look_within(1);
+        }
+        self.collect_soon();
     }
 
     fn decons(&mut self, slot: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
@@ -131,7 +142,7 @@ impl Running<'_> {
                 let tail = self.tail(list)?;
                 let pair = self.m.values.heap.expression(&mut self.m.values.region, &[head, tail])?;
                 self.m.set_slot(dst, pair);
-                self.collect_soon();
+                self.made_list(tail);
             }
             None => self.m.pc = or,
         }

@@ -161,6 +161,9 @@ pub(crate) struct Machine {
     fuel_given: u32,
     calls: u64,
     steps: u64,
+    found_same: sameness::FoundSame,
+    /// How many parts were compared to find out whether something came to itself.
+    compared: u64,
     interpreted: u64,
     depth_max: usize,
     /// Heap bytes at which garbage is collected.
@@ -242,6 +245,8 @@ impl Machine {
             fuel_given: 0,
             calls: 0,
             steps: 0,
+            found_same: sameness::FoundSame::new(),
+            compared: 0,
             interpreted: 0,
             depth_max: 0,
             collect_at: 0,
@@ -261,13 +266,14 @@ impl Machine {
         let fresh = self.values.heap.open();
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
+        self.found_same.forget();
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
         (self.base, self.protected) = (0, 0);
         let heap = self.values.heap.mark(&self.values.region);
         self.floor = Floor { choices: 0, heap, foreign: 0 };
-        (self.calls, self.steps, self.interpreted, self.depth_max) = (0, 0, 0, 0);
+        (self.calls, self.steps, self.interpreted, self.compared, self.depth_max) = (0, 0, 0, 0, 0);
     }
 
     /// The bytes that its heap has, tables beside its cells included.
@@ -283,6 +289,7 @@ impl Machine {
         let heap = self.values.heap.statistics();
         counts.calls += self.calls;
         counts.interpreted += self.interpreted;
+        counts.compared += self.compared;
         let before = std::mem::replace(&mut self.heap_counted, heap);
         counts.cells += heap.cells_handed_out - before.cells_handed_out;
         counts.cells_copied += heap.cells_copied - before.cells_copied;
@@ -395,7 +402,7 @@ impl<'r> Running<'r> {
         }
         self.settle_fuel();
         let steps = self.m.calls + self.m.steps;
-        let (results, is_cut) = self.results_leave();
+        let (results, is_cut) = self.results_leave(limit.is_some_and(LimitReached::is_of_memory));
         if is_cut && limit.is_none() {
             limit = self.runner.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
         }

@@ -103,11 +103,12 @@ impl Running<'_> {
     }
 
     /// Closes the region of the evaluation. The results leave it, and are given as atoms, as many as the limits allow; says
-    /// whether those are not all.
-    pub(super) fn results_leave(&mut self) -> (Vec<Atom>, bool) {
+    /// whether those are not all. Where a limit of memory has ended the evaluation, they are not copied before: what was freed
+    /// since may not have gone back to the system, and a copy and its table would be asked for beside it.
+    pub(super) fn results_leave(&mut self, is_full: bool) -> (Vec<Atom>, bool) {
         // An alternative that was not ended may have bound what an earlier result holds.
         self.m.undo_to(0);
-        let has_room = self.has_room_to_collect();
+        let has_room = !is_full && self.has_room_to_collect();
         let values = &mut self.m.values;
         let mut kept = values.heap.open();
         let evaluation = std::mem::replace(&mut values.region, values.heap.open());

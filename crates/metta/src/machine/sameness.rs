@@ -14,7 +14,7 @@ use super::code::{
 };
 use super::evaluate::CHILDREN;
 use super::values::Values;
-use super::values::{EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
+use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
@@ -23,6 +23,50 @@ use space::SharedTerms;
 
 /// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
 const LOOKED_AT_MAX: usize = 48;
+
+/// How many pairs are remembered that were found to be the same.
+const REMEMBERED: usize = 64;
+
+/// Evaluated expressions that were found to be the same as interned ones. What is nested deep comes to itself level by level, and
+/// each level is compared with what it was: what lies inside it was compared just before.
+///
+/// What is marked is ground and never written again, so this holds until the heap gives memory back.
+pub(super) struct FoundSame {
+    pairs: [(Ref, Ref); REMEMBERED],
+    /// Whether nothing of that holds any more.
+    is_over: bool,
+}
+
+impl FoundSame {
+    pub(super) fn new() -> Self {
+        Self { pairs: [(EMPTY, EMPTY); REMEMBERED], is_over: false }
+    }
+
+    fn holds(&self, left: Ref, right: Ref) -> bool {
+        !self.is_over && self.pairs[Self::place(left)] == (left, right)
+    }
+
+    fn note(&mut self, left: Ref, right: Ref) {
+        if left.tag() != tag::MARKED || right.tag() != TERM {
+            return;
+        }
+        if self.is_over {
+            *self = Self::new();
+        }
+        self.pairs[Self::place(left)] = (left, right);
+    }
+
+    /// To be called when memory of the heap is given back: something else may lie there soon.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Expressions take a cell at least.
+    fn place(left: Ref) -> usize {
+        left.payload() as usize % REMEMBERED
+    }
+}
 
 impl Running<'_> {
     /// Whether the children of the tuple at hand came to themselves, as a place that a call is made from.
@@ -47,14 +91,17 @@ impl Running<'_> {
         }
         let terms = SharedTerms::clone(&values.terms);
         let terms = terms.read().expect("no panic while terms are locked");
-        let mut pairs = vec![(left, right)];
+        let whole = (left, right);
+        let mut pairs = vec![whole];
         while let Some((left, right)) = pairs.pop() {
             let (left, right) = (values.heap.walk(left), values.heap.walk(right));
             match values.are_plainly_same(left, right) {
                 Some(true) => continue,
                 Some(false) => return Ok(false),
+                None if self.m.found_same.holds(left, right) => continue,
                 None => {}
             }
+            self.m.compared += 1;
             let length = values.width(left, &terms);
             if length != values.width(right, &terms) || length > *budget {
                 return Ok(false);
@@ -64,6 +111,7 @@ impl Running<'_> {
                 pairs.push((values.part(left, index, &terms)?, values.part(right, index, &terms)?));
             }
         }
+        self.m.found_same.note(whole.0, whole.1);
         Ok(true)
     }
 

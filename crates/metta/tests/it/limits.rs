@@ -99,6 +99,28 @@ fn an_interrupt_is_heard_within_a_few_hundred_steps() {
     assert!(ran.statistics.steps <= 256, "{} steps", ran.statistics.steps);
 }
 
+/// A list of 65,536 elements that grows by one with each step, and leaves garbage of its own length behind.
+const LONG_LIST: &str = "(= (double $l $n) (if (== $n 0) $l (double (union-atom $l $l) (- $n 1)))) \
+    (= (grow $l) (grow (cons-atom a $l))) ! (let $l (double (a b) 15) (grow $l))";
+
+#[test]
+fn a_collection_of_garbage_loses_no_steps() {
+    let ran = Program::new(LONG_LIST).with_steps(1_500).run();
+    assert!(ran.answers[0].contains("(StepLimit 1500)"), "{}", ran.answers[0]);
+    assert!(ran.statistics.collections > 10, "{} collections", ran.statistics.collections);
+    assert_eq!(ran.statistics.steps, 1_500);
+}
+
+/// Each step of it takes as long as thousands of others: limits are looked at after each. What ends the form is one of those that
+/// were looked at once in 256 steps, as the clock is.
+#[test]
+fn limits_are_looked_at_after_each_step_that_makes_a_long_list() {
+    let limits = Limits { form_steps_max: Some(150), ..Limits::default() };
+    let ran = Program::new(LONG_LIST).with_limits(limits).run();
+    assert!(ran.answers[0].contains("StepLimit"), "{}", ran.answers[0]);
+    assert!(ran.statistics.steps < 160, "{} steps", ran.statistics.steps);
+}
+
 /// Programs with several results, errors among them, found one after the other.
 const FOUND_IN_TURN: &[&str] = &[
     "(p 1) (p 2) (p 3) ! (match &self (p $x) (+ $x 1))",

@@ -61,6 +61,24 @@ fn deep_recursion_linear() {
     });
 }
 
+/// Each level of it is an expression that comes to itself, and was compared with all that is inside it.
+#[test]
+fn a_fact_nested_deep_is_evaluated_level_by_level() {
+    let inside = |before: &str, after: &str, levels| format!("{}z{}", before.repeat(levels), after.repeat(levels));
+    for (before, after) in [("(s ", ")"), ("(s (a b) ", " (c d))")] {
+        for goal in ["(let $y (match &self (fact $x) $x) (add-atom &self $y))", "(keep (match &self (fact $x) $x))"] {
+            let compared = |levels| {
+                let rule = "(= (keep $x) (add-atom &self $x))";
+                let ran = run(&format!("(fact {}) {rule} ! {goal}", inside(before, after, levels)));
+                assert_eq!(ran.answers, ["[()]"]);
+                ran.statistics.compared
+            };
+            let (small, large) = (compared(2_000), compared(4_000));
+            assert!(small > 1_000 && large * 10 <= small * 23, "{before}{after} {goal}: {small}, then {large}");
+        }
+    }
+}
+
 #[test]
 fn a_tail_call_takes_no_memory() {
     let count = |times: usize| format!("(= (f $n $a) (if (== $n 0) $a (f (- $n 1) (+ $a 1)))) ! (f {times} 0)");

@@ -137,12 +137,8 @@ impl Remembered {
         })?;
         let begin = begin.flatten().ok_or(TapeError::NotATape)?;
         if begin.semantics != record::SEMANTICS_VERSION {
-            let reason = format!(
-                "it was recorded with version {} of the language's semantics, and this program has {}",
-                begin.semantics,
-                record::SEMANTICS_VERSION
-            );
-            return Err(TapeError::Malformed { frame: 0, reason }.into());
+            let (found, known) = (begin.semantics, record::SEMANTICS_VERSION);
+            return Err(TapeError::Semantics { found, known }.into());
         }
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
         let follower = Follower::new(tape, halted, stop_after);

@@ -11,8 +11,9 @@ use std::fmt;
 /// The version of the frames of bases that this crate writes. It reads all versions up to it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// The version of what programs mean. A tape is replayed by the version it was recorded with.
-pub(crate) const SEMANTICS_VERSION: u32 = 1;
+/// The version of what programs mean. A tape is replayed by the version it was recorded with. Version 2 answers as decision 0041
+/// says, and counts steps in another way.
+pub(crate) const SEMANTICS_VERSION: u32 = 2;
 
 /// A frame is not made longer than this by another record: what is left of its commit goes to another frame.
 pub(crate) const PART_BYTES: usize = 1 << 19;

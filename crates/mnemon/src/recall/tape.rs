@@ -321,6 +321,13 @@ pub enum TapeError {
         /// What is wrong.
         reason: String,
     },
+    /// Programs meant something else when it was recorded.
+    Semantics {
+        /// The version of the language's semantics that it was recorded with.
+        found: u32,
+        /// The one that is known here.
+        known: u32,
+    },
     /// The base it begins with cannot be used.
     Base(Box<BaseError>),
     /// A secret would be on it.
@@ -343,6 +350,10 @@ impl fmt::Display for TapeError {
             Self::Append(error) => write!(formatter, "the tape takes no more: {error}"),
             Self::Sync(error) => write!(formatter, "the tape could not be finished: {error}"),
             Self::Malformed { frame, reason } => write!(formatter, "frame {frame} cannot be used: {reason}"),
+            Self::Semantics { found, known } => write!(
+                formatter,
+                "it was recorded with version {found} of the language's semantics, and this program has {known}"
+            ),
             Self::Base(error) => write!(formatter, "the base that the tape begins with: {error}"),
             Self::Secret { place, what } => {
                 write!(formatter, "{what} would be on the tape, in {place}; --keep-secrets records it")
@@ -363,6 +374,9 @@ impl TapeError {
             Self::Open(_) | Self::Read(_) if self.is_damage() => {
                 Some("`mnemon journal verify TAPE` says what is damaged")
             }
+            Self::Semantics { .. } => {
+                Some("replay it with the version of Mnemon that recorded it, or record the run again")
+            }
             Self::Base(error) => error.help(),
             Self::Append(error) => match &**error {
                 AppendError::Refused(failure) | AppendError::Unknown { failure, .. } => Some(advice(failure)),
@@ -379,7 +393,7 @@ impl TapeError {
     /// Whether what lies on the disk is damaged.
     pub fn is_damage(&self) -> bool {
         match self {
-            Self::Malformed { .. } => true,
+            Self::Malformed { .. } | Self::Semantics { .. } => true,
             Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
             Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
             Self::Base(error) => error.is_damage(),

@@ -3,6 +3,7 @@
 use super::Tunnel;
 use super::target::host_and_port;
 use crate::exchange::{Asked, answer, refuse};
+use crate::flushes::{Flushes, Waiting};
 use crate::http1::Framing;
 use crate::http2;
 use crate::peer::Source;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use cassette::Header;
 use h2::RecvStream;
 use h2::server::{Builder, SendResponse};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -27,6 +29,7 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: &Tunnel)
     builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(4 * WINDOW_BYTES);
     builder.max_concurrent_streams(STREAMS_MAX);
     builder.max_header_list_size(u32::try_from(shared.limits.head_bytes).unwrap_or(u32::MAX));
+    let (flushes, mut waiting, stream) = Waiting::on(stream);
     let Ok(Ok(mut connection)) = timeout(shared.limits.head_time, builder.handshake::<_, Bytes>(stream)).await else {
         return;
     };
@@ -35,7 +38,7 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: &Tunnel)
     let mut stops = false;
     loop {
         let accepted = tokio::select! {
-            accepted = connection.accept() => accepted,
+            accepted = poll_fn(|context| waiting.poll(context, |context| connection.poll_accept(context))) => accepted,
             () = &mut stopping, if !stops => {
                 stops = true;
                 connection.graceful_shutdown();
@@ -43,18 +46,23 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: &Tunnel)
             }
         };
         let Some(Ok((request, reply))) = accepted else { return };
-        let (shared, tunnel) = (shared.clone(), tunnel.clone());
+        let (shared, tunnel, flushes) = (shared.clone(), tunnel.clone(), flushes.clone());
         let guard = shared.also();
         tokio::spawn(async move {
-            one(&shared, request, reply, &tunnel).await;
+            one(&shared, request, (reply, flushes), &tunnel).await;
             drop(guard);
         });
     }
 }
 
-async fn one(shared: &Arc<Shared>, asked: http::Request<RecvStream>, reply: SendResponse<Bytes>, tunnel: &Tunnel) {
+async fn one(
+    shared: &Arc<Shared>,
+    asked: http::Request<RecvStream>,
+    (reply, flushes): (SendResponse<Bytes>, Flushes),
+    tunnel: &Tunnel,
+) {
     let (parts, stream) = asked.into_parts();
-    let mut reply = Reply::http2(reply, parts.method == http::Method::HEAD);
+    let mut reply = Reply::http2(reply, flushes, parts.method == http::Method::HEAD);
     let bad = match host_of(&parts) {
         Err(what) => Some(what),
         Ok(_) if parts.method == http::Method::CONNECT => Some("there is no tunnel within a tunnel"),

@@ -5,10 +5,12 @@ use cassette::matching::{Repeats, Rules};
 use cassette::{
     Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
 };
-use server::Proxy;
+use server::{Proxy, Resolve};
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -291,6 +293,42 @@ fn a_body_that_broke_off_breaks_off_again() {
     assert_eq!(recorded, replayed);
     let tape = Tape::open(trip.tape()).unwrap();
     assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+}
+
+/// A connection that was used before ends in the middle of an answer. The server was there, so nobody asks it again, and the tape is
+/// told of one answer.
+#[test]
+fn an_answer_that_has_begun_is_not_asked_for_again() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let server = Rude::with(move |stream| {
+        let mut client = Client { stream, buffer: Vec::new() };
+        while client.head().is_some() {
+            let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+            client.send(format!("HTTP/1.1 200 OK\r\nX-Number: {number}\r\nContent-Length: 5\r\n\r\n"));
+            if number == 2 {
+                return;
+            }
+            client.send("frogs");
+        }
+    });
+    let trip = Trip::new();
+    let resolve = Resolve { host: "rude.test".to_owned(), port: None, to: server.address };
+    let proxy = Proxy::start(trip.options(Mode::All).resolve(resolve)).unwrap();
+    let mut client = client(&proxy);
+    let answers = [1, 2].map(|number| {
+        client.send(format!("GET http://rude.test/{number} HTTP/1.1\r\nHost: rude.test\r\n\r\n"));
+        client.try_answer("GET").map(|answer| (answer.header("x-number"), answer.is_whole))
+    });
+    proxy.stop().unwrap();
+    let of = |number: &str, is_whole| Some((Some(number.to_owned()), is_whole));
+    assert_eq!((answers, asked.load(Ordering::SeqCst)), ([of("1", true), of("2", false)], 2));
+    let tape = Tape::open(trip.tape()).unwrap();
+    let exchange = tape.exchange(1).unwrap();
+    let response = exchange.response.expect("it has begun");
+    let numbers: Vec<_> = response.headers.iter().filter(|header| header.is("x-number")).collect();
+    assert!(numbers.len() == 1 && numbers[0].value == "2", "{numbers:?}");
+    assert!(matches!(exchange.outcome, Outcome::Aborted(error) if error.kind == NetworkErrorKind::Reset));
 }
 
 /// A server that ends the connection in the middle of an answer, with all of it in one piece, or with more than a slow client has

@@ -167,6 +167,17 @@ fn hosts_of_no_proxy_pass_if_that_is_asked_for() {
 }
 
 #[test]
+fn only_a_program_that_is_started_can_be_isolated() {
+    let stage = Stage::new("isolate-nothing");
+    for isolate in ["--isolate", "--isolate=auto"] {
+        let ended = run(&mut stage.recording(&["--ready-json", isolate]));
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
+        assert!(ended.err.contains("--isolate is for a program that this command starts"), "{}", ended.err);
+    }
+    assert_eq!(run(&mut stage.recording(&["--ready-json", "--isolate=off"])).code, Some(0));
+}
+
+#[test]
 fn a_proxy_for_others_is_asked_for_by_name() {
     let stage = Stage::new("public");
     let listening = |words: &[&str]| -> Ended { run(&mut stage.recording(words)) };
