@@ -4,6 +4,9 @@
 //!    with the same method, server and path, in their order.
 //! 2. Pairs are compared field by field. Times, numbers and the limits of chunks differ from one recording to the next, and are
 //!    compared on request only.
+//! 3. Messages of WebSockets that are compressed are compared as what they say.
+
+mod conversation;
 
 use crate::error::ReadError;
 use crate::exchange::{Exchange, Note, Outcome};
@@ -12,6 +15,7 @@ use crate::matching::{Rules, json};
 use crate::message::{Body, Header, Informational, Request, Response};
 use crate::tape::Tape;
 use crate::websocket::{Direction, WsFrame};
+use conversation::Conversation;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
@@ -148,8 +152,10 @@ pub fn differences(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool
     changes.0
 }
 
+/// Whether all is equal but for frames, of which nothing is without a name.
 fn is_equal(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> bool {
-    if with_times { before == after } else { untimed(before) == untimed(after) }
+    let [before, after] = [before, after].map(|exchange| Exchange { frames: None, ..exchange.borrowed() });
+    if with_times { before == after } else { untimed(&before) == untimed(&after) }
 }
 
 /// The same without what differs from one recording to the next.
@@ -160,7 +166,6 @@ fn untimed<'e>(exchange: &'e Exchange<'_>) -> Exchange<'e> {
     };
     at_once(&mut exchange.request.body);
     exchange.informational.iter_mut().for_each(|informational| informational.at_us = 0);
-    exchange.frames.iter_mut().flatten().for_each(|frame| frame.at_us = 0);
     if let Some(response) = &mut exchange.response {
         response.at_us = 0;
         at_once(&mut response.body);
@@ -292,10 +297,15 @@ impl Changes {
         if before.map(<[_]>::len) != after.map(<[_]>::len) {
             self.push("websocket", before.map(count), after.map(count));
         }
-        let pairs = before.into_iter().flatten().zip(after.into_iter().flatten());
-        for (at, (before, after)) in pairs.enumerate() {
+        let [before, after] = [before, after].map(Option::unwrap_or_default);
+        let (mut one, mut other) = (Conversation::new(before), Conversation::new(after));
+        for (at, (before, after)) in before.iter().zip(after).enumerate() {
             self.texts(&format!("frame {at}"), kind_of(before), kind_of(after));
-            self.bytes(&format!("frame {at} payload"), &before.payload, &after.payload);
+            let place = match one.compressed_from(at).or_else(|| other.compressed_from(at)) {
+                Some(first) => format!("message of frame {first}"),
+                None => format!("frame {at} payload"),
+            };
+            self.bytes(&place, &one.says(at), &other.says(at));
         }
     }
 

@@ -21,6 +21,7 @@ mod lines;
 mod markup;
 mod messages;
 mod names;
+mod passes;
 mod patterns;
 mod secrets;
 mod stream;
@@ -257,6 +258,11 @@ impl Redaction {
 
     /// The same of a piece of a body of which it is known whether it is text.
     pub(crate) fn look_through_some(&self, body: &[u8], about: &About, is_binary: bool) -> Looked<'_> {
+        passes::until_done(body, |body| self.look_once(body, about, is_binary))
+    }
+
+    /// What shows at once. What is put in its place may show more.
+    fn look_once(&self, body: &[u8], about: &About, is_binary: bool) -> Looked<'_> {
         let mut looked = Looked { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
         if is_binary {
             looked.kept = self.patterned(&self.patterns_of_binaries, body);
@@ -339,9 +345,11 @@ impl Redaction {
     /// The value of a header, if it has secrets in it, and what they are.
     pub(crate) fn header(&self, name: &[u8], value: &[u8]) -> Option<(Vec<u8>, &str)> {
         if self.names.has_header(name) {
-            let redacted = header_value(name, value);
-            // What stays of it may be a secret of another kind.
-            let redacted = self.redacted_line(&redacted).map_or(redacted, |(redacted, _)| redacted);
+            // What stays of it may be a secret of another kind, and what stays of that is a value again.
+            let redacted = passes::until_same(value, |value| {
+                let redacted = header_value(name, value);
+                self.redacted_line(&redacted).map_or(redacted, |(redacted, _)| redacted)
+            });
             return (redacted != value).then_some((redacted, OF_A_NAME));
         }
         self.redacted_line(value)

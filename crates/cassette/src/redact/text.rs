@@ -175,6 +175,8 @@ pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Found) {
         let value = skip_space(text, colon + 1, level);
         if !is_between_strings(name) && is_secret_member(names.member(name), text, begin, (value, level)) {
             done = take_value(text, value, level, &mut found.hits);
+            // The quote that ends a value may begin a name as well.
+            open[level] = Some(done).filter(|&done| done > value && text[done - 1] == b'"');
             found.members.push(begin.saturating_sub(1 + backslashes(level))..done);
         }
     }
@@ -380,6 +382,13 @@ mod tests {
         let text = "a 5\" pipe\n{\"pwd\": \"x\"}\nand 6\" more, {\"pwd\": \"x\"}\n{\"pwd\": \"x\"}";
         assert_eq!(replaced(text, find_members), text.replace("\"x\"", "\"REDACTED\""));
         assert_eq!(replaced("\":\"pwd\":\"x\"", find_members), "\":\"pwd\":\"REDACTED\"");
+    }
+
+    #[test]
+    fn a_quote_that_ends_a_value_may_begin_a_name() {
+        let text = r#"{"token":"0123456789abcdef"password":"x", "pwd":"y"credentials": ["z"]"#;
+        let expected = r#"{"token":"REDACTED"password":"REDACTED", "pwd":"REDACTED"credentials": ["REDACTED"]"#;
+        assert_eq!(replaced(text, find_members), expected);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::exchanges::{exchanges, of_the_report, with_everything};
 use cassette::compare::{compare, differences};
-use cassette::{Body, Content, Exchange, Header, Note, Tape, merge};
+use cassette::{Body, Content, Direction, Exchange, Header, Note, Opcode, Tape, WsFrame, merge};
+use flate2::{Compress, Compression, FlushCompress};
 use proptest::prelude::*;
 
 fn places(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> Vec<String> {
@@ -60,6 +61,70 @@ fn times_are_compared_on_request() {
             r#"times of frames: "7 8 9" -> "7 1 9""#,
         ]
     );
+}
+
+/// A conversation in which a server says this, compressed at a level, its bytes cut into frames of a length.
+fn said(texts: &[&str], level: u32, length: usize) -> Exchange<'static> {
+    let mut compress = Compress::new(Compression::new(level), false);
+    let mut frames = Vec::new();
+    for text in texts {
+        let mut payload = Vec::with_capacity(text.len() + 64);
+        compress.compress_vec(text.as_bytes(), &mut payload, FlushCompress::Sync).expect("there is room");
+        payload.truncate(payload.len() - 4);
+        let begin = frames.len();
+        let opcode = |at: usize| if at == 0 { Opcode::TEXT } else { Opcode::CONTINUATION };
+        let frame = |(at, piece): (usize, &[u8])| WsFrame {
+            is_final: false,
+            reserved: if at == 0 { 4 } else { 0 },
+            ..WsFrame::new(0, Direction::Received, opcode(at), piece.to_vec())
+        };
+        frames.extend(payload.chunks(length).enumerate().map(frame));
+        assert!(frames.len() > begin);
+        frames.last_mut().unwrap().is_final = true;
+        frames.push(WsFrame::new(0, Direction::Sent, Opcode::PING, "are you there"));
+    }
+    Exchange { frames: Some(frames), ..Exchange::default() }
+}
+
+#[test]
+fn compressed_messages_are_compared_as_what_they_say() {
+    let texts = ["a frog croaks, a frog croaks, a frog croaks", "a frog croaks, and eats flies"];
+    let (best, none) = (said(&texts, 9, 1_000), said(&texts, 0, 1_000));
+    assert_ne!(best, none);
+    for with_times in [false, true] {
+        assert_eq!(places(&best, &none, with_times), [""; 0]);
+    }
+    // In as many frames, but cut elsewhere.
+    let mut other = said(&texts, 9, 10);
+    let frames = other.frames.as_mut().unwrap();
+    let moved = frames[1].payload[0];
+    frames[0].payload = [&frames[0].payload[..], &[moved]].concat().into();
+    frames[1].payload = frames[1].payload[1..].to_vec().into();
+    assert_eq!(places(&said(&texts, 9, 10), &other, false), [""; 0]);
+
+    let other = said(&[texts[0], "a frog croaks, and eats toads"], 9, 1_000);
+    let expected = "message of frame 2: …\"og croaks, and eats flies\" -> …\"og croaks, and eats toads\"";
+    assert_eq!(places(&none, &other, false), [expected]);
+    // The same bytes say something else behind other words.
+    let mut other = best.clone();
+    other.frames.as_mut().unwrap()[0] =
+        said(&["a toad croaks, a toad croaks, a toad croaks"], 9, 1_000).frames.unwrap()[0].clone();
+    let places_of_both = places(&best, &other, false);
+    assert!(
+        places_of_both.len() == 2 && places_of_both[1].ends_with("\"a toad croaks, and eats flies\""),
+        "{places_of_both:?}"
+    );
+}
+
+#[test]
+fn compressed_messages_that_cannot_be_read_are_compared_as_bytes() {
+    let broken = |bytes: &'static [u8]| {
+        let frame = WsFrame { reserved: 4, ..WsFrame::new(0, Direction::Sent, Opcode::TEXT, bytes) };
+        Exchange { frames: Some(vec![frame]), ..Exchange::default() }
+    };
+    assert_eq!(places(&broken(b"\x07\x07ab"), &broken(b"\x07\x07ab"), false), [""; 0]);
+    let places = places(&broken(b"\x07\x07ab"), &broken(b"\x07\x07ac"), false);
+    assert_eq!(places, [r#"message of frame 0: "\u{7}\u{7}ab" -> "\u{7}\u{7}ac""#]);
 }
 
 fn tape(exchanges: Vec<Exchange<'static>>) -> Tape {

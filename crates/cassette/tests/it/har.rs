@@ -167,6 +167,54 @@ fn with_floats(value: serde_json::Value) -> serde_json::Value {
     }
 }
 
+/// A request whose body is there as parameters only.
+fn of_parameters(header: &str, data: serde_json::Value) -> Exchange<'static> {
+    let request = serde_json::json!({
+        "method": "POST",
+        "url": "https://a.test/",
+        "headers": [{"name": "Content-Type", "value": header}],
+        "postData": data,
+    });
+    let har = serde_json::json!({"log": {"version": "1.2", "entries": [{"request": request}]}});
+    Content::from_har(har.to_string().as_bytes()).unwrap().exchanges.remove(0)
+}
+
+#[test]
+fn parameters_without_a_text_become_a_body() {
+    let parameters = serde_json::json!([
+        {"name": "user name", "value": "a&b"},
+        {"name": "password", "value": "hunter2"},
+        {"name": "f\"ile", "fileName": "a.txt", "contentType": "text/plain"},
+    ]);
+    let (fields, parts) = ("application/x-www-form-urlencoded", "multipart/form-data; boundary=b0");
+    let of_parts = concat!(
+        "--b0\r\nContent-Disposition: form-data; name=\"user name\"\r\n\r\na&b\r\n",
+        "--b0\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nhunter2\r\n",
+        "--b0\r\nContent-Disposition: form-data; name=\"f%22ile\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n\r\n",
+        "--b0--\r\n"
+    );
+    for (header, kind, expected, note) in [
+        (fields, fields, "user+name=a%26b&password=hunter2&f%22ile=", "a form, made of"),
+        (parts, parts, of_parts, "a form of parts, made of"),
+        (parts, "multipart/form-data", of_parts, "a form of parts, made of"),
+    ] {
+        let exchange = of_parameters(header, serde_json::json!({"mimeType": kind, "params": parameters}));
+        assert_eq!(String::from_utf8_lossy(exchange.request.body_bytes()), expected);
+        let noted: Vec<_> = exchange.notes.iter().map(|note| note.value.to_text_lossy()).collect();
+        assert!(exchange.notes[0].name == "har.request.body" && noted[0].starts_with(note), "{noted:?}");
+        // A secret is in the body only, where redaction takes it out.
+        assert!(noted.iter().all(|note| !note.contains("hunter2")), "{noted:?}");
+        let (back, losses, _) = written(vec![exchange.clone()]);
+        assert_eq!((back.exchanges, losses), (vec![exchange], vec![]));
+    }
+    // No boundary, no form: the parameters stay in the note.
+    for kind in ["multipart/form-data", "application/json"] {
+        let exchange = of_parameters(kind, serde_json::json!({"mimeType": kind, "params": parameters}));
+        assert_eq!((exchange.request.body, exchange.notes.len()), (None, 1));
+        assert!(exchange.notes[0].value.to_text_lossy().contains("user name"));
+    }
+}
+
 /// What was changed since counts, not the notes.
 #[test]
 fn notes_do_not_contradict_the_exchange() {

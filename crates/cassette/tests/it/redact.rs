@@ -652,6 +652,36 @@ fn words_that_are_secrets_at_times_are_told_apart() {
     assert_eq!(body(&redacted(asked)), "grant_type=authorization_code&code=REDACTED");
 }
 
+/// What fuzzing found: text in which a placeholder shows another secret.
+#[test]
+fn what_a_placeholder_shows_is_replaced_in_the_same_pass() {
+    let token = "eyJhbGciOiJub25lIn0.eyJwYXNzd29yZCI6Imh1bnRlcjIiLCJhIjoxfQ";
+    for text in [
+        // JSON that is cut inside a string: the name stands in a token.
+        format!("{{token\"token\":\"0123456789abcdef\"}}\n{{\"token\":\"{token}.c2\"password\":\"hunter2\"}}\n"),
+        "{\"token\":\"01234567\"}\n{\"token\":\"eyJhbGciOiJub25lIn0.eyJwYXNzd29yZCI6Imh1bnRlcjIi\"credentials\":[LCJhIjoxfQ.c2ln\"}"
+            .to_owned(),
+        format!("{{\"a\": \"{KEY}\"password\": \"hunter2"),
+    ] {
+        let mut exchange = response("application/x-ndjson", text.as_bytes());
+        exchange.request = request("/", &[("Content-Type", "application/x-ndjson")], &text);
+        assert!(!USUAL.exchange(&mut exchange).findings.is_empty());
+        assert!(!shows(&exchange, "hunter2"), "{exchange:?}");
+        let once = exchange.clone();
+        assert_eq!((USUAL.exchange(&mut exchange).findings, exchange), (vec![], once), "{text}");
+    }
+}
+
+/// What fuzzing found: a token in a cookie that has the `=` behind its name in it.
+#[test]
+fn what_stays_of_a_cookie_is_looked_through_again() {
+    for name in ["Cookie", "Set-Cookie", "Authorization", "X-Api-Key"] {
+        let once = redacted(request("/", &[(name, "a https:\\/Bearer abcdefghijklmnop1en=t; b=c")], ""));
+        assert_eq!(redacted(once.clone()), once);
+        assert!(!header(&once, name).contains("abcdefgh"));
+    }
+}
+
 /// Two messages of one side, of which the second refers to the first, and a last one.
 fn conversation(texts: [&str; 3], is_final: bool) -> Exchange<'static> {
     let mut compress = flate2::Compress::new(flate2::Compression::best(), false);

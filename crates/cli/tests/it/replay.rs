@@ -443,3 +443,66 @@ fn a_recorded_run_ends_before_a_secret_is_on_its_tape() {
         assert_eq!(folder.good(&["replay", &tape]), ended.out, "{name}");
     }
 }
+
+/// The base that a run begins with is on its tape.
+#[test]
+fn a_recorded_run_ends_before_a_secret_of_its_base_is_on_its_tape() {
+    let folder = Folder::new("replay-secrets-base");
+    // A length of 48 or so is a digit where the record has it, and a text begins behind another one.
+    let secrets = ["sk-proj-0123456789abcdefABCDEF0123456789abcdef0123", "ghp_0123456789abcdefghijABCDEFGHIJ012345"];
+    for (number, (secret, form)) in [
+        (secrets[0], format!("(key \"{}\")", secrets[0])),
+        (secrets[1], format!("(key {})", secrets[1])),
+        (secrets[0], format!("!(bind! {} 1)", secrets[0])),
+        (secrets[1], format!("!(bind! &s (new-state \"{}\"))", secrets[1])),
+        (secrets[1], format!("(called ${})", secrets[1])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (base, tape) = (format!("kb{number}"), format!("{number}.tape"));
+        folder.good(&["run", "--kb", &base, "-e", &form]);
+        let run = ["run", "--kb", &base, "--record", &tape, "-e", "!(+ 1 1)"];
+        let ended = folder.run(&run);
+        assert_eq!(ended.code, Some(2), "{form}: {}{}", ended.out, ended.err);
+        let place = "would be on the tape, in the base ";
+        assert!(ended.err.contains(place) && ended.err.contains("--keep-secrets"), "{form}: {}", ended.err);
+        let path = folder.path().join(&tape);
+        let has =
+            || std::fs::read(&path).expect("the tape is there").windows(secret.len()).any(|at| at == secret.as_bytes());
+        assert!(!has(), "{form}");
+        std::fs::remove_file(&path).expect("it is there");
+        let kept = folder.good(&[&run[..], &["--keep-secrets"]].concat());
+        assert!(has(), "{form}");
+        assert_eq!(folder.good(&["replay", &tape]), kept, "{form}");
+    }
+    // A base without one is recorded as ever.
+    folder.good(&["run", "--kb", "kb", "-e", "(fact 1)"]);
+    folder.good(&["run", "--kb", "kb", "--record", "tape", "-e", "!(match &self (fact $x) $x)"]);
+    assert_eq!(folder.good(&["replay", "tape"]), "[1]\n");
+}
+
+/// Half of a key is none, and the other half neither.
+#[test]
+fn a_recorded_run_ends_before_the_rest_of_a_secret_is_on_its_tape() {
+    let folder = Folder::new("replay-secrets-halves");
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    folder.write("key.txt", &format!("the key is {secret}, and so on"));
+    let read = "(file-read-exact! $f 30)";
+    let program = |middle: &str| {
+        format!("!(import! &self fileio)\n!(let $f (file-open! \"key.txt\" \"r\") ({read} {middle} {read}))\n")
+    };
+    folder.write("two.metta", &program(""));
+    folder.write("seek.metta", &program("(file-seek! $f 30)"));
+    for name in ["two", "seek"] {
+        let (file, tape) = (format!("{name}.metta"), format!("{name}.tape"));
+        let ended = folder.run(&["run", &file, "--record", &tape]);
+        assert_eq!(ended.code, Some(1), "{name}: {}{}", ended.out, ended.err);
+        let place = "a GitHub token would be on the tape, in what the program reads from a file";
+        assert!(ended.err.contains(place), "{name}: {}{}", ended.out, ended.err);
+        let bytes = std::fs::read(folder.path().join(&tape)).expect("the tape is there");
+        assert!(!bytes.windows(8).any(|at| at == b"ghijABCD"), "{name}");
+        folder.good(&["run", &file, "--record", "kept.tape", "--keep-secrets"]);
+        std::fs::remove_file(folder.path().join("kept.tape")).expect("it is there");
+    }
+}

@@ -19,6 +19,7 @@ mod record;
 mod recording;
 mod replaying;
 mod salvage;
+mod secrets;
 mod sources;
 mod state_hash;
 mod tape;
@@ -219,15 +220,12 @@ impl From<TapeError> for RecallError {
 fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&Base>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
     let read = |error| RecallError::Base(BaseError::from(error));
-    let mut frames = 0;
-    let mut counter = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
-    while counter.read_next().map_err(read)?.is_some() {
-        frames += 1;
-    }
+    let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;
     tape.begin(program, Some(TapeBase { directory: base.directory().to_owned(), frames }))?;
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
-    while let Some(frame) = reader.read_next().map_err(read)? {
-        tape.image(frame.payload)?;
+    for number in 0..frames {
+        let Some(frame) = reader.read_next().map_err(read)? else { break };
+        tape.image(if torn.contains(&number) { &pieces::NOTHING } else { frame.payload })?;
     }
     Ok(())
 }

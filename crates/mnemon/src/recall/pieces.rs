@@ -16,6 +16,9 @@ const FIRST_PIECE: u8 = 0xF0;
 const PIECE: u8 = 0xF1;
 const LAST_PIECE: u8 = 0xF2;
 
+/// A frame that is nothing: a first piece that does not go on.
+pub(crate) const NOTHING: [u8; 1] = [FIRST_PIECE];
+
 /// The frames of a payload.
 pub(crate) fn cut(payload: Vec<u8>) -> Vec<Vec<u8>> {
     if payload.len() <= PIECE_BYTES {
@@ -123,6 +126,9 @@ mod tests {
         assert_eq!(pieces.join(&[FIRST_PIECE, 3]), Ok(None));
         assert_eq!(pieces.join(&[LAST_PIECE, 4]), Ok(Some(&[3, 4][..])));
         assert_eq!(pieces.join(&[FIRST_PIECE, 5]), Ok(None));
+        assert_eq!(pieces.join(&[7, 8]), Ok(Some(&[7, 8][..])));
+        assert_eq!(pieces.join(&NOTHING), Ok(None));
+        assert_eq!(pieces.join(&NOTHING), Ok(None));
         assert_eq!(pieces.join(&[7, 8]), Ok(Some(&[7, 8][..])));
     }
 }

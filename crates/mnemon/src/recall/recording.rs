@@ -1,5 +1,6 @@
 //! A world whose answers are written to a tape.
 
+use super::secrets::Tails;
 use super::tape::{Request, Tape, TapeError};
 use metta::{FileId, OpenMode, World, WorldError};
 use serde::Serialize;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub(super) struct RecordingWorld {
     inner: Box<dyn World>,
     tape: SharedTape,
+    /// What went last through each file.
+    tails: Tails,
 }
 
 /// The tape of a run, shared by the world, which writes effects, and the memory, which writes commits.
@@ -18,7 +21,7 @@ pub(super) type SharedTape = Rc<RefCell<Option<Tape>>>;
 
 impl RecordingWorld {
     pub(super) fn new(inner: Box<dyn World>, tape: SharedTape) -> Self {
-        Self { inner, tape }
+        Self { inner, tape, tails: Tails::default() }
     }
 
     /// Writes an effect down after it has happened. A run that cannot be written down does not go on.
@@ -62,7 +65,15 @@ impl RecordingWorld {
             Request::WriteFile(..) => "what the program writes to a file".to_owned(),
             _ => "what the program reads from a file".to_owned(),
         };
-        self.write(|tape| tape.check(place, bytes))
+        match request {
+            Request::ReadFile(file, _) | Request::WriteFile(file, _) => {
+                let mut tails = std::mem::take(&mut self.tails);
+                let checked = self.write(|tape| tails.check(tape, place, *file, bytes));
+                self.tails = tails;
+                checked
+            }
+            _ => self.write(|tape| tape.check(place, bytes)),
+        }
     }
 
     fn write(&mut self, write: impl FnOnce(&mut Tape) -> Result<(), TapeError>) -> Result<(), WorldError> {
@@ -141,6 +152,9 @@ impl World for RecordingWorld {
 
     fn seek_file(&mut self, file: FileId, position: u64) -> Result<(), WorldError> {
         let answer = self.inner.seek_file(file, position);
+        if answer.is_ok() {
+            self.tails.seek(file, position);
+        }
         self.note(&Request::SeekFile(file, position), answer)
     }
 
@@ -151,6 +165,7 @@ impl World for RecordingWorld {
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {
         let answer = self.inner.close_file(file);
+        self.tails.close(file);
         self.note(&Request::CloseFile(file), answer)
     }
 }

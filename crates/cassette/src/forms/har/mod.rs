@@ -8,6 +8,7 @@
 //! HAR has bodies without compression, below headers that name it. On a tape a header must not name what is not so: the lines that
 //! do are kept in the note `har.response.headers`, and so are lines that HTTP/2 has no lines for, such as `:path`.
 
+mod form;
 mod headers;
 mod read;
 mod times;

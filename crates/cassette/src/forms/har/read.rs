@@ -2,11 +2,11 @@
 
 use super::super::document::{Node, Wrong, difference};
 use super::super::foreign::{add, note};
-use super::super::lines::{Line, lines_note, take_compression};
-use super::super::url::{bytes, escaped, split};
-use super::headers;
+use super::super::lines::{lines_note, take_compression};
+use super::super::url::{bytes, split};
 use super::times::{Times, started_ns, us};
 use super::write;
+use super::{form, headers};
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Header, HttpVersion, Request, Response};
 use crate::redact::{codings, decode};
@@ -28,7 +28,7 @@ pub(super) fn exchange(entry: &Node) -> Result<Exchange<'static>, Wrong> {
 
 fn without_notes(entry: &Node) -> Result<Exchange<'static>, Wrong> {
     let times = entry.read_if("timings", Times::read)?.unwrap_or_default();
-    let (request, is_websocket, request_lines) = entry.read("request", |node| request(node, times.sent))?;
+    let (request, is_websocket, request_notes) = entry.read("request", |node| request(node, times.sent))?;
     let started_ns = entry.read_if("startedDateTime", started_ns)?.unwrap_or(0);
     let frames = entry.read_if("_webSocketMessages", |messages| messages.each(|node| frame(node, started_ns)))?;
     let answer = entry.read_if("response", |node| answer(node, times))?.unwrap_or_default();
@@ -42,11 +42,11 @@ fn without_notes(entry: &Node) -> Result<Exchange<'static>, Wrong> {
         response: answer.response,
         frames: frames.or(is_websocket.then(Vec::new)),
         outcome: answer.outcome,
-        notes: [lines_note(headers::REQUEST_NOTE, &request_lines), answer.lines].into_iter().flatten().collect(),
+        notes: request_notes.into_iter().chain(answer.lines).collect(),
     })
 }
 
-fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Line>), Wrong> {
+fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Note<'static>>), Wrong> {
     let method = bytes(node.read("method", Node::text)?);
     let (at, is_websocket) = split(node.read("url", Node::text)?);
     let mut headers = node.read_if("headers", headers::read)?.unwrap_or_default();
@@ -56,8 +56,10 @@ fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Lin
         headers.extend((!cookies.is_empty()).then(|| Header::new("Cookie", cookies.join("; "))));
     }
     let version = version(node.read_if("httpVersion", Node::text)?);
-    let body = node.read_if("postData", |data| post_body(data, sent_us))?.flatten();
-    Ok((Request { method, version, headers, body, ..at }, is_websocket, lines))
+    let (body, made_of) = node.read_if("postData", |data| post_body(data, &headers))?.unwrap_or_default();
+    let body = body.map(|body| Body::new(sent_us, body));
+    let notes = lines_note(headers::REQUEST_NOTE, &lines).into_iter().chain(made_of.map(form::note)).collect();
+    Ok((Request { method, version, headers, body, ..at }, is_websocket, notes))
 }
 
 /// A word that is no version is 1.1; the entry's note keeps it.
@@ -93,22 +95,13 @@ fn set_cookie(node: &Node) -> Result<String, Wrong> {
     Ok(line)
 }
 
-/// A text; or the parameters of a form, put together as a browser does. Other parameters are no body.
-fn post_body(data: &Node, sent_us: u64) -> Result<Option<Body<'static>>, Wrong> {
+/// A text; or the parameters of a form, put together, with what it was made of. Other parameters are no body.
+fn post_body(data: &Node, headers: &[Header<'_>]) -> Result<(Option<Vec<u8>>, Option<&'static str>), Wrong> {
     let encoding = data.read_if("_encoding", Node::text)?.or(data.read_if("encoding", Node::text)?);
     if let Some(text) = data.read_if("text", Node::text)? {
-        return Ok(Some(Body::new(sent_us, decoded(text, encoding))));
+        return Ok((Some(decoded(text, encoding)), form::said(data)));
     }
-    let is_form = |kind: &str| kind.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded");
-    if !data.read_if("mimeType", Node::text)?.is_some_and(is_form) {
-        return Ok(None);
-    }
-    let pair = |parameter: &Node| {
-        let part = |name| Ok::<_, Wrong>(escaped(parameter.read_if(name, Node::text)?.unwrap_or("")));
-        Ok(format!("{}={}", part("name")?, part("value")?))
-    };
-    let pairs = data.read_if("params", |params| params.each(pair))?;
-    Ok(pairs.map(|pairs| Body::new(sent_us, pairs.join("&"))))
+    Ok(form::made(data, headers)?.unzip())
 }
 
 /// Bytes of a text. What says that it is base64 and is not is taken for what it is.

@@ -4,9 +4,9 @@ use super::super::document::Node;
 use super::super::foreign::utc;
 use super::super::lines::put_back;
 use super::super::url::{join, parameters, text, unescaped};
-use super::headers;
 use super::times::{Times, ms};
-use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Outcome};
+use super::{form, headers};
+use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Header, HttpVersion, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use base64::Engine;
@@ -44,7 +44,7 @@ fn request(exchange: &Exchange<'_>) -> Node {
         ("bodySize".to_owned(), (request.body_bytes().len() as u64).into()),
     ];
     if request.body.is_some() {
-        members.push(("postData".to_owned(), post_data(request)));
+        members.push(("postData".to_owned(), post_data(request, &exchange.notes)));
     }
     Node::Map(members)
 }
@@ -69,9 +69,10 @@ fn query(request: &Request<'_>) -> Node {
 }
 
 /// HAR has no bytes here: `_encoding` is ours, as `encoding` of a response.
-fn post_data(request: &Request<'_>) -> Node {
+fn post_data(request: &Request<'_>, notes: &[Note<'_>]) -> Node {
     let mut members = vec![("mimeType".to_owned(), first(&request.headers, "content-type").into())];
     put_bytes(&mut members, request.body_bytes(), "_encoding");
+    members.extend(form::member(notes));
     Node::Map(members)
 }
 
