@@ -800,6 +800,14 @@ fn a_type_that_everything_has_is_left_to_the_specification() {
     check_both(&[("(: $any (-> $t L)) !(ticket (seat 100))", "[(Error (seat 100) (BadType (-> $t# L) L))]")]);
 }
 
+#[test]
+fn an_unbound_variable_is_another_one_in_the_template_of_a_loop_than_in_its_list() {
+    check_both(&[
+        ("(= (h $x) (map-atom ($y) $v (foo $v $y))) !(let ((foo $a $b)) (h 1) (let $a bound ($a $b)))", "[(bound $b)]"),
+        ("(= (h $y) (map-atom ($y) $v (foo $v $y))) !(h 1)", "[((foo 1 1))]"),
+    ]);
+}
+
 /// `filter-atom` names itself in its errors, with one variable for all of them.
 #[test]
 fn errors_of_one_filter_share_its_variable() {

@@ -177,6 +177,15 @@ impl Compiler<'_, '_> {
         }
         let own = std::iter::once(parts.item).chain(parts.found);
         guards.extend(own.filter_map(|variable| self.slot_guard(variable, Guard::Unbound)));
+        // A variable that nothing has bound is another one in the template than in the list.
+        let outside: Vec<Variable> =
+            [Some(parts.list), parts.start].into_iter().flatten().flat_map(variables).collect();
+        let is_split = |variable: &Variable| {
+            outside.contains(variable) && !parts.is_own(variable) && !self.state.variables.contains_key(variable)
+        };
+        if variables(parts.template).iter().any(is_split) {
+            return false;
+        }
         let others = variables(parts.template).into_iter().filter(|variable| !parts.is_own(variable));
         guards.extend(others.filter_map(|variable| self.slot_guard(&variable, Guard::Ground)));
         self.guard(&guards, atom, type_id, dest);
