@@ -494,14 +494,19 @@ impl Runner {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
+            let (read, before) = (parsed.tree.bytes_of(form), region::memory::of_thread());
+            if form.bang && self.running.len() == 1 {
+                self.limits.set_ceiling(read);
+            }
             let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
+            let written = read + usize::try_from(region::memory::of_thread() - before).unwrap_or(0);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
             let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
                 Answer { results: vec![Atom::unit()], ..Answer::default() }
             } else if form.bang {
-                self.evaluate_form(module, &atom)
+                self.evaluate_form(module, &atom, written)
             } else if kept.take(&atom) {
                 continue;
             } else {
@@ -627,7 +632,8 @@ impl Runner {
         None
     }
 
-    fn evaluate_form(&mut self, module: ModuleId, atom: &Atom) -> Answer {
+    /// Evaluates a form, for which so many bytes were taken when it was read.
+    fn evaluate_form(&mut self, module: ModuleId, atom: &Atom, written: usize) -> Answer {
         let space = self.modules[module.0 as usize].space.clone();
         if self.checks_types()
             && let Some(errors) = types::type_errors(&space, atom, &mut self.variables)
@@ -643,7 +649,7 @@ impl Runner {
             let begun = self.memory.as_mut().map(|memory| memory.begin_evaluation(self.statistics.evaluations, form));
             match begun.transpose() {
                 Ok(halted) => {
-                    let held = self.machine.as_ref().map_or(0, |machine| machine.heap_bytes_held());
+                    let held = self.machine.as_ref().map_or(0, |machine| machine.heap_bytes_held()) + written;
                     self.form_steps = FormSteps::new(halted.flatten(), held);
                     self.limits.set_ceiling(held);
                 }

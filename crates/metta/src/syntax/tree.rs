@@ -94,6 +94,13 @@ impl SyntaxTree {
         &self.forms
     }
 
+    /// About how many bytes the tree takes for a form, by its part of the text.
+    pub(crate) fn bytes_of(&self, form: &Form) -> usize {
+        let nodes = self.nodes.capacity() * size_of::<Node>() + self.children.capacity() * size_of::<NodeId>();
+        let part = (form.span.end - form.span.start) as f64 / self.text.len() as f64;
+        ((nodes + self.values.len()) as f64 * part) as usize
+    }
+
     /// The comments, in order: each from its `;` up to the end of the line, without the `\n`.
     pub fn comments(&self) -> &[Span] {
         &self.comments
