@@ -20,7 +20,7 @@ use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
 use crate::stated::Stated;
 use crate::stdlib;
-use crate::syntax::{self, Diagnostic, NodeId, NodeKind, Parsed, Span, SyntaxTree};
+use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::tables::{self, Tables};
 use crate::tokenizer::Tokenizer;
 use crate::transaction::{Pending, Undo};
@@ -494,12 +494,7 @@ impl Runner {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
-            let (read, before) = (parsed.tree.bytes_of(form), region::memory::of_thread());
-            if form.bang && self.running.len() == 1 {
-                self.limits.set_ceiling(read);
-            }
-            let atom = read_atom(&parsed.tree, form.node, &self.modules[module.0 as usize].tokenizer);
-            let written = read + usize::try_from(region::memory::of_thread() - before).unwrap_or(0);
+            let (atom, written) = self.read_form(module, &parsed.tree, form);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
@@ -630,6 +625,16 @@ impl Runner {
         self.statistics.atoms_added += 1;
         space.add(atom);
         None
+    }
+
+    /// A form as an atom, and the bytes that it takes with the part of the text's tree that it is read from.
+    fn read_form(&self, module: ModuleId, tree: &SyntaxTree, form: &Form) -> (Atom, usize) {
+        let (read, before) = (tree.bytes_of(form), region::memory::of_thread());
+        if form.bang && self.running.len() == 1 {
+            self.limits.set_ceiling(read);
+        }
+        let atom = read_atom(tree, form.node, &self.modules[module.0 as usize].tokenizer);
+        (atom, read + usize::try_from(region::memory::of_thread() - before).unwrap_or(0))
     }
 
     /// Evaluates a form, for which so many bytes were taken when it was read.
