@@ -9,11 +9,23 @@ use crate::{process, repository};
 
 /// Where the lists of packages are.
 const LISTS: &str = "crates/cli/tests/it/proxy/clients";
-const PYTHON_LIST: &str = "requirements.txt";
 const NODE_LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
-/// The variables in which the tests look for them, and the one that says that none may be missing.
-const PYTHON: &str = "MNEMON_CLIENTS_PYTHON";
+/// A virtual environment of Python, below the target folder.
+struct Environment {
+    folder: &'static str,
+    list: &'static str,
+    /// The variable in which the tests look for its Python.
+    variable: &'static str,
+}
+
+/// litellm 1.106 wants an older `openai` than the one that is a client itself, so it has an environment of its own.
+const ENVIRONMENTS: [Environment; 2] = [
+    Environment { folder: "venv-proxy", list: "requirements.txt", variable: "MNEMON_CLIENTS_PYTHON" },
+    Environment { folder: "venv-litellm", list: "requirements-litellm.txt", variable: "MNEMON_CLIENTS_LITELLM" },
+];
+
+/// The variables in which the tests look for the modules of Node, and the one that says that nothing may be missing.
 const NODE: &str = "MNEMON_CLIENTS_NODE";
 const ALL: &str = "MNEMON_CLIENTS_ALL";
 
@@ -27,8 +39,29 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("java", "-version"),
 ];
 
-fn python_folder() -> PathBuf {
-    repository::target().join("venv-proxy")
+impl Environment {
+    fn path(&self) -> PathBuf {
+        repository::target().join(self.folder)
+    }
+
+    fn python(&self) -> PathBuf {
+        self.path().join("bin/python")
+    }
+
+    fn prepare(&self, installs: bool) -> Result<(), String> {
+        fill(&self.path(), &[self.list], installs, |_| self.install())
+    }
+
+    fn install(&self) -> Result<(), String> {
+        let mut environment = Command::new("python3");
+        environment.args(["-m", "venv"]).arg(self.path());
+        let mut packages = Command::new(self.python());
+        packages
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(list_path(self.list));
+        done(&mut environment)?;
+        done(&mut packages)
+    }
 }
 
 fn node_folder() -> PathBuf {
@@ -55,8 +88,8 @@ fn stamp(folder: &Path, list: &str) -> PathBuf {
 /// The variables for the tests, as far as their clients are there.
 pub(crate) fn variables(installs: bool) -> Vec<(&'static str, OsString)> {
     let mut variables = Vec::new();
-    if is_filled(&python_folder(), &[PYTHON_LIST]) {
-        variables.push((PYTHON, python_folder().join("bin/python").into()));
+    for environment in ENVIRONMENTS.iter().filter(|environment| is_filled(&environment.path(), &[environment.list])) {
+        variables.push((environment.variable, environment.python().into()));
     }
     if is_filled(&node_folder(), &NODE_LISTS) {
         variables.push((NODE, node_folder().join("node_modules").into()));
@@ -74,15 +107,25 @@ pub(crate) fn variables(installs: bool) -> Vec<(&'static str, OsString)> {
 pub(crate) fn prepare(installs: bool) -> Result<(), String> {
     let missing: Vec<&str> =
         PROGRAMS.iter().filter(|(name, word)| !process::exists(name, word)).map(|(name, _)| *name).collect();
-    let python = fill(&python_folder(), &[PYTHON_LIST], installs, install_python);
+    let programs = match missing.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} missing: the tests of the proxy with them are skipped", missing.join(", "))),
+    };
+    let python = ENVIRONMENTS.iter().map(|environment| environment.prepare(installs));
     let node = fill(&node_folder(), &NODE_LISTS, installs, install_node);
-    if !missing.is_empty() {
-        return Err(format!("{} missing: the tests of the proxy with them are skipped", missing.join(", ")));
+    let missing: Vec<String> = [programs].into_iter().chain(python).chain([node]).filter_map(Result::err).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(missing.join("; ")),
     }
-    python.and(node)
 }
 
-fn fill(folder: &Path, lists: &[&str], installs: bool, install: fn(&Path) -> Result<(), String>) -> Result<(), String> {
+fn fill(
+    folder: &Path,
+    lists: &[&str],
+    installs: bool,
+    install: impl Fn(&Path) -> Result<(), String>,
+) -> Result<(), String> {
     if is_filled(folder, lists) {
         return Ok(());
     }
@@ -96,15 +139,6 @@ fn fill(folder: &Path, lists: &[&str], installs: bool, install: fn(&Path) -> Res
     install(folder)?;
     let copied = lists.iter().try_for_each(|list| fs::copy(list_path(list), stamp(folder, list)).map(drop));
     copied.map_err(|error| format!("cannot write to {shown}: {error}"))
-}
-
-fn install_python(folder: &Path) -> Result<(), String> {
-    let mut environment = Command::new("python3");
-    environment.args(["-m", "venv"]).arg(folder);
-    let mut packages = Command::new(folder.join("bin/python"));
-    packages.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(list_path(PYTHON_LIST));
-    done(&mut environment)?;
-    done(&mut packages)
 }
 
 fn install_node(folder: &Path) -> Result<(), String> {

@@ -8,6 +8,7 @@
 //! | `/count` | how often this very request was made, from 1 |
 //! | `/bytes/N` | N bytes, each its position modulo 251, with their length; `?length=no` without |
 //! | `/upload` | `{"bytes":N,"sum":S}` of a body of any length, which is not kept |
+//! | `/mirror?piece=65536` | the body of the request in such pieces, with its type, its encoding and its length; `?length=no` without |
 //! | `/encoded/gzip`, `br`, `zstd` | [`TEXT`] in this encoding |
 //! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is no UTF-8 |
 //! | `/trailers` | a body and the trailer `x-sum: 3`, for clients that say `TE: trailers` |
@@ -58,6 +59,7 @@ pub(crate) async fn answer(request: Request<Incoming>, cut: Cut, seen: Arc<Seen>
         "count" => Ok(typed("text/plain", (before + 1).to_string())),
         "bytes" => Ok(counted_bytes(&uri, rest.parse().unwrap_or(0))),
         "upload" => upload(request).await,
+        "mirror" => mirror(request).await,
         "encoded" => Ok(encoded(rest)),
         "twice" => Ok(twice()),
         "trailers" => Ok(trailers()),
@@ -160,6 +162,29 @@ async fn upload(request: Request<Incoming>) -> Answer {
         }
     }
     Ok(typed("application/json", json!({"bytes": bytes, "sum": sum}).to_string()))
+}
+
+async fn mirror(request: Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let piece = usize::try_from(query::number(&head.uri, "piece", PIECE).max(1)).unwrap_or(usize::MAX);
+    let length = body.len();
+    let mut response = written("application/octet-stream", move |mut sender| async move {
+        for piece in body.chunks(piece) {
+            send(&mut sender, body.slice_ref(piece)).await?;
+        }
+        Ok(())
+    });
+    for name in [header::CONTENT_TYPE, header::CONTENT_ENCODING] {
+        match head.headers.get(&name) {
+            Some(value) => drop(response.headers_mut().insert(name, value.clone())),
+            None => drop(response.headers_mut().remove(name)),
+        }
+    }
+    if query::text(&head.uri, "length") != Some("no") {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Ok(response)
 }
 
 async fn completion(request: Request<Incoming>) -> Answer {

@@ -57,6 +57,10 @@ fn bodies_come_back() {
     let origin = Origin::start();
     let head = "POST /upload HTTP/1.1\r\nHost: pond\r\nConnection: close\r\nContent-Length: 3\r\n\r\n";
     assert!(ask(&origin, &format!("{head}abc")).0.contains(r#"{"bytes":3,"sum":294}"#));
+    let mirror = head.replace("upload", "mirror?piece=2&length=no").replace("Host", "Content-Encoding: frog\r\nHost");
+    let mirrored = ask(&origin, &format!("{mirror}abc")).0;
+    assert!(mirrored.contains("content-encoding: frog\r\n") && !mirrored.contains("content-type"), "{mirrored}");
+    assert!(mirrored.ends_with("\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"), "{mirrored}");
     let said = ask(&origin, &format!("{}abc", head.replace("upload", "v1/chat/completions"))).0;
     assert!(said.contains("A frog croaks, and eats flies."), "{said}");
 }

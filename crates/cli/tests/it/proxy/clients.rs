@@ -170,6 +170,15 @@ fn python_openai() {
     has_line(&lines, "line whole A frog croaks, and eats flies.");
 }
 
+/// It wants an older `openai` than the other clients, so it has a virtual environment of its own.
+#[test]
+fn python_litellm() {
+    let Some(python) = named("MNEMON_CLIENTS_LITELLM") else { return };
+    let lines = both_ways("litellm", &script(&python, "with_litellm.py"));
+    has_line(&lines, "line whole A frog croaks, and eats flies.");
+    has_line(&lines, "line delta ' eats flies'");
+}
+
 #[test]
 fn python_websockets() {
     let Some(lines) = python("websockets", "with_websockets.py") else { return };
