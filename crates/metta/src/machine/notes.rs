@@ -85,3 +85,38 @@ impl NotedTypes {
         Some(note)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_holds_until_rules_change() {
+        let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
+        let settled = notes.settled();
+        let typed = types.note_of(&mut notes, 7).expect("there is room");
+        assert!(notes.hold(settled) && notes.hold(typed) && !notes.hold(0) && !notes.hold(EVALUATED_OPEN));
+        assert_eq!((types.of(notes, settled), types.of(notes, typed)), (None, Some(7)));
+        assert_eq!(types.note_of(&mut notes, 7), Some(typed));
+        assert!(notes.advance());
+        types.clear();
+        assert!(!notes.hold(settled) && !notes.hold(typed) && notes.hold(notes.settled()));
+        assert_eq!(types.of(notes, typed), None);
+    }
+
+    #[test]
+    fn the_last_note_is_left_to_what_holds_variables() {
+        let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
+        let given = (0..TypeId::MAX).filter(|&type_id| types.note_of(&mut notes, type_id).is_some()).count();
+        assert_eq!(given, usize::from(EVALUATED_OPEN) - 2);
+        assert!(!notes.hold(EVALUATED_OPEN));
+        assert!(!notes.advance(), "no range can begin any more");
+    }
+
+    #[test]
+    fn ranges_end_before_the_notes_do() {
+        let mut notes = Notes::default();
+        let ranges = 1 + (0..u32::from(u16::MAX)).take_while(|_| notes.advance()).count();
+        assert_eq!(ranges, usize::from(EVALUATED_OPEN - ROOM_MIN) - 1);
+    }
+}
