@@ -22,6 +22,9 @@ pub const HEAP_BYTES_DEFAULT: usize = 4 << 30;
 /// The interrupt flag is read once in this many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 256;
 
+/// Bytes up to which a text is read whatever the limit is.
+const TEXT_LEAST: usize = 4 << 20;
+
 /// The limits of every evaluation of a run.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -68,6 +71,13 @@ impl Limits {
         let is_over = |most: usize| form.bytes().saturating_add(2 * more) > most;
         let heap = self.heap_bytes_max.filter(|_| self.held_bytes_max().is_some_and(is_over));
         self.interrupt.reason().or(heap.map(|most| LimitReached::Heap(most as u64)))
+    }
+
+    /// The limit that a text alone comes to: it is there twice while it is read.
+    pub(crate) fn reached_by_text(&self, text: &str) -> Option<LimitReached> {
+        let most = self.heap_bytes_max?;
+        let is_over = 2 * text.len() > most.saturating_add(most / 2).saturating_add(TEXT_LEAST);
+        is_over.then_some(LimitReached::Heap(most as u64))
     }
 
     /// Says to the host what the process may come to before a `!` that begins now has taken too much; so many bytes that there

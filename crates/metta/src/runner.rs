@@ -415,7 +415,9 @@ impl Runner {
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
         source.directory.clone_into(&mut self.modules[1].directory);
-        // Who runs it has read its bytes, and has made a text of them.
+        if let Some(limit) = self.limits.reached_by_text(source.text) {
+            return Run { end: RunEnd::Limit(limit), diagnostics: Vec::new() };
+        }
         self.limits.set_ceiling(2 * source.text.len());
         let parsed = syntax::parse_with_flaw(source.text, source.flaw);
         self.limits.interrupt.set_ceiling(None);

@@ -77,13 +77,13 @@ impl ProgramSource {
         let bytes =
             read.map_err(|error| if error.ends_run() { ProgramEnd::World(error) } else { ProgramEnd::NotRead(error) })?;
         let origin = if is_input { "standard input" } else { file };
-        let decoded = syntax::decode(&bytes);
+        let (text, flaw) = syntax::decode_owned(Arc::unwrap_or_clone(bytes));
         Ok(Self {
             origin: origin.to_owned(),
             file: (!is_input).then(|| file.to_owned()),
             directory: if is_input { String::new() } else { directory_of(file) },
-            text: decoded.text.into_owned(),
-            flaw: decoded.flaw,
+            text,
+            flaw,
         })
     }
 

@@ -25,6 +25,14 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     Decoded { text: String::from_utf8_lossy(bytes), flaw }
 }
 
+/// Takes bytes as UTF-8 text: the same as [`decode`], and nothing is copied if they are.
+pub fn decode_owned(bytes: Vec<u8>) -> (String, Option<Diagnostic>) {
+    String::from_utf8(bytes).map(|text| (text, None)).unwrap_or_else(|error| {
+        let Decoded { text, flaw } = decode(error.as_bytes());
+        (text.into_owned(), flaw)
+    })
+}
+
 impl Decoded<'_> {
     /// Reads the text as [`parse`](super::parse) does. Behind what is not UTF-8 nothing else is reported.
     pub fn parse(&self) -> Parsed {

@@ -34,7 +34,7 @@ mod tree;
 mod tests;
 
 pub(crate) use decode::parse_with_flaw;
-pub use decode::{Decoded, decode};
+pub use decode::{Decoded, decode, decode_owned};
 pub use diagnostic::{Diagnostic, Severity};
 pub use lines::{LineIndex, Position};
 pub use span::Span;

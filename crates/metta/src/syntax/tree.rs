@@ -94,11 +94,11 @@ impl SyntaxTree {
         &self.forms
     }
 
-    /// About how many bytes the tree takes for a form, by its part of the text.
+    /// About how many bytes a form takes by its part of the text: in the tree, in its text, and where that was read from.
     pub(crate) fn bytes_of(&self, form: &Form) -> usize {
         let nodes = self.nodes.capacity() * size_of::<Node>() + self.children.capacity() * size_of::<NodeId>();
         let part = (form.span.end - form.span.start) as f64 / self.text.len() as f64;
-        ((nodes + self.values.len()) as f64 * part) as usize
+        ((nodes + self.values.len() + 2 * self.text.len()) as f64 * part) as usize
     }
 
     /// The comments, in order: each from its `;` up to the end of the line, without the `\n`.
