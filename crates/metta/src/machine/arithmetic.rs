@@ -1,7 +1,7 @@
 //! Numbers that are not small, and what is no number at all.
 
 use super::choices::To;
-use super::code::{Arithmetic, Comparison, Logic, TypeId};
+use super::code::{Arithmetic, Comparison, Logic, TypeId, UNCHANGED};
 use super::run::compare_words;
 use super::values::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
@@ -63,8 +63,9 @@ impl Running<'_> {
                 return self.give(result);
             }
         }
+        let changed = self.how_children_came(length)? != UNCHANGED;
         let type_atom = self.type_atom(type_id);
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, true))
+        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
     /// Compares two values.
