@@ -1,4 +1,4 @@
-//! What the frames of a conversation say, one after the other, so that two conversations can be compared.
+//! The content of a conversation's frames, in order, so that two conversations can be compared.
 //!
 //! 1. Messages are told apart: the frames of one direction up to one that is final, without those of control between them.
 //! 2. The frames of a message that is not compressed say what they have in them.
@@ -47,7 +47,7 @@ impl<'f> Conversation<'f> {
         is_compressed_message(&self.frames[first]).then_some(first)
     }
 
-    /// What the frame at a place says.
+    /// The content of the frame at a place.
     pub(super) fn says(&mut self, at: usize) -> Cow<'f, [u8]> {
         let frames = self.frames;
         let (message, number) = self.messages[at];

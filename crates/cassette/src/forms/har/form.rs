@@ -1,7 +1,8 @@
 //! Bodies of requests that HAR has as parameters only, without a text: the fields of a form.
 //!
 //! 1. A form in the encoding of URLs is put together as a browser does.
-//! 2. So is one of parts, if a boundary is known, each part by its name. What was in a file, browsers leave out: it is empty then.
+//! 2. A form of parts becomes a body if its boundary is known, each part by its name. Browsers leave out the content of files: it
+//!    is empty then.
 //! 3. A note of the exchange says what the body was made of; in HAR `_madeOf` does, beside the text.
 
 use super::super::document::{Node, Wrong};
@@ -18,7 +19,8 @@ const MEMBER: &str = "_madeOf";
 const OF_FIELDS: &str = "a form, made of the fields in `postData.params`";
 const OF_PARTS: &str = "a form of parts, made of those in `postData.params`";
 
-/// The body that parameters give, and what it was made of; nothing if their type is no form, or has parts and no boundary is known.
+/// The body that parameters give, and what it was made of; nothing if their type is not a form, or has parts and an unknown
+/// boundary.
 pub(super) fn made(data: &Node, headers: &[Header<'_>]) -> Result<Option<(Vec<u8>, &'static str)>, Wrong> {
     let Some(kind) = data.read_if("mimeType", Node::text)? else { return Ok(None) };
     let of_data = [Header::new("Content-Type", kind.to_owned())];
