@@ -18,6 +18,8 @@ pub(super) type Pc = u32;
 pub(super) type TypeId = u16;
 /// Stands in place of a type where a call is to be reduced once and no more: its results are code or data as they stand.
 pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
+/// Stands in place of a type where well-typed code is called: it checks nothing ([`super::well_typed`]).
+pub(super) const WELL_TYPED: TypeId = TypeId::MAX - 2;
 /// Stands in place of the number of choices in a frame whose results are not collected.
 pub(super) const OPEN: u32 = u32::MAX;
 /// The same where its choices are left for later, since they are those of a list of facts.
@@ -473,6 +475,8 @@ pub(super) enum Kind {
     Tabled,
     /// The same, where one argument tells all rules apart.
     Exclusive(u32),
+    /// Well typed: what is called depends on the arguments.
+    Guarded(u32),
     /// Something that the machine does not compile.
     Interpreted,
 }
@@ -535,6 +539,28 @@ pub(super) struct Function {
     pub(super) slots: usize,
     /// What `rules` stood at when this was compiled.
     pub(super) version: u32,
+    /// Whether it is for calls that may not enter well-typed code.
+    pub(super) is_plain: bool,
+}
+
+/// The two functions that a call of a well-typed one may enter: for arguments of its types, and for others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guarded {
+    pub(super) well_typed: u32,
+    pub(super) plain: u32,
+}
+
+impl Function {
+    /// A function that is not compiled.
+    pub(super) fn stale(head: Ref, arguments: Slot, type_id: TypeId) -> Self {
+        let slots = usize::from(arguments);
+        Self { head, arguments, type_id, kind: Kind::Stale, slots, version: 0, is_plain: false }
+    }
+
+    /// The type to which its results are evaluated, if nothing is known of them.
+    pub(super) fn expected(&self) -> TypeId {
+        if self.type_id == WELL_TYPED { 0 } else { self.type_id }
+    }
 }
 
 /// Whether the arguments of a call are what was written, if they are settled.
@@ -566,6 +592,7 @@ pub(super) struct Code {
     pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,
     pub(super) exclusives: Vec<Exclusive>,
+    pub(super) guarded: Vec<Guarded>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,
@@ -675,10 +702,15 @@ impl Code {
     pub(super) fn function(&mut self, head: Ref, arguments: Slot, type_id: TypeId) -> u32 {
         let functions = &mut self.functions;
         *self.index.entry((head, arguments, type_id)).or_insert_with(|| {
-            let slots = usize::from(arguments);
-            functions.push(Function { head, arguments, type_id, kind: Kind::Stale, slots, version: 0 });
+            functions.push(Function::stale(head, arguments, type_id));
             (functions.len() - 1) as u32
         })
+    }
+
+    /// A function for calls that may not enter well-typed code.
+    pub(super) fn plain_function(&mut self, head: Ref, arguments: Slot, type_id: TypeId) -> u32 {
+        self.functions.push(Function { is_plain: true, ..Function::stale(head, arguments, type_id) });
+        (self.functions.len() - 1) as u32
     }
 
     /// The place of a type in the table; `None` when the table is full.
@@ -686,7 +718,7 @@ impl Code {
         if let Some(&known) = self.type_index.get(type_atom) {
             return Some(known);
         }
-        let index = TypeId::try_from(self.types.len()).ok().filter(|&index| index < REDUCE)?;
+        let index = TypeId::try_from(self.types.len()).ok().filter(|&index| index < WELL_TYPED)?;
         self.types.push(type_atom.clone());
         self.type_index.insert(type_atom.clone(), index);
         Some(index)

@@ -25,7 +25,7 @@ mod origins;
 mod parametric;
 mod spaces;
 
-use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId};
+use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId, WELL_TYPED};
 use super::{Halt, Running, changed_states};
 use crate::names;
 use groups::exclusive;
@@ -33,6 +33,7 @@ use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
+pub(super) use forms::{is_odd, operation_name};
 pub(super) use groups::{is_plain_word, list_of};
 
 /// Expressions nested deeper than this are not compiled.
@@ -176,6 +177,8 @@ pub(super) struct Compiler<'c, 'r> {
     barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
     is_form: bool,
+    /// Whether what is being compiled is well typed, so that no types are checked.
+    is_well_typed: bool,
     /// The sites from here on are its own.
     first_site: usize,
     function: u32,
@@ -215,10 +218,13 @@ impl Running<'_> {
         let rules = self.rules_of(head, count);
         let (kind, slots) = match rules {
             Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), usize::from(count)),
-            Some(rules) => {
-                let (kind, slots) = self.compile_rules(function, count, type_id, &rules);
-                (self.entry_of(function, kind), slots)
-            }
+            Some(rules) => match self.guarded(function) {
+                Some(kind) => (kind, usize::from(count)),
+                None => {
+                    let (kind, slots) = self.compile_rules(function, count, type_id, &rules);
+                    (self.entry_of(function, kind), slots)
+                }
+            },
             None => (Kind::Interpreted, usize::from(count)),
         };
         let version = self.m.version;
@@ -374,6 +380,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             is_too_large: false,
             barrier: None,
             is_form: false,
+            is_well_typed: false,
             first_site,
             function: 0,
             body: 0,
@@ -418,14 +425,24 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.emit(Instruction::Unreduced { function });
             }
             _ if type_id == REDUCE => self.reduced(arguments.len(), body),
+            _ if type_id == WELL_TYPED => {
+                self.is_well_typed = true;
+                self.body_of_rule(body, 0);
+            }
             _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
-            Atom::Variable(variable) => self.variable_body(variable, type_id),
             // A form is no reduct.
-            _ if self.is_form => self.value(body, type_id, Dest::Tail),
-            _ => self.reduct(body, type_id, Dest::Tail),
+            Atom::Expression(_) if self.is_form => self.value(body, type_id, Dest::Tail),
+            _ => self.body_of_rule(body, type_id),
         }
         self.complete()?;
         Ok((pc, is_irrefutable))
+    }
+
+    fn body_of_rule(&mut self, body: &Atom, type_id: TypeId) {
+        match body {
+            Atom::Variable(variable) => self.variable_body(variable, type_id),
+            _ => self.reduct(body, type_id, Dest::Tail),
+        }
     }
 
     /// Writes what comes behind the rest and puts addresses in.
@@ -764,7 +781,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
 }
 
 /// Whether an atom nests deeper than what is compiled: that is taken apart by recursion.
-fn is_deep(atom: &Atom) -> bool {
+pub(super) fn is_deep(atom: &Atom) -> bool {
     let mut work = vec![(atom, 0)];
     while let Some((atom, depth)) = work.pop() {
         if depth > DEPTH_MAX {

@@ -7,7 +7,7 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, Function, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
+use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED, WELL_TYPED};
 use super::run::raw;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -271,6 +271,9 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let head = self.m.read(head);
         let block = self.m.site(site).at;
+        if type_id == WELL_TYPED && head.tag() != SYMBOL {
+            return self.apply_operation(head, count, site, tail);
+        }
         let function = self.function_of(head, count, type_id);
         let is_data = match function {
             Some(function) => self.is_constructor(function)?,
@@ -302,6 +305,19 @@ impl Running<'_> {
         }
         let base = self.m.base as u32;
         self.gather(value, level, site, base)
+    }
+
+    /// A native function that well-typed code calls without knowing it.
+    #[cold]
+    fn apply_operation(&mut self, head: Ref, count: Slot, site: u32, tail: bool) -> Result<(), Halt> {
+        let block = self.m.site(site).at;
+        let mut children = vec![head];
+        children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
+        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+        if !tail {
+            self.enter_plain(site)?;
+        }
+        self.evaluate_here(call, 0)
     }
 
     /// The function that a head and so many arguments call.
@@ -392,7 +408,8 @@ impl Running<'_> {
     pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         let call = self.call_of(function)?;
         let changed = !self.came_unchanged(call, from)?;
-        let Function { type_id, kind, .. } = self.m.code.functions[function as usize];
+        let found = self.m.code.functions[function as usize];
+        let (type_id, kind): (TypeId, Kind) = (found.expected(), found.kind);
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }

@@ -8,7 +8,7 @@
 
 use super::code::{
     Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, Logic, NEXT_RULE, Part, Pc, Slot,
-    Source, TypeId,
+    Source, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -378,7 +378,7 @@ impl<'a> Listing<'a> {
     /// What stands behind an instruction of a type that is expected.
     fn as_type(&self, type_id: TypeId) -> String {
         match type_id {
-            0 => String::new(),
+            0 | WELL_TYPED => String::new(),
             other => format!(" as {}", self.m.code.types[usize::from(other)]),
         }
     }

@@ -31,6 +31,7 @@ pub(super) struct End {
     arguments: u32,
     groups: u32,
     exclusives: u32,
+    guarded: u32,
     functions: u32,
 }
 
@@ -65,6 +66,7 @@ impl Code {
             arguments: self.arguments.len() as u32,
             groups: self.groups.len() as u32,
             exclusives: self.exclusives.len() as u32,
+            guarded: self.guarded.len() as u32,
             functions: self.functions.len() as u32,
         }
     }
@@ -92,6 +94,7 @@ impl Code {
         self.arguments.truncate(end.arguments as usize);
         self.groups.truncate(end.groups as usize);
         self.exclusives.truncate(end.exclusives as usize);
+        self.guarded.truncate(end.guarded as usize);
         // What is known of a call is noted at the place behind it.
         self.origins.truncate(end.instructions as usize + 1);
         self.maybes.retain(|place, _| *place <= end.instructions);
@@ -123,6 +126,7 @@ fn is_lost(kind: Kind, end: &End) -> bool {
         Kind::Rule(pc) => pc >= end.instructions,
         Kind::Group(group) => group >= end.groups,
         Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
+        Kind::Guarded(guarded) => guarded >= end.guarded,
         Kind::Stale | Kind::Constructor | Kind::Interpreted | Kind::Tabled => false,
     }
 }

@@ -45,6 +45,7 @@ mod typed;
 mod types;
 mod unify;
 mod values;
+mod well_typed;
 mod wrap;
 
 use crate::interpreter::Answer;
@@ -148,8 +149,11 @@ pub(crate) struct Machine {
     /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
     has_whole_types: bool,
     whole_types: FxHashMap<(Ref, usize), bool>,
+    /// Whether the program declares types.
+    has_types: bool,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
     schemes: schemes::Schemes,
+    well_typed: well_typed::WellTyped,
     special: FxHashMap<&'static str, bool>,
     number_type: TypeId,
     bool_type: TypeId,
@@ -230,10 +234,12 @@ impl Machine {
             heads: FxHashMap::default(),
             typed: FxHashMap::default(),
             schemes: schemes::Schemes::default(),
+            well_typed: well_typed::WellTyped::default(),
             ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
             has_whole_types: false,
+            has_types: false,
             whole_types: FxHashMap::default(),
             special: FxHashMap::default(),
             number_type,

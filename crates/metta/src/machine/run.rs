@@ -459,6 +459,12 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn enter(&mut self, function: u32) -> Result<(), Halt> {
         self.count_call(function)?;
+        self.enter_counted(function)
+    }
+
+    /// The same of a call that is counted already.
+    #[inline(always)]
+    pub(super) fn enter_counted(&mut self, function: u32) -> Result<(), Halt> {
         let mut found = self.m.code.functions[function as usize];
         if found.version != self.m.version {
             self.compile(function)?;
@@ -482,6 +488,7 @@ impl Running<'_> {
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.pc),
             Kind::Tabled => self.enter_tabled(function),
+            Kind::Guarded(guarded) => self.enter_guarded(function, guarded),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
             Kind::Rule(_) | Kind::Exclusive(_) => unreachable!("these are entered in place"),
         }

@@ -340,6 +340,17 @@ impl Running<'_> {
         Some(Instance { signature: Signature { formals: Rc::from(found), result: Some(result) }, open })
     }
 
+    /// Whether a function type applies to arguments with these schemes in one way, if a type is expected.
+    pub(super) fn applies_to_schemes(
+        &mut self,
+        head: Ref,
+        function: &Atom,
+        schemes: &[TypeId],
+        expected: TypeId,
+    ) -> bool {
+        self.applied_to(head, function, schemes, expected).instance.is_some()
+    }
+
     /// How a call of a function with variables in its type is evaluated, if that is known.
     pub(super) fn instance_of_call(
         &mut self,
@@ -393,7 +404,7 @@ fn only(mut found: Vec<Bindings>) -> Option<Bindings> {
 }
 
 /// Whether a type says how something is taken, or is in part unknown.
-fn says_how(found: &Atom) -> bool {
+pub(super) fn says_how(found: &Atom) -> bool {
     let mut work = vec![found];
     while let Some(atom) = work.pop() {
         if names::is_metatype(atom) || atom.is_symbol(names::UNDEFINED) {

@@ -46,7 +46,7 @@ impl Running<'_> {
         noted: u32,
     ) -> Result<(), Halt> {
         let function = self.m.code.groups[trying.group as usize].function;
-        let type_id = self.m.code.functions[function as usize].type_id;
+        let type_id = self.m.code.functions[function as usize].expected();
         let mut results = Vec::new();
         for (solution, body) in ways {
             results.extend(self.results_of_body(call, solution, body, type_id, scope)?);

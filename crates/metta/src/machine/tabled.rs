@@ -138,7 +138,7 @@ impl Running<'_> {
             Kind::Group(group) => self.enter_group(group),
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Constructor => self.give_unreduced(function, CHANGED),
-            Kind::Stale | Kind::Interpreted | Kind::Tabled => self.interpret_call(function, CHANGED),
+            Kind::Stale | Kind::Interpreted | Kind::Tabled | Kind::Guarded(_) => self.interpret_call(function, CHANGED),
         }
     }
 

@@ -132,6 +132,7 @@ impl Running<'_> {
             self.m.is_exact = true;
         }
         self.m.has_whole_types = self.m.is_exact || self.has_any(WHOLE_TYPE);
+        self.m.has_types = self.has_any(SHAPE);
         if is_shape {
             let space = self.space.clone();
             self.m.watch(&space);
@@ -448,6 +449,7 @@ impl Machine {
         self.version += 1;
         self.ruled.clear();
         self.schemes.noted.clear();
+        self.well_typed.clear();
         if !self.notes.advance() {
             self.values.heap.clear_notes();
             self.notes = Notes::default();

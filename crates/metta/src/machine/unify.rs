@@ -371,7 +371,7 @@ impl Running<'_> {
     fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
         let Data { function, site, is_same, .. } = self.m.code.data[data as usize];
         self.m.values.heap.set_note(call, 0);
-        let type_id = self.m.code.functions[function as usize].type_id;
+        let type_id = self.m.code.functions[function as usize].expected();
         let type_atom = self.type_atom(type_id);
         self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom, !is_same))
     }

@@ -1,13 +1,17 @@
 //! Bodies: values, calls and construction of data.
 
+use super::forms::operation_name;
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
-use crate::machine::code::{Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, Source, TypeId};
+use crate::machine::code::{
+    Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, Source, TypeId, WELL_TYPED,
+};
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::values::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use region::Ref;
+use rustc_hash::FxHashMap;
 use space::{Atom, Variable};
 
 /// An expression and what is expected of it.
@@ -224,6 +228,12 @@ impl Compiler<'_, '_> {
             self.or_plain(Instruction::Fresh { shapes, or: 0 }, atom, type_id, dest);
             self.state.is_stale = false;
         }
+        if self.is_well_typed_from_here(atom, type_id) {
+            self.is_well_typed = true;
+            self.expression(atom, 0, dest);
+            self.is_well_typed = false;
+            return;
+        }
         match &children[0] {
             // As a head it is no result, whatever follows.
             Atom::Symbol(name) if name.as_str() == names::EMPTY => self.empty_head(atom, type_id, dest),
@@ -232,6 +242,7 @@ impl Compiler<'_, '_> {
             }
             head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, dest),
             Atom::Symbol(_) => self.named(atom, type_id, dest),
+            Atom::Variable(_) if self.is_well_typed => self.apply(children, WELL_TYPED, dest),
             head => {
                 let mut guards = Vec::new();
                 let may_come_to_itself = self.run.m.is_exact && !children.iter().all(|child| self.is_same(child));
@@ -260,6 +271,7 @@ impl Compiler<'_, '_> {
         let arity = children.len() - 1;
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
         match self.run.head_kind(head, arity) {
+            _ if self.is_well_typed => self.well_typed_call(head, &children[1..], atom, dest),
             HeadKind::Untyped => self.tuple(head, atom, type_id, dest),
             HeadKind::Raw { result } => {
                 let raw = Signature::raw(arity, result);
@@ -277,6 +289,42 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.
+    fn is_well_typed_from_here(&mut self, atom: &Atom, type_id: TypeId) -> bool {
+        if self.is_well_typed || !self.run.m.has_types || type_id == WELL_TYPED {
+            return false;
+        }
+        let Some([head, arguments @ ..]) = atom.children() else { return false };
+        let may_be = match head {
+            Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arguments.len()) => {
+                ["if", "let", "case"].contains(&name.as_str())
+            }
+            Atom::Symbol(_) => {
+                let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                let kind = self.run.head_kind(head, arguments.len());
+                let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
+                has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
+            }
+            head => operation_name(head) == Some("let*"),
+        };
+        may_be && !mentions_any(atom, &self.state.variables) && self.run.is_well_typed_expression(atom, type_id)
+    }
+
+    /// A call or data whose parts are known to be of the types that it takes.
+    fn well_typed_call(&mut self, head: Ref, arguments: &[Atom], atom: &Atom, dest: Dest) {
+        let count = arguments.len() as Slot;
+        if !self.run.has_rules(head, count) {
+            let function = self.run.m.code.function(head, count, 0);
+            return self.construct(function, head, arguments, dest);
+        }
+        let function = self.run.m.code.function(head, count, WELL_TYPED);
+        let formals = untyped(arguments.len());
+        let whole = Whole { atom, type_id: 0 };
+        if self.call_with(function, arguments, &formals, whole, dest).is_none() {
+            self.typed_call(function, &formals, arguments, dest);
+        }
+    }
+
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
@@ -285,7 +333,7 @@ impl Compiler<'_, '_> {
         let head = self.slot();
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
-        let held = self.hold(children.iter());
+        let held = if self.is_well_typed { Vec::new() } else { self.hold(children.iter()) };
         for (index, child) in children.iter().enumerate() {
             let dst = if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
             self.value(child, 0, Dest::Slot(dst));
@@ -620,9 +668,14 @@ impl Compiler<'_, '_> {
         match atom {
             Atom::Variable(variable) => {
                 let Some(&slot) = self.state.variables.get(variable) else { return true };
-                guards.push(Instruction::Guard { slot, guard: self.guard_for(type_id, is_nested), or: 0 });
+                let guard = self.guard_for(type_id, is_nested);
+                // That something has the type of numbers does not make it one.
+                if !self.is_well_typed || matches!(guard, Guard::Number | Guard::Bool) {
+                    guards.push(Instruction::Guard { slot, guard, or: 0 });
+                }
                 true
             }
+            _ if self.is_well_typed => true,
             Atom::Expression(expression) if !expression.is_empty() => {
                 self.call_agrees(atom, type_id, is_nested, guards)
             }
@@ -676,7 +729,7 @@ impl Compiler<'_, '_> {
             let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::Open };
             return self.head_is_open(&children[0], guard, guards);
         };
-        if let ([_, left, right], Some("==")) = (children, super::forms::operation_name(&children[0])) {
+        if let ([_, left, right], Some("==")) = (children, operation_name(&children[0])) {
             let bool_type = self.run.m.bool_type;
             return self.run.agrees_statically(bool_type, type_id)
                 && self.sides_agree(left, right, true, guards).is_some();
@@ -712,6 +765,17 @@ impl Compiler<'_, '_> {
                 Formal::Expression => self.is_raw_expression(child, guards),
                 Formal::Typed(formal) => self.agrees(child, *formal, true, guards),
             })
+    }
+}
+
+/// Whether one of these variables occurs in an atom, which is no deeper than what is compiled.
+fn mentions_any(atom: &Atom, known: &FxHashMap<Variable, Slot>) -> bool {
+    match atom {
+        Atom::Variable(variable) => known.contains_key(variable),
+        Atom::Expression(expression) if !atom.is_ground() => {
+            expression.children().iter().any(|child| mentions_any(child, known))
+        }
+        _ => false,
     }
 }
 

@@ -155,7 +155,7 @@ impl Compiler<'_, '_> {
     fn parts_of(&mut self, function: u32, head: Ref, arguments: &[Atom]) -> Parts {
         let are_simple = arguments.iter().all(|argument| !matches!(argument, Atom::Expression(_)));
         let (mut children, mut slots) = (vec![head], Vec::new());
-        let held = self.hold(arguments.iter());
+        let held = if self.is_well_typed { Vec::new() } else { self.hold(arguments.iter()) };
         for argument in arguments {
             let leaf = self.run.m.values.constant_leaf(argument);
             match (leaf, argument) {

@@ -14,7 +14,7 @@ use region::Ref;
 use space::Atom;
 
 /// The name of the native function that an atom is.
-pub(super) fn operation_name(atom: &Atom) -> Option<&'static str> {
+pub(in crate::machine) fn operation_name(atom: &Atom) -> Option<&'static str> {
     Operation::of(atom).map(Operation::static_name)
 }
 
@@ -518,6 +518,12 @@ impl Compiler<'_, '_> {
         let number = self.run.m.number_type;
         let (first, second) = (self.side(left), self.side(right));
         match (first, second) {
+            (Side::Number, _) | (_, Side::Number) if self.is_well_typed => {
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                agree.then_some(number)
+            }
+            _ if self.is_well_typed => Some(0),
             (Side::Slot(left), Side::Slot(right)) => {
                 guards.push(Instruction::GuardSame { left, right, or: 0 });
                 Some(0)
@@ -651,6 +657,6 @@ fn are_plain(list: &Atom) -> bool {
 }
 
 /// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.
-pub(super) fn is_odd(answer: &Atom) -> bool {
+pub(in crate::machine) fn is_odd(answer: &Atom) -> bool {
     answer.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(answer)
 }

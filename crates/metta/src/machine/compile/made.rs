@@ -165,8 +165,7 @@ impl Running<'_> {
     fn make_function(&mut self, made: Made, arguments: usize) -> u32 {
         let (code, type_id) = (&mut self.m.code, made.type_id);
         let arguments = arguments as Slot;
-        let slots = usize::from(arguments);
-        code.functions.push(Function { head: COMPOUND, arguments, type_id, kind: Kind::Stale, slots, version: 0 });
+        code.functions.push(Function::stale(COMPOUND, arguments, type_id));
         let function = (code.functions.len() - 1) as u32;
         code.made.insert(function, Rc::new(made));
         function
