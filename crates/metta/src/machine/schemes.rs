@@ -340,15 +340,17 @@ impl Running<'_> {
         Some(Instance { signature: Signature { formals: Rc::from(found), result: Some(result) }, open })
     }
 
-    /// Whether a function type applies to arguments with these schemes in one way, if a type is expected.
-    pub(super) fn applies_to_schemes(
+    /// The scheme of a call by a function type, if the arguments with these schemes agree with it in one way, and a type that is
+    /// expected of the result does.
+    pub(super) fn result_of_schemes(
         &mut self,
         head: Ref,
         function: &Atom,
         schemes: &[TypeId],
         expected: TypeId,
-    ) -> bool {
-        self.applied_to(head, function, schemes, expected).instance.is_some()
+    ) -> Option<Option<TypeId>> {
+        let Applied { scheme, instance } = self.applied_to(head, function, schemes, expected);
+        instance.map(|_| scheme)
     }
 
     /// How a call of a function with variables in its type is evaluated, if that is known.

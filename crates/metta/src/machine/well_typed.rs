@@ -115,9 +115,12 @@ impl Running<'_> {
     }
 
     /// Whether a type applies to arguments of these schemes in one way.
-    fn applies(&mut self, (head, _): Callee, type_id: TypeId, schemes: &[TypeId]) -> bool {
-        let Some(function) = self.only_function_type(head) else { return false };
-        self.applies_to_schemes(head, &function, schemes, type_id)
+    fn applies(&mut self, callee: Callee, type_id: TypeId, schemes: &[TypeId]) -> bool {
+        let Some(function) = self.only_function_type(callee.0) else { return false };
+        let result = self.result_of_schemes(callee.0, &function, schemes, type_id);
+        // What is expected must not say what only the rules know.
+        let says_more = type_id != 0 && result != Some(Some(type_id)) && self.m.well_typed.hidden.contains(&callee);
+        result.is_some() && !says_more
     }
 
     /// Whether what the call at hand takes as functions is what well-typed code may call.

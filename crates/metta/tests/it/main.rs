@@ -31,3 +31,4 @@ mod tabling;
 mod transactions;
 mod typed_data;
 mod types;
+mod well_typed;
