@@ -41,6 +41,8 @@ mod special;
 mod states;
 mod tabled;
 mod terms;
+mod type_graph;
+mod type_table;
 mod typed;
 mod types;
 mod unify;
@@ -353,6 +355,9 @@ impl<'r> Running<'r> {
             self.m.next_version(true);
         }
         self.refresh();
+        if self.m.schemes.are_many() {
+            self.m.next_version(true);
+        }
         self.forget_forms();
         self.give_fuel();
         self.m.stack[..HEADER].copy_from_slice(&[ANSWER, 0, 0, 0]);

@@ -4,7 +4,7 @@
 //! expression is settled, each of the others that it is settled and of a certain type. When rules change, the range moves up,
 //! and all notes before it are out of date.
 
-use super::code::TypeId;
+use super::type_table::Scheme;
 use super::values::EVALUATED_OPEN;
 
 /// Notes that are left for types when a range begins; with fewer, all notes are taken off and the first range begins again.
@@ -56,9 +56,9 @@ impl Notes {
 /// The types that notes tell.
 #[derive(Default)]
 pub(super) struct NotedTypes {
-    by_type: rustc_hash::FxHashMap<TypeId, u16>,
+    by_type: rustc_hash::FxHashMap<Scheme, u16>,
     /// By the distance of the note from the first one, less 1.
-    types: Vec<TypeId>,
+    types: Vec<Scheme>,
 }
 
 impl NotedTypes {
@@ -69,35 +69,48 @@ impl NotedTypes {
 
     /// The type that a note tells, if it tells one.
     #[inline]
-    pub(super) fn of(&self, notes: Notes, note: u16) -> Option<TypeId> {
+    pub(super) fn of(&self, notes: Notes, note: u16) -> Option<Scheme> {
         let place = note.wrapping_sub(notes.first).checked_sub(1)?;
         self.types.get(usize::from(place)).copied()
     }
 
+    /// Whether a type has a note.
+    pub(super) fn has(&self, scheme: Scheme) -> bool {
+        self.by_type.contains_key(&scheme)
+    }
+
     /// The note of what is settled and of a type, unless there is none left.
-    pub(super) fn note_of(&mut self, notes: &mut Notes, type_id: TypeId) -> Option<u16> {
-        if let Some(&known) = self.by_type.get(&type_id) {
+    pub(super) fn note_of(&mut self, notes: &mut Notes, scheme: Scheme) -> Option<u16> {
+        if let Some(&known) = self.by_type.get(&scheme) {
             return Some(known);
         }
         let note = notes.add()?;
-        self.by_type.insert(type_id, note);
-        self.types.push(type_id);
+        self.by_type.insert(scheme, note);
+        self.types.push(scheme);
         Some(note)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::type_table::TypeTable;
     use super::*;
+    use space::{Atom, Number};
+
+    fn schemes(count: usize) -> Vec<Scheme> {
+        let mut table = TypeTable::default();
+        (0..count).map(|number| table.of_atom(&Atom::from(Number::from(number)))).collect()
+    }
 
     #[test]
     fn a_note_holds_until_rules_change() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
         let settled = notes.settled();
-        let typed = types.note_of(&mut notes, 7).expect("there is room");
+        let scheme = schemes(1)[0];
+        let typed = types.note_of(&mut notes, scheme).expect("there is room");
         assert!(notes.hold(settled) && notes.hold(typed) && !notes.hold(0) && !notes.hold(EVALUATED_OPEN));
-        assert_eq!((types.of(notes, settled), types.of(notes, typed)), (None, Some(7)));
-        assert_eq!(types.note_of(&mut notes, 7), Some(typed));
+        assert_eq!((types.of(notes, settled), types.of(notes, typed)), (None, Some(scheme)));
+        assert_eq!(types.note_of(&mut notes, scheme), Some(typed));
         assert!(notes.advance());
         types.clear();
         assert!(!notes.hold(settled) && !notes.hold(typed) && notes.hold(notes.settled()));
@@ -107,7 +120,8 @@ mod tests {
     #[test]
     fn the_last_note_is_left_to_what_holds_variables() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
-        let given = (0..TypeId::MAX).filter(|&type_id| types.note_of(&mut notes, type_id).is_some()).count();
+        let all = schemes(usize::from(u16::MAX));
+        let given = all.into_iter().filter(|&scheme| types.note_of(&mut notes, scheme).is_some()).count();
         assert_eq!(given, usize::from(EVALUATED_OPEN) - 2);
         assert!(!notes.hold(EVALUATED_OPEN));
         assert!(!notes.advance(), "no range can begin any more");

@@ -1,9 +1,11 @@
 //! The types of data, known once.
 //!
 //! 1. The *scheme* of a value is its only type, variables included, if it has one and holds no type error: `(List Number)` of
-//!    `(Cons 1 Nil)`, `(List $t)` of `Nil`. What has no type at all has the scheme 0.
+//!    `(Cons 1 Nil)`, `(List $t)` of `Nil`. What has no type at all has the scheme
+//!    [`Scheme::UNKNOWN`].
 //! 2. Schemes of leaves and of terms of the dictionary are kept until types change. So is what a head makes of arguments of
-//!    certain schemes: types are unified once for each combination.
+//!    certain schemes: types are unified once for each combination, in a time that does not depend on their sizes
+//!    ([`super::type_table`]).
 //! 3. The scheme of a settled expression is kept with it, in its note ([`super::notes`]). So to find out the type of
 //!    `(Cons $x $xs)` takes one look at `$x` and `$xs`.
 //! 4. Nothing is known here where an atom has several types, a type holds `%Undefined%` or a metatype, or types of whole
@@ -13,6 +15,8 @@
 
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
+use super::type_graph::{self, Graph};
+use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
 use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM};
 use super::{Halt, Running};
@@ -20,48 +24,70 @@ use crate::names;
 use crate::types;
 use region::{Ref, tag};
 use rustc_hash::FxHashMap;
-use space::{Atom, Bindings, Rewrite, SharedTerms, Symbol, Variable, rewrite};
+use space::{Atom, Bindings, Rewrite, SharedTerms, Symbol, Variable, make_fresh, rewrite};
 use std::rc::Rc;
 
 /// Heads with more arguments are left to the specification.
 pub(super) const ARITY_MAX: usize = 6;
 
+/// Up to so many levels of an expression are looked at again and again, where each has a type of its own: notes are few.
+const LEVELS_TO_NOTE: usize = 32;
+
+/// With more types than this, all are forgotten between two forms.
+const TYPES_MAX: usize = 1 << 18;
+
 /// What is kept of types.
-#[derive(Default)]
 pub(super) struct Schemes {
+    pub(super) table: TypeTable,
     pub(super) noted: NotedTypes,
-    /// Of leaves and terms.
-    known: FxHashMap<Ref, Option<TypeId>>,
-    applied: FxHashMap<Application, Applied>,
-    instances: Vec<Instance>,
+    number: Scheme,
+    /// Of leaves and terms, and of types that evaluation expects.
+    known: FxHashMap<Ref, Option<Scheme>>,
+    by_type: FxHashMap<TypeId, Option<Scheme>>,
+    agreeing: FxHashMap<(Scheme, TypeId, bool), bool>,
+    applied: FxHashMap<Application, Option<Applied>>,
+    instances: FxHashMap<(Application, TypeId), Option<Instance>>,
 }
 
-impl Schemes {
-    /// Types have changed.
-    pub(super) fn clear(&mut self) {
-        self.known.clear();
-        self.applied.clear();
-        self.instances.clear();
+impl Default for Schemes {
+    fn default() -> Self {
+        let mut table = TypeTable::default();
+        let number = table.of_atom(&Atom::symbol(names::NUMBER));
+        Self {
+            table,
+            noted: NotedTypes::default(),
+            number,
+            known: FxHashMap::default(),
+            by_type: FxHashMap::default(),
+            agreeing: FxHashMap::default(),
+            applied: FxHashMap::default(),
+            instances: FxHashMap::default(),
+        }
     }
 }
 
-/// A head, the schemes of its arguments, and the type that is expected.
+impl Schemes {
+    /// Types have changed; the notes of the rules before them are out of date.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether there are too many types to keep.
+    pub(super) fn are_many(&self) -> bool {
+        self.table.len() > TYPES_MAX
+    }
+}
+
+/// A head and the schemes of its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Application {
     head: Ref,
-    expected: TypeId,
     count: u8,
-    arguments: [TypeId; ARITY_MAX],
+    arguments: [Scheme; ARITY_MAX],
 }
 
-/// What the function type of a head makes of that.
-#[derive(Clone, Copy, Default)]
-struct Applied {
-    /// The scheme of the whole, if it applies and has one.
-    scheme: Option<TypeId>,
-    /// How such a call is evaluated, if it applies.
-    instance: Option<u32>,
-}
+/// What the function type of a head makes of that: the scheme of the whole, if it has one.
+type Applied = Option<Scheme>;
 
 /// A function type with what is known of its variables put in.
 #[derive(Clone)]
@@ -77,7 +103,7 @@ struct Open {
     head: Ref,
     by: By,
     length: usize,
-    known: [TypeId; ARITY_MAX],
+    known: [Scheme; ARITY_MAX],
     next: usize,
 }
 
@@ -89,14 +115,14 @@ enum By {
 
 /// What a first look at a value tells of its scheme.
 enum Look {
-    Known(TypeId),
+    Known(Scheme),
     Nothing,
     Inside(Open),
 }
 
 impl Running<'_> {
     /// The scheme of a value, bindings followed.
-    pub(super) fn scheme_of(&mut self, value: Ref) -> Option<TypeId> {
+    pub(super) fn scheme_of(&mut self, value: Ref) -> Option<Scheme> {
         let mut open: Vec<Open> = Vec::new();
         let mut current = value;
         loop {
@@ -120,7 +146,7 @@ impl Running<'_> {
                     break;
                 }
                 let complete = open.pop().expect("it is open");
-                found = Some(self.scheme_of_whole(&complete)?);
+                found = Some(self.scheme_of_whole(&complete, open.len())?);
             }
         }
     }
@@ -128,8 +154,8 @@ impl Running<'_> {
     fn look_at_type(&mut self, value: Ref) -> Look {
         let value = self.m.values.heap.walk(value);
         let known = match value.tag() {
-            INTEGER | tag::NUMBER => Some(self.m.number_type),
-            tag::VARIABLE => Some(0),
+            INTEGER | tag::NUMBER => Some(self.m.schemes.number),
+            tag::VARIABLE => Some(Scheme::UNKNOWN),
             TERM => match self.m.schemes.known.get(&value) {
                 Some(&known) => known,
                 None => return self.look_inside(value),
@@ -152,7 +178,7 @@ impl Running<'_> {
             return Look::Nothing;
         }
         let by = match self.head_kind(head, length) {
-            HeadKind::Untyped if self.is_open(head) => return Look::Known(0),
+            HeadKind::Untyped if self.is_open(head) => return Look::Known(Scheme::UNKNOWN),
             HeadKind::Raw { result } => return self.scheme_of_type(result).map_or(Look::Nothing, Look::Known),
             HeadKind::Typed(signature) => {
                 let scheme = signature.result.and_then(|result| self.scheme_of_type(result));
@@ -168,7 +194,7 @@ impl Running<'_> {
         if length > ARITY_MAX {
             return Look::Nothing;
         }
-        Look::Inside(Open { value, head, by, length, known: [0; ARITY_MAX], next: 0 })
+        Look::Inside(Open { value, head, by, length, known: [Scheme::UNKNOWN; ARITY_MAX], next: 0 })
     }
 
     /// The head of an expression or a term, and how many arguments it has.
@@ -192,22 +218,24 @@ impl Running<'_> {
         self.m.values.part(value, place, &terms).ok()
     }
 
-    /// The scheme of an expression whose children's schemes are known; it is kept.
-    fn scheme_of_whole(&mut self, whole: &Open) -> Option<TypeId> {
+    /// The scheme of an expression whose children's schemes are known; it is kept. So many levels are around it.
+    fn scheme_of_whole(&mut self, whole: &Open, levels: usize) -> Option<Scheme> {
         let known = &whole.known[..whole.length];
         let scheme = match &whole.by {
             By::Signature(signature) => self.result_of_signature(signature, whole.value, known),
-            By::Function(function) => self.applied_to(whole.head, function, known, 0).scheme,
+            By::Function(function) => self.applied_to(whole.head, function, known).flatten(),
         };
         if whole.value.tag() == TERM {
             self.m.schemes.known.insert(whole.value, scheme);
-        } else if let (Some(scheme), By::Function(_)) = (scheme, &whole.by) {
+        } else if let (Some(scheme), By::Function(_)) = (scheme, &whole.by)
+            && (levels.is_multiple_of(LEVELS_TO_NOTE) || self.m.schemes.noted.has(scheme))
+        {
             self.note_scheme(whole.value, scheme);
         }
         scheme
     }
 
-    fn result_of_signature(&mut self, signature: &Signature, value: Ref, known: &[TypeId]) -> Option<TypeId> {
+    fn result_of_signature(&mut self, signature: &Signature, value: Ref, known: &[Scheme]) -> Option<Scheme> {
         for (place, formal) in signature.formals.iter().enumerate() {
             let agrees = match formal {
                 Formal::Raw => true,
@@ -216,7 +244,7 @@ impl Running<'_> {
                     let child = self.m.values.heap.walk(child);
                     child.is_expression() || child.tag() == TERM
                 }
-                Formal::Typed(type_id) => self.results_agree(known[place], *type_id, true),
+                Formal::Typed(type_id) => self.scheme_agrees_with(known[place], *type_id, true),
             };
             if !agrees {
                 return None;
@@ -226,8 +254,8 @@ impl Running<'_> {
     }
 
     /// Keeps the scheme of an expression in its note, if that says that it is settled.
-    pub(super) fn note_scheme(&mut self, value: Ref, scheme: TypeId) {
-        if scheme == 0 || !self.m.notes.hold(self.m.values.heap.note(value)) {
+    pub(super) fn note_scheme(&mut self, value: Ref, scheme: Scheme) {
+        if !scheme.is_known() || !self.m.notes.hold(self.m.values.heap.note(value)) {
             return;
         }
         if let Some(note) = self.m.schemes.noted.note_of(&mut self.m.notes, scheme) {
@@ -236,7 +264,7 @@ impl Running<'_> {
         }
     }
 
-    fn scheme_of_leaf(&mut self, leaf: Ref) -> Option<TypeId> {
+    fn scheme_of_leaf(&mut self, leaf: Ref) -> Option<Scheme> {
         let is_kept = leaf.tag() == SYMBOL || leaf.payload() & 1 == 0;
         if is_kept && let Some(&known) = self.m.schemes.known.get(&leaf) {
             return known;
@@ -254,24 +282,46 @@ impl Running<'_> {
     }
 
     /// A type as a scheme, if it can be one.
-    fn scheme_of_type(&mut self, type_id: TypeId) -> Option<TypeId> {
-        if type_id == 0 || type_id == self.m.number_type || type_id == self.m.bool_type {
-            return Some(type_id);
+    pub(super) fn scheme_of_type(&mut self, type_id: TypeId) -> Option<Scheme> {
+        if let Some(&known) = self.m.schemes.by_type.get(&type_id) {
+            return known;
         }
         let found = self.m.code.types[usize::from(type_id)].clone();
-        if says_how(&found) { None } else { Some(type_id) }
+        let scheme = self.intern_scheme(&found);
+        self.m.schemes.by_type.insert(type_id, scheme);
+        scheme
     }
 
     /// The scheme that a type is.
-    fn intern_scheme(&mut self, found: &Atom) -> Option<TypeId> {
-        if found.is_symbol(names::UNDEFINED) || matches!(found, Atom::Variable(_)) {
-            return Some(0);
+    fn intern_scheme(&mut self, found: &Atom) -> Option<Scheme> {
+        if found.is_symbol(names::UNDEFINED) {
+            return Some(Scheme::UNKNOWN);
         }
-        if says_how(found) { None } else { self.intern_type(found) }
+        if says_how(found) { None } else { Some(self.m.schemes.table.of_atom(found)) }
     }
 
-    /// A type by the place in the table, its variables named in the order in which they are met. A variable alone says
-    /// nothing.
+    /// A scheme as a type, its variables renamed apart.
+    fn atom_of_scheme(&mut self, scheme: Scheme) -> Atom {
+        let found = self.m.schemes.table.atom(scheme);
+        if found.is_ground() { found } else { make_fresh(&found, &[], &mut self.runner.variables) }
+    }
+
+    /// Whether what has a scheme may stand where a type is expected; kept until types change.
+    pub(super) fn scheme_agrees_with(&mut self, scheme: Scheme, type_id: TypeId, is_deep: bool) -> bool {
+        if !scheme.is_known() || type_id == 0 || self.scheme_of_type(type_id) == Some(scheme) {
+            return true;
+        }
+        if let Some(&known) = self.m.schemes.agreeing.get(&(scheme, type_id, is_deep)) {
+            return known;
+        }
+        let (actual, expected) = (self.atom_of_scheme(scheme), self.type_atom(type_id));
+        let agree = if is_deep { types::agree_deeply } else { types::agree };
+        let agrees = !agree(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty();
+        self.m.schemes.agreeing.insert((scheme, type_id, is_deep), agrees);
+        agrees
+    }
+
+    /// A type of the table of types, its variables named in the order in which they are met. A variable alone says nothing.
     fn intern_type(&mut self, found: &Atom) -> Option<TypeId> {
         match found {
             Atom::Variable(_) => Some(0),
@@ -280,21 +330,58 @@ impl Running<'_> {
         }
     }
 
-    /// What the function type of a head makes of arguments with these schemes, if a type is expected.
-    fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[TypeId], expected: TypeId) -> Applied {
-        let mut known = [0; ARITY_MAX];
-        known[..arguments.len()].copy_from_slice(arguments);
-        let asked = Application { head, expected, count: arguments.len() as u8, arguments: known };
+    /// What the function type of a head makes of arguments with these schemes, if it applies in one way.
+    fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
+        let asked = application(head, arguments);
         if let Some(&applied) = self.m.schemes.applied.get(&asked) {
             return applied;
         }
-        let applied = self.applied(function, arguments, expected).unwrap_or_default();
+        let applied = match self.applied_in_graph(function, arguments, Scheme::UNKNOWN) {
+            Unified::To(scheme) => Some(scheme),
+            Unified::Not => None,
+            Unified::Unknown => self.bindings_of(function, arguments).map(|bindings| {
+                let (_, result) = types::function_parts(function);
+                self.intern_scheme(&bindings.resolve(result))
+            }),
+        };
         self.m.schemes.applied.insert(asked, applied);
         applied
     }
 
-    fn applied(&mut self, function: &Atom, arguments: &[TypeId], expected: TypeId) -> Option<Applied> {
+    /// The same by a graph of types, if a scheme is expected. Unknown if types inside say how arguments are taken.
+    fn applied_in_graph(&mut self, function: &Atom, arguments: &[Scheme], expected: Scheme) -> Unified {
         let (formals, result) = types::function_parts(function);
+        let (mut graph, mut variables) = (Graph::default(), type_graph::Instance::default());
+        let table = &mut self.m.schemes.table;
+        for (formal, &argument) in formals.iter().zip(arguments) {
+            if formal.is_symbol(names::ATOM) || formal.is_symbol(names::UNDEFINED) {
+                continue;
+            }
+            let Some(formal) = graph.instance(formal, &mut variables) else { return Unified::Unknown };
+            if argument.is_known() {
+                let actual = table.import(&mut graph, argument);
+                if !graph.unify(formal, actual, table) {
+                    return Unified::Not;
+                }
+            }
+        }
+        if result.is_symbol(names::UNDEFINED) {
+            return Unified::To(Some(Scheme::UNKNOWN));
+        }
+        let Some(result) = graph.instance(result, &mut variables) else { return Unified::Unknown };
+        let scheme = table.of_node(&graph, result);
+        if expected.is_known() {
+            let expected = table.import(&mut graph, expected);
+            if !graph.unify(result, expected, table) {
+                return Unified::Not;
+            }
+        }
+        Unified::To(Some(scheme))
+    }
+
+    /// What the variables of a function type are for arguments with these schemes, if they agree in one way.
+    fn bindings_of(&mut self, function: &Atom, arguments: &[Scheme]) -> Option<Bindings> {
+        let (formals, _) = types::function_parts(function);
         let mut bindings = Bindings::default();
         for (formal, &argument) in formals.iter().zip(arguments) {
             if formal.is_symbol(names::ATOM) {
@@ -303,22 +390,31 @@ impl Running<'_> {
             if names::is_metatype(formal) {
                 return None;
             }
-            if argument != 0 && !formal.is_symbol(names::UNDEFINED) {
-                let actual = self.type_atom(argument);
+            if argument.is_known() && !formal.is_symbol(names::UNDEFINED) {
+                let actual = self.atom_of_scheme(argument);
                 bindings = only(types::agree(&actual, formal, &bindings, &mut self.runner.variables))?;
             }
         }
-        let scheme = self.intern_scheme(&bindings.resolve(result));
-        if expected != 0 {
-            let expected = self.type_atom(expected);
-            bindings = only(types::agree(result, &expected, &bindings, &mut self.runner.variables))?;
+        Some(bindings)
+    }
+
+    /// How a call by a function type is evaluated, for arguments with these schemes and a type that is expected.
+    fn instance_for(&mut self, head: Ref, function: &Atom, arguments: &[Scheme], expected: TypeId) -> Option<Instance> {
+        let asked = (application(head, arguments), expected);
+        if let Some(known) = self.m.schemes.instances.get(&asked) {
+            return known.clone();
         }
-        let instance = self.instance(function, &bindings);
-        let instance = instance.map(|instance| {
-            self.m.schemes.instances.push(instance);
-            self.m.schemes.instances.len() as u32 - 1
+        let (_, result) = types::function_parts(function);
+        let bindings = self.bindings_of(function, arguments).and_then(|bindings| {
+            if expected == 0 {
+                return Some(bindings);
+            }
+            let expected = self.type_atom(expected);
+            only(types::agree(result, &expected, &bindings, &mut self.runner.variables))
         });
-        Some(Applied { scheme, instance })
+        let instance = bindings.and_then(|bindings| self.instance(function, &bindings));
+        self.m.schemes.instances.insert(asked, instance.clone());
+        instance
     }
 
     /// How a call by a function type is evaluated, given what its variables are.
@@ -340,17 +436,18 @@ impl Running<'_> {
         Some(Instance { signature: Signature { formals: Rc::from(found), result: Some(result) }, open })
     }
 
-    /// The scheme of a call by a function type, if the arguments with these schemes agree with it in one way, and a type that is
-    /// expected of the result does.
+    /// The scheme of a call by a function type that does not say how arguments are taken, if those with these schemes agree with
+    /// it, and what is expected of the result does.
     pub(super) fn result_of_schemes(
         &mut self,
-        head: Ref,
         function: &Atom,
-        schemes: &[TypeId],
-        expected: TypeId,
-    ) -> Option<Option<TypeId>> {
-        let Applied { scheme, instance } = self.applied_to(head, function, schemes, expected);
-        instance.map(|_| scheme)
+        arguments: &[Scheme],
+        expected: Scheme,
+    ) -> Option<Scheme> {
+        match self.applied_in_graph(function, arguments, expected) {
+            Unified::To(scheme) => scheme,
+            Unified::Not | Unified::Unknown => None,
+        }
     }
 
     /// How a call of a function with variables in its type is evaluated, if that is known.
@@ -363,9 +460,8 @@ impl Running<'_> {
     ) -> Result<Option<Signature>, Halt> {
         let Some(arguments) = self.schemes_of_arguments(call) else { return Ok(None) };
         let count = self.m.values.heap.length(call) - 1;
-        let found = self.applied_to(head, function, &arguments[..count], type_id).instance;
-        let Some(found) = found else { return Ok(None) };
-        let Instance { signature, open } = self.m.schemes.instances[found as usize].clone();
+        let found = self.instance_for(head, function, &arguments[..count], type_id);
+        let Some(Instance { signature, open }) = found else { return Ok(None) };
         let is_evaluated_first = |place: &usize| {
             let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
             open >> place & 1 == 1 && self.settled(child, 0).is_none()
@@ -381,9 +477,9 @@ impl Running<'_> {
         }
     }
 
-    fn schemes_of_arguments(&mut self, call: Ref) -> Option<[TypeId; ARITY_MAX]> {
+    fn schemes_of_arguments(&mut self, call: Ref) -> Option<[Scheme; ARITY_MAX]> {
         let count = self.m.values.heap.length(call) - 1;
-        let mut known = [0; ARITY_MAX];
+        let mut known = [Scheme::UNKNOWN; ARITY_MAX];
         for (place, known) in known.iter_mut().enumerate().take(count) {
             *known = self.scheme_of(self.m.values.heap.child(call, place + 1))?;
         }
@@ -391,12 +487,26 @@ impl Running<'_> {
     }
 
     /// The scheme of data by a function type with variables, if its arguments are of types that agree.
-    pub(super) fn scheme_of_made(&mut self, call: Ref, function: &Atom) -> Option<TypeId> {
+    pub(super) fn scheme_of_made(&mut self, call: Ref, function: &Atom) -> Option<Scheme> {
         let count = self.m.values.heap.length(call) - 1;
         let head = self.m.values.heap.child(call, 0);
         let arguments = self.schemes_of_arguments(call)?;
-        self.applied_to(head, function, &arguments[..count], 0).scheme
+        self.applied_to(head, function, &arguments[..count]).flatten()
     }
+}
+
+/// What came of unifying types.
+enum Unified {
+    To(Applied),
+    Not,
+    /// It takes more than unification.
+    Unknown,
+}
+
+fn application(head: Ref, arguments: &[Scheme]) -> Application {
+    let mut known = [Scheme::UNKNOWN; ARITY_MAX];
+    known[..arguments.len()].copy_from_slice(arguments);
+    Application { head, count: arguments.len() as u8, arguments: known }
 }
 
 /// The only one of some ways to agree.

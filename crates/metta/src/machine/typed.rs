@@ -135,7 +135,7 @@ impl Running<'_> {
         let is_plain = |expected: &Atom| !crate::names::is_metatype(expected);
         match self.scheme_of(value) {
             Some(scheme) if is_plain(&self.m.code.types[usize::from(type_id)]) => {
-                self.results_agree(scheme, type_id, is_deep)
+                self.scheme_agrees_with(scheme, type_id, is_deep)
             }
             _ => false,
         }

@@ -15,11 +15,11 @@
 //! Checking against declared types, with what patterns say of them, is known from generalised algebraic data types (Peyton
 //! Jones, Vytiniotis, Weirich and Washburn, 2006).
 
-mod graph;
 mod infer;
 
 use super::code::{Guarded, HEADER, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
 use super::schemes::{ARITY_MAX, says_how};
+use super::type_table::Scheme;
 use super::types::HeadKind;
 use super::values::{FOREIGN, INTEGER, SYMBOL};
 use super::{Halt, Running};
@@ -41,7 +41,7 @@ pub(super) struct WellTyped {
     /// Those whose result has types that only their rules know, such as the length of a list: each call has its own.
     hidden: FxHashSet<Callee>,
     /// Whether arguments of these schemes may enter.
-    admitted: FxHashMap<(Callee, TypeId, [TypeId; ARITY_MAX]), bool>,
+    admitted: FxHashMap<(Callee, TypeId, [Scheme; ARITY_MAX]), bool>,
 }
 
 impl WellTyped {
@@ -90,7 +90,7 @@ impl Running<'_> {
     fn are_admitted(&mut self, function: u32) -> bool {
         let found = self.m.code.functions[function as usize];
         let callee = (found.head, found.arguments);
-        let mut schemes = [0; ARITY_MAX];
+        let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
         for slot in 0..found.arguments {
             let value = self.m.read(slot);
             let is_settled = match value.tag() {
@@ -115,11 +115,12 @@ impl Running<'_> {
     }
 
     /// Whether a type applies to arguments of these schemes in one way.
-    fn applies(&mut self, callee: Callee, type_id: TypeId, schemes: &[TypeId]) -> bool {
-        let Some(function) = self.only_function_type(callee.0) else { return false };
-        let result = self.result_of_schemes(callee.0, &function, schemes, type_id);
+    fn applies(&mut self, callee: Callee, type_id: TypeId, schemes: &[Scheme]) -> bool {
+        let function = self.only_function_type(callee.0);
+        let Some((function, expected)) = function.zip(self.scheme_of_type(type_id)) else { return false };
+        let result = self.result_of_schemes(&function, schemes, expected);
         // What is expected must not say what only the rules know.
-        let says_more = type_id != 0 && result != Some(Some(type_id)) && self.m.well_typed.hidden.contains(&callee);
+        let says_more = expected.is_known() && result != Some(expected) && self.m.well_typed.hidden.contains(&callee);
         result.is_some() && !says_more
     }
 

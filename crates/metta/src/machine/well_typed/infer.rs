@@ -3,11 +3,11 @@
 //! Nothing is said (`None`) of what has several types, a metatype or `%Undefined%` in its type, or a meaning that types do not
 //! tell: errors, `Empty`, tuples with other heads than symbols, forms that collect or match.
 
-use super::graph::{Graph, Instance, Node};
 use super::{Callee, arity_of_arrow, holds_arrow};
 use crate::machine::Running;
 use crate::machine::code::{Arithmetic, Comparison, Logic, Slot};
 use crate::machine::compile::{is_odd, operation_name};
+use crate::machine::type_graph::{Graph, Instance, Node};
 use crate::machine::types::HeadKind;
 use crate::machine::values::EMPTY;
 use crate::names;
@@ -88,7 +88,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn same(&mut self, left: Node, right: Node) -> Option<()> {
-        self.graph.unify(left, right).then_some(())
+        self.graph.unify(left, right, &self.run.m.schemes.table).then_some(())
     }
 
     fn untyped(&mut self) -> Node {

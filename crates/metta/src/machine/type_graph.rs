@@ -1,6 +1,7 @@
-//! Types during inference: nodes that unify in place.
+//! Types that are being unified: nodes of a graph, changed in place.
 
-use super::super::schemes::says_how;
+use super::schemes::says_how;
+use super::type_table::{Scheme, TypeTable};
 use crate::names;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Variable};
@@ -22,6 +23,17 @@ enum Type {
     Rigid,
     Leaf(Atom),
     Compound(Box<[Node]>),
+    /// A type without variables, as it is in the table.
+    Known(Scheme),
+}
+
+/// What a node is, seen from outside.
+pub(super) enum Seen<'g> {
+    /// Nothing is known of it; the node stands for all that are the same.
+    Open(Node),
+    Known(Scheme),
+    Leaf(&'g Atom),
+    Compound(&'g [Node]),
 }
 
 /// The variables of a type, and what they stand for in an instance of it.
@@ -42,6 +54,25 @@ impl Graph {
         self.add(Type::Open)
     }
 
+    pub(super) fn known(&mut self, scheme: Scheme) -> Node {
+        self.add(Type::Known(scheme))
+    }
+
+    pub(super) fn compound(&mut self, parts: Vec<Node>) -> Node {
+        self.add(Type::Compound(parts.into()))
+    }
+
+    pub(super) fn see(&self, node: Node) -> Seen<'_> {
+        let node = self.find(node);
+        match &self.types[node.0 as usize] {
+            Type::Open | Type::Rigid => Seen::Open(node),
+            Type::Known(scheme) => Seen::Known(*scheme),
+            Type::Leaf(leaf) => Seen::Leaf(leaf),
+            Type::Compound(parts) => Seen::Compound(parts),
+            Type::Same(_) => unreachable!("it was followed"),
+        }
+    }
+
     pub(super) fn leaf(&mut self, name: &str) -> Node {
         self.add(Type::Leaf(Atom::symbol(name)))
     }
@@ -50,7 +81,7 @@ impl Graph {
     pub(super) fn arrow(&mut self, formals: &[Node], result: Node) -> Node {
         let arrow = self.leaf(names::ARROW);
         let parts: Vec<Node> = [arrow].into_iter().chain(formals.iter().copied()).chain([result]).collect();
-        self.add(Type::Compound(parts.into()))
+        self.compound(parts)
     }
 
     /// A type as a program writes it. `None` if it says how something is taken, or is nested too deep.
@@ -69,9 +100,9 @@ impl Graph {
                 }))
             }
             Atom::Expression(expression) => {
-                let parts: Option<Box<[Node]>> =
+                let parts: Option<Vec<Node>> =
                     expression.children().iter().map(|part| self.instance_within(part, variables, depth + 1)).collect();
-                parts.map(|parts| self.add(Type::Compound(parts)))
+                parts.map(|parts| self.compound(parts))
             }
             leaf => Some(self.add(Type::Leaf(leaf.clone()))),
         }
@@ -102,8 +133,8 @@ impl Graph {
         node
     }
 
-    /// Makes two types equal, if that can be done.
-    pub(super) fn unify(&mut self, left: Node, right: Node) -> bool {
+    /// Makes two types equal, if that can be done. What is known of ground types is in the table.
+    pub(super) fn unify(&mut self, left: Node, right: Node, table: &TypeTable) -> bool {
         let mut work = vec![(left, right)];
         while let Some((left, right)) = work.pop() {
             let (left, right) = (self.find(left), self.find(right));
@@ -114,6 +145,23 @@ impl Graph {
                 (Type::Open, _) if !self.occurs(left, right) => self.types[left.0 as usize] = Type::Same(right),
                 (_, Type::Open) if !self.occurs(right, left) => self.types[right.0 as usize] = Type::Same(left),
                 (Type::Leaf(one), Type::Leaf(other)) if one == other => {}
+                (Type::Known(one), Type::Known(other)) if one == other => {}
+                (Type::Known(known), Type::Leaf(leaf)) | (Type::Leaf(leaf), Type::Known(known))
+                    if table.parts_of(*known) == Err(Some(leaf)) => {}
+                (Type::Known(known), Type::Compound(_)) => {
+                    let known = *known;
+                    if !self.open_known(left, known, table) {
+                        return false;
+                    }
+                    work.push((left, right));
+                }
+                (Type::Compound(_), Type::Known(known)) => {
+                    let known = *known;
+                    if !self.open_known(right, known, table) {
+                        return false;
+                    }
+                    work.push((left, right));
+                }
                 (Type::Compound(one), Type::Compound(other)) if one.len() == other.len() => {
                     work.extend(one.iter().copied().zip(other.iter().copied()));
                     // What is shared is looked at once.
@@ -122,6 +170,14 @@ impl Graph {
                 _ => return false,
             }
         }
+        true
+    }
+
+    /// Makes a compound of a type of the table, if it is one.
+    fn open_known(&mut self, node: Node, known: Scheme, table: &TypeTable) -> bool {
+        let Ok(parts) = table.parts_of(known) else { return false };
+        let parts: Box<[Node]> = parts.iter().map(|&part| self.known(part)).collect();
+        self.types[node.0 as usize] = Type::Compound(parts);
         true
     }
 

@@ -1,0 +1,220 @@
+//! Types in parts, each kept once: equal types have one number, and what is one level larger costs one level more.
+//!
+//! So the type of a list whose length is part of its type is found out in a time that does not depend on the length. The idea
+//! is hash consing (Ershov, 1958).
+
+use super::type_graph::{Graph, Node, Seen};
+use rustc_hash::FxHashMap;
+use space::{Atom, Symbol, Variable};
+
+/// A type, by its place in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Scheme(u32);
+
+impl Scheme {
+    /// Of what has no type.
+    pub(super) const UNKNOWN: Self = Self(0);
+
+    pub(super) fn is_known(self) -> bool {
+        self != Self::UNKNOWN
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Part {
+    Unknown,
+    /// The variables of a type are numbered in the order in which they are met.
+    Variable(u32),
+    Leaf(Atom),
+    Compound(Box<[Scheme]>),
+}
+
+pub(super) struct TypeTable {
+    parts: Vec<Part>,
+    is_ground: Vec<bool>,
+    index: FxHashMap<Part, Scheme>,
+}
+
+impl Default for TypeTable {
+    fn default() -> Self {
+        Self { parts: vec![Part::Unknown], is_ground: vec![true], index: FxHashMap::default() }
+    }
+}
+
+/// What a walk over a type does next.
+enum Step<T> {
+    Visit(T),
+    Close(usize),
+}
+
+impl TypeTable {
+    /// How many types it has.
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn add(&mut self, part: Part) -> Scheme {
+        if let Some(&known) = self.index.get(&part) {
+            return known;
+        }
+        let is_ground = match &part {
+            Part::Variable(_) => false,
+            Part::Compound(parts) => parts.iter().all(|part| self.is_ground[part.0 as usize]),
+            Part::Unknown | Part::Leaf(_) => true,
+        };
+        let scheme = Scheme(u32::try_from(self.parts.len()).expect("a type takes memory"));
+        self.parts.push(part.clone());
+        self.is_ground.push(is_ground);
+        self.index.insert(part, scheme);
+        scheme
+    }
+
+    fn close(&mut self, done: &mut Vec<Scheme>, length: usize) {
+        let parts = done.split_off(done.len() - length);
+        let compound = self.add(Part::Compound(parts.into()));
+        done.push(compound);
+    }
+
+    /// The type that an atom writes. A variable alone says nothing.
+    pub(super) fn of_atom(&mut self, atom: &Atom) -> Scheme {
+        let mut met: FxHashMap<Variable, u32> = FxHashMap::default();
+        let (mut work, mut done) = (vec![Step::Visit(atom)], Vec::new());
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Visit(Atom::Expression(expression)) => {
+                    work.push(Step::Close(expression.len()));
+                    work.extend(expression.children().iter().rev().map(Step::Visit));
+                }
+                Step::Visit(Atom::Variable(_)) if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
+                Step::Visit(Atom::Variable(variable)) => {
+                    let next = met.len() as u32 + 1;
+                    let number = *met.entry(variable.clone()).or_insert(next);
+                    done.push(self.add(Part::Variable(number)));
+                }
+                Step::Visit(leaf) => done.push(self.add(Part::Leaf(leaf.clone()))),
+                Step::Close(length) => self.close(&mut done, length),
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
+    }
+
+    /// A type as an atom; its variables have the numbers that they have here.
+    pub(super) fn atom(&self, scheme: Scheme) -> Atom {
+        let name = Symbol::new("t");
+        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Visit(scheme) => match &self.parts[scheme.0 as usize] {
+                    Part::Unknown => done.push(crate::names::undefined()),
+                    Part::Variable(number) => {
+                        done.push(Atom::Variable(Variable::with_id(name.clone(), u64::from(*number))));
+                    }
+                    Part::Leaf(leaf) => done.push(leaf.clone()),
+                    Part::Compound(parts) => {
+                        work.push(Step::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                    }
+                },
+                Step::Close(length) => {
+                    let children = done.split_off(done.len() - length);
+                    done.push(Atom::expression(children));
+                }
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
+    }
+
+    /// A type in a graph, with variables of its own. What is ground stays in one piece.
+    pub(super) fn import(&self, graph: &mut Graph, scheme: Scheme) -> Node {
+        let mut variables: FxHashMap<u32, Node> = FxHashMap::default();
+        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Visit(scheme) if self.is_ground[scheme.0 as usize] => done.push(graph.known(scheme)),
+                Step::Visit(scheme) => match &self.parts[scheme.0 as usize] {
+                    Part::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| graph.open())),
+                    Part::Compound(parts) => {
+                        work.push(Step::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                    }
+                    Part::Unknown | Part::Leaf(_) => unreachable!("these are ground"),
+                },
+                Step::Close(length) => {
+                    let parts = done.split_off(done.len() - length);
+                    done.push(graph.compound(parts));
+                }
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
+    }
+
+    /// The type that a node of a graph stands for.
+    pub(super) fn of_node(&mut self, graph: &Graph, node: Node) -> Scheme {
+        let mut met: FxHashMap<Node, u32> = FxHashMap::default();
+        let (mut work, mut done) = (vec![Step::Visit(node)], Vec::new());
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Visit(node) => match graph.see(node) {
+                    Seen::Open(_) if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
+                    Seen::Open(node) => {
+                        let next = met.len() as u32 + 1;
+                        let number = *met.entry(node).or_insert(next);
+                        done.push(self.add(Part::Variable(number)));
+                    }
+                    Seen::Known(scheme) => done.push(scheme),
+                    Seen::Leaf(leaf) => {
+                        let leaf = leaf.clone();
+                        done.push(self.add(Part::Leaf(leaf)));
+                    }
+                    Seen::Compound(parts) => {
+                        work.push(Step::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                    }
+                },
+                Step::Close(length) => self.close(&mut done, length),
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
+    }
+
+    /// The parts of a type, if it has any, or else the leaf that it is.
+    pub(super) fn parts_of(&self, scheme: Scheme) -> Result<&[Scheme], Option<&Atom>> {
+        match &self.parts[scheme.0 as usize] {
+            Part::Compound(parts) => Ok(parts),
+            Part::Leaf(leaf) => Err(Some(leaf)),
+            Part::Unknown | Part::Variable(_) => Err(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Atom {
+        let parsed = crate::syntax::parse(text);
+        crate::reader::read_atom(&parsed.tree, parsed.tree.forms()[0].node, &crate::Tokenizer::default())
+    }
+
+    #[test]
+    fn equal_types_are_one() {
+        let mut table = TypeTable::default();
+        let nested = table.of_atom(&parse("(Vec Number (S (S Z)))"));
+        assert_eq!(table.of_atom(&parse("(Vec Number (S (S Z)))")), nested);
+        assert_eq!(table.of_atom(&parse("(Pair $a $b $a)")), table.of_atom(&parse("(Pair $c $a $c)")));
+        assert_ne!(table.of_atom(&parse("(Pair $a $b $a)")), table.of_atom(&parse("(Pair $c $a $a)")));
+        assert_eq!(table.of_atom(&parse("$a")), Scheme::UNKNOWN);
+        assert_eq!(table.atom(nested), parse("(Vec Number (S (S Z)))"));
+    }
+
+    #[test]
+    fn a_type_goes_through_a_graph_unchanged() {
+        let mut table = TypeTable::default();
+        for text in ["Number", "(List $a)", "(Pair (List $a) (List $b) $a)", "(Vec $t (S (S Z)))"] {
+            let scheme = table.of_atom(&parse(text));
+            let mut graph = Graph::default();
+            let node = table.import(&mut graph, scheme);
+            assert_eq!(table.of_node(&graph, node), scheme, "{text}");
+        }
+    }
+}
