@@ -91,7 +91,8 @@ impl Running<'_> {
                 HeadKind::Untyped => 0,
                 HeadKind::Raw { result } => result,
                 HeadKind::Typed(signature) => signature.result.unwrap_or(0),
-                HeadKind::Parametric(_) | HeadKind::Other => {
+                HeadKind::Parametric(_) => 0,
+                HeadKind::Other => {
                     _ = writeln!(
                         text,
                         "{name}/{arity}\n  its type has to be looked at in each call: the interpreter evaluates them"
@@ -100,7 +101,11 @@ impl Running<'_> {
                 }
             };
             let Ok(count) = Slot::try_from(arity) else { continue };
-            self.m.code.function(head, count, result);
+            // With code that checks nothing, the other is for arguments that are not of its types.
+            let well_typed = self.is_well_typed((head, count)).then_some(WELL_TYPED);
+            for type_id in well_typed.into_iter().chain([result]) {
+                self.m.code.function(head, count, type_id);
+            }
             // Its code may ask for results of another type, of this function among others.
             let mut next = 0;
             while let Some(function) = self.function_from(next, head, count) {
@@ -125,6 +130,7 @@ impl Running<'_> {
         };
         let mut text = match type_id {
             0 => format!("{}\n", self.m.function_name(function)),
+            WELL_TYPED => format!("{}, well typed\n", self.m.function_name(function)),
             _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
         };
         if self.runner.tables.is_tabled(self.m.values.symbol_of(head)) {

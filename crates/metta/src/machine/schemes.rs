@@ -18,7 +18,7 @@ use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM};
+use super::values::{EMPTY, EVALUATED_OPEN, INTEGER, SYMBOL, TERM};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -462,11 +462,12 @@ impl Running<'_> {
         let count = self.m.values.heap.length(call) - 1;
         let found = self.instance_for(head, function, &arguments[..count], type_id);
         let Some(Instance { signature, open }) = found else { return Ok(None) };
-        let is_evaluated_first = |place: &usize| {
+        let mut evaluated_first = 0;
+        for place in (0..count).filter(|place| open >> place & 1 == 1) {
             let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
-            open >> place & 1 == 1 && self.settled(child, 0).is_none()
-        };
-        match (0..count).filter(is_evaluated_first).count() {
+            evaluated_first += u32::from(self.settled(child, 0).is_none() && !self.is_untyped_data(child));
+        }
+        match evaluated_first {
             0 => Ok(Some(signature)),
             // What that binds, nothing else sees.
             1 => {
@@ -475,6 +476,16 @@ impl Running<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether a value is data that has no type, whatever its parts come to.
+    fn is_untyped_data(&mut self, value: Ref) -> bool {
+        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
+            return false;
+        }
+        let (head, count) =
+            (self.m.values.heap.walk(self.m.values.heap.child(value, 0)), self.m.values.heap.length(value) - 1);
+        head.tag() == SYMBOL && head != EMPTY && self.makes_open(head, count) && !self.has_rules(head, count as Slot)
     }
 
     fn schemes_of_arguments(&mut self, call: Ref) -> Option<[Scheme; ARITY_MAX]> {

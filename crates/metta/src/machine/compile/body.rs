@@ -675,7 +675,13 @@ impl Compiler<'_, '_> {
                 }
                 true
             }
-            _ if self.is_well_typed => true,
+            // Guards make numbers of the variables of arithmetic.
+            _ if self.is_well_typed => {
+                if atom.head().is_some_and(|head| operation_name(head).is_some()) {
+                    self.call_agrees(atom, type_id, is_nested, guards);
+                }
+                true
+            }
             Atom::Expression(expression) if !expression.is_empty() => {
                 self.call_agrees(atom, type_id, is_nested, guards)
             }

@@ -4,10 +4,12 @@
 //!    formal type are.
 //! 2. Of a variable in a slot nothing is known: where that leaves a variable open, a number or the state of one is guessed,
 //!    and a guard sees to it that the guess holds.
-//! 3. Where variables stay open, the call is evaluated as it stands.
+//! 3. Data of no type agrees with every type and comes to no other; variables that only such arguments have stay open, and
+//!    the result then is of whatever type is expected.
+//! 4. Where other variables stay open, the call is evaluated as it stands.
 
 use super::{Compiler, Fact};
-use crate::machine::code::{Guard, Instruction};
+use crate::machine::code::{Guard, Instruction, Slot};
 use crate::machine::types::{HeadKind, Signature};
 use crate::names;
 use crate::types;
@@ -28,7 +30,7 @@ impl Compiler<'_, '_> {
         let mut guards = Vec::new();
         for (formal, argument) in formals.iter().zip(arguments) {
             let formal = bindings.resolve(formal);
-            if formal.is_ground() {
+            if formal.is_ground() || self.is_untyped_data(argument) {
                 continue;
             }
             let actual = match self.only_type(argument) {
@@ -39,14 +41,36 @@ impl Compiler<'_, '_> {
             bindings = found.pop().filter(|_| found.is_empty())?;
         }
         let function = Atom::Expression(types::instantiated(function, &bindings));
-        if !function.is_ground() {
-            return None;
-        }
+        let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
         match self.run.kind_of_type(&function, arguments.len()) {
             HeadKind::Typed(signature) => Some((signature, guards)),
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
             _ => None,
         }
+    }
+
+    /// A function type where nothing is known of arguments that are data of no type, if what is open else is the result.
+    fn left_open(&mut self, function: &Atom, arguments: &[Atom]) -> Option<Atom> {
+        let (formals, result) = types::function_parts(function);
+        let mut parts = vec![Atom::symbol(names::ARROW)];
+        for (formal, argument) in formals.iter().zip(arguments) {
+            match formal.is_ground() {
+                true => parts.push(formal.clone()),
+                false if self.is_untyped_data(argument) => parts.push(names::undefined()),
+                false => return None,
+            }
+        }
+        parts.push(result.clone());
+        Some(Atom::expression(parts))
+    }
+
+    /// Whether an argument is data that has no type, whatever its parts come to.
+    fn is_untyped_data(&mut self, argument: &Atom) -> bool {
+        let Some([head @ Atom::Symbol(_), parts @ ..]) = argument.children() else { return false };
+        let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+        !names::is_empty_or_error(argument)
+            && self.run.makes_open(head, parts.len())
+            && !self.run.has_rules(head, parts.len() as Slot)
     }
 
     /// The type of an argument, if it has one that is known, without variables.
