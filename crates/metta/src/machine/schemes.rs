@@ -469,7 +469,8 @@ impl Running<'_> {
         }
         match evaluated_first {
             0 => Ok(Some(signature)),
-            // What that binds, nothing else sees.
+            // What that binds, nothing else sees; or the rules follow from the types whatever it is.
+            1 if self.is_well_typed((head, count as Slot)) => Ok(Some(signature)),
             1 => {
                 let function = self.m.code.function(head, count as Slot, signature.result.unwrap_or(type_id));
                 Ok(self.is_constructor(function)?.then_some(signature))

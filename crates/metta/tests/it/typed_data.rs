@@ -9,7 +9,7 @@ const TYPES: &str = "
     (: Pair (-> $a $b (Pair $a $b)))
     (: Leaf (Tree $a)) (: Node (-> (Tree $a) $a (Tree $a) (Tree $a)))
     (: VNil (Vec $t Z)) (: VCons (-> $t (Vec $t $n) (Vec $t (S $n))))
-    (: Z Nat) (: S (-> Nat Nat))
+    (: Z Nat) (: S (-> Nat Nat)) (: nat (-> Number Nat))
     (: upto (-> Number (List Number))) (: sum (-> (List Number) Number))
     (: increase (-> Number Number)) (: is-odd (-> Number Bool)) (: plus (-> Number Number Number))
     (: map (-> (-> $a $b) (List $a) (List $b))) (: filter (-> (-> $a Bool) (List $a) (List $a)))
@@ -36,6 +36,7 @@ const RULES: &str = "
     (= (tree $n) (if (== $n 0) Leaf (Node (tree (- $n 1)) $n (tree (- $n 1)))))
     (= (total Leaf) 0) (= (total (Node $l $x $r)) (+ (total $l) (+ $x (total $r))))
     (= (map-tree $f Leaf) Leaf) (= (map-tree $f (Node $l $x $r)) (Node (map-tree $f $l) ($f $x) (map-tree $f $r)))
+    (= (nat $n) (if (== $n 0) Z (S (nat (- $n 1)))))
     (= (repeat Z $x) VNil) (= (repeat (S $k) $x) (VCons $x (repeat $k $x)))
     (= (map-vector $f VNil) VNil) (= (map-vector $f (VCons $x $xs)) (VCons ($f $x) (map-vector $f $xs)))
     (= (vector-head (VCons $x $xs)) $x)";
@@ -115,14 +116,14 @@ fn several_types_and_those_of_whole_expressions_are_tried() {
 #[test]
 fn typed_lists_and_trees_are_linear() {
     let programs = [
-        ("!(sum (upto SIZE))", 4_000),
-        ("!(sum (map increase (upto SIZE)))", 4_000),
-        ("!(length (filter is-odd (upto SIZE)))", 4_000),
-        ("!(fold-right plus 0 (upto SIZE))", 4_000),
-        ("!(fold-left plus 0 (upto SIZE))", 4_000),
-        ("!(length (append (upto SIZE) Nil))", 4_000),
-        ("!(length (zip (upto SIZE) (upto SIZE)))", 4_000),
-        ("!(let $l (upto SIZE) (let $m (map increase $l) (+ (length $l) (sum $m))))", 4_000),
+        ("!(sum (upto SIZE))", 20_000),
+        ("!(sum (map increase (upto SIZE)))", 20_000),
+        ("!(length (filter is-odd (upto SIZE)))", 20_000),
+        ("!(fold-right plus 0 (upto SIZE))", 20_000),
+        ("!(fold-left plus 0 (upto SIZE))", 20_000),
+        ("!(length (append (upto SIZE) Nil))", 20_000),
+        ("!(length (zip (upto SIZE) (upto SIZE)))", 20_000),
+        ("!(let $l (upto SIZE) (let $m (map increase $l) (+ (length $l) (sum $m))))", 20_000),
     ];
     for (program, size) in programs {
         let of_size = |size: usize| {
@@ -136,4 +137,147 @@ fn typed_lists_and_trees_are_linear() {
     let ran = deep.with_limits(Limits::default()).run();
     assert_eq!(ran.answers, ["[3059]"]);
     assert!(ran.statistics.interpreted <= 2);
+}
+
+/// Code that checks nothing is entered by nothing that could be refused inside.
+#[test]
+fn well_typed_rules_are_not_trusted_with_what_types_do_not_say() {
+    check_both(&[
+        // A rule that gives something else than its type says, and a rule that calls it.
+        (
+            "(: liar (-> Number Number)) (= (liar $x) \"text\")
+             (: user (-> Number Number)) (= (user $x) (+ (liar $x) 1)) !(user 1)",
+            "[(Error \"text\" (BadType Number String))]",
+        ),
+        // Functions without types, on their own, inside data, and behind another function.
+        ("(= (mystery $x) \"text\") !(sum (map mystery (Cons 1 Nil)))", "[(Error \"text\" (BadType Number String))]"),
+        (
+            "(: five (-> (-> Number Number) Number)) (= (five $f) ($f 5)) (= (mystery $x) \"text\")
+             !(map five (Cons mystery Nil))",
+            "[(Error \"text\" (BadType Number String))]",
+        ),
+        (
+            "(: Box (-> (-> Number Number) Box)) (: open (-> Box Number)) (= (open (Box $f)) ($f 3))
+             (= (mystery $x) \"text\") !(open (Box mystery))",
+            "[(Error \"text\" (BadType Number String))]",
+        ),
+        // What a variable is bound to inside was not looked at outside.
+        (
+            "(: pick (-> $a $a Number)) (= (pick 0 $y) (increase $y)) !(pick $x True)",
+            "[(Error (increase True) (BadArgType 1 Number Bool))]",
+        ),
+        // The length of a vector that only its rules know, where another is expected.
+        (
+            "(: same (-> $a $a Bool)) (= (same $x $y) (== $x $y)) !(same (repeat (S Z) 7) VNil)",
+            "[(Error (VCons 7 (repeat Z 7)) (BadType (Vec Number Z) (Vec Number (S $n#))))]",
+        ),
+        // Errors on the way, and an error that a `case` takes for a value.
+        (
+            "(: crash (-> Number Number)) (= (crash $x) (/ $x 0)) !(sum (Cons 1 (Cons (crash 2) Nil)))",
+            "[(Error (/ 2 0) DivisionByZero)]",
+        ),
+        (
+            "(: crash (-> Number Number)) (= (crash $x) (/ $x 0))
+             (: safe (-> Number Number)) (= (safe $n) (case (crash $n) (($x 7)))) !(safe 2)",
+            "[7]",
+        ),
+        // A constructor gets a rule in the middle of a form.
+        ("!(sum (let $_ (add-atom &self (= (Cons 9 $x) Nil)) (Cons 9 (upto 2))))", "[0]"),
+        // Types and rules change between two forms.
+        ("!(sum Nil) (= (sum (Cons $x $xs)) \"text\") !(sum (Cons 1 Nil))", "[1]"),
+        ("!(length (upto 1)) (= (length Nil) zero) (: zero Zero) !(length Nil)", "[0]"),
+        ("!(sum (upto 2)) (: inner Inner) (= (increase $x) inner) !(sum (map increase (upto 1)))", "[2]"),
+    ]);
+}
+
+#[test]
+fn well_typed_rules_answer_as_others_do() {
+    check_both(&[
+        ("!(fold-right + 0 (upto 3))", "[6]"),
+        ("!(sum (Cons (head Nil) Nil))", "[(+ (head Nil) 0)]"),
+        ("!(sum (Cons nothing (Cons 2 Nil)))", "[(+ nothing 2)]"),
+        ("(: shadow (-> Number Number)) (= (shadow $n) (let $n 3 $n)) !(shadow 3)", "[3]"),
+        ("(: shadow (-> Number Number)) (= (shadow $n) (let $n 3 $n)) !(shadow 4)", "[]"),
+        (
+            "(: two (-> Number)) (= (two) 1) (= (two) 2) !(sum (map increase (Cons (two) (Cons (two) Nil))))",
+            "[4, 5, 5, 6]",
+        ),
+        ("!(zip (upto 2) (map is-odd (upto 3)))", "[(Cons (Pair 2 True) (Cons (Pair 1 False) Nil))]"),
+        ("(: pick (-> $a $a Number)) (= (pick 0 $y) (increase $y)) !(pick 0 2)", "[3]"),
+        (
+            "(: Any (-> $t Any)) (: again (-> Any Any)) (= (again (Any $x)) (Any (Any $x))) !(again (Any \"s\"))",
+            "[(Any (Any \"s\"))]",
+        ),
+        (
+            "(: swap (-> (Pair $a $b) (Pair $b $a))) (= (swap $p) (let (Pair $x $y) $p (Pair $y $x))) !(swap (Pair 1 Nil))",
+            "[(Pair Nil 1)]",
+        ),
+    ]);
+}
+
+/// Programs with their types take the steps and the memory that they take without.
+#[test]
+fn well_typed_programs_cost_what_untyped_ones_do() {
+    let programs = [
+        "!(sum (upto 2000))",
+        "!(sum (map increase (upto 2000)))",
+        "!(length (filter is-odd (upto 2000)))",
+        "!(fold-right plus 0 (upto 2000))",
+        "!(fold-left plus 0 (upto 2000))",
+        "!(length (append (upto 2000) Nil))",
+        "!(length (zip (upto 2000) (upto 2000)))",
+        "!(let $l (upto 2000) (let $m (map increase $l) (+ (length $l) (sum $m))))",
+        "!(total (map-tree increase (tree 10)))",
+        "!(vector-head (map-vector increase (repeat (nat 2000) 1)))",
+    ];
+    for program in programs {
+        let untyped = cost(&format!("{RULES} {program}"));
+        let typed = cost(&format!("{TYPES} {RULES} {program}"));
+        let counts =
+            |ran: &crate::harness::Ran| (ran.statistics.steps, ran.statistics.cells, ran.statistics.interpreted);
+        assert_eq!(typed.ran.answers, untyped.ran.answers, "{program}");
+        let ((steps, cells, _), (typed_steps, typed_cells, interpreted)) = (counts(&untyped.ran), counts(&typed.ran));
+        assert_eq!(interpreted, 0, "{program}");
+        assert!(
+            typed_steps <= steps + steps / 20 && typed_cells <= cells + cells / 20 + 50,
+            "{program}: {typed_steps} steps and {typed_cells} cells, without types {steps} and {cells}"
+        );
+    }
+}
+
+/// Values that rules without types pass on are looked at once where they come in, whatever is part of their types.
+#[test]
+fn vectors_from_rules_without_types_are_linear() {
+    let program = "(: both (-> (Vec $a $n) (Vec $b $n) (Vec $a $n))) (= (both VNil VNil) VNil)
+        (= (both (VCons $x $xs) (VCons $y $ys)) (VCons $x (both $xs $ys)))
+        (= (main $n) (let $v (repeat (nat $n) 1) (let $w (map-vector increase $v) (vector-head (both $v $w)))))
+        !(main SIZE)";
+    let of_size = |size: usize| {
+        let measured = cost(&format!("{TYPES} {RULES} {}", program.replace("SIZE", &size.to_string())));
+        assert_eq!(
+            (measured.ran.answers.as_slice(), measured.ran.statistics.interpreted),
+            (&["[1]".to_owned()][..], 0)
+        );
+        measured
+    };
+    assert_linear(&of_size(300), &of_size(3_000));
+}
+
+/// A search for proofs whose function has a type with variables, over data that has none.
+#[test]
+fn typed_backward_chaining_stays_in_the_machine() {
+    let rules = "(= (prove (: $proof $theorem) $_) (match &self (axiom (: $proof $theorem)) (: $proof $theorem)))
+        (= (prove (: ($rule $argument) $theorem) (S $k))
+           (let* (((: $rule (-> $premise $theorem)) (prove (: $rule (-> $premise $theorem)) $k))
+                  ((: $argument $premise) (prove (: $argument $premise) $k)))
+             (: ($rule $argument) $theorem)))
+        (axiom (: ab (-> A B))) (axiom (: bc (-> B C))) (axiom (: cd (-> C D))) (axiom (: a A)) (axiom (: b B))
+        (= (often $n) (if (== $n 0) done (let $_ (collapse (prove (: $x D) (S (S (S (S Z)))))) (often (- $n 1)))))
+        !(prove (: $x D) (S (S (S (S Z))))) !(often 50)";
+    let untyped = cost(rules);
+    let typed = cost(&format!("(: Z Nat) (: S (-> Nat Nat)) (: prove (-> $a Nat $a)) {rules}"));
+    assert_eq!(typed.ran.answers, untyped.ran.answers);
+    assert_eq!(typed.ran.answers, ["[(: (cd (bc b)) D), (: (cd (bc (ab a))) D)]", "[done]"]);
+    assert_eq!(typed.ran.statistics.interpreted, untyped.ran.statistics.interpreted);
+    assert!(typed.ran.statistics.steps <= untyped.ran.statistics.steps * 3 / 2 + 20);
 }
