@@ -548,6 +548,8 @@ pub(super) struct Function {
 pub(super) struct Guarded {
     pub(super) well_typed: u32,
     pub(super) plain: u32,
+    /// Whether small integers are of its types.
+    pub(super) admits_integers: bool,
 }
 
 impl Function {

@@ -40,7 +40,7 @@ const TYPES_MAX: usize = 1 << 18;
 pub(super) struct Schemes {
     pub(super) table: TypeTable,
     pub(super) noted: NotedTypes,
-    number: Scheme,
+    pub(super) number: Scheme,
     /// Of leaves and terms, and of types that evaluation expects.
     known: FxHashMap<Ref, Option<Scheme>>,
     by_type: FxHashMap<TypeId, Option<Scheme>>,

@@ -17,7 +17,7 @@
 
 mod infer;
 
-use super::code::{Guarded, HEADER, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
+use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
 use super::schemes::{ARITY_MAX, says_how};
 use super::type_table::Scheme;
 use super::types::HeadKind;
@@ -29,6 +29,7 @@ use infer::Inference;
 use region::{Ref, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
+use std::rc::Rc;
 
 /// A head and a number of arguments.
 type Callee = (Ref, Slot);
@@ -40,6 +41,8 @@ pub(super) struct WellTyped {
     known: FxHashMap<Callee, bool>,
     /// Those whose result has types that only their rules know, such as the length of a list: each call has its own.
     hidden: FxHashSet<Callee>,
+    /// What functions take as functions.
+    arrows: FxHashMap<Ref, Option<Rc<[Option<Slot>]>>>,
     /// Whether arguments of these schemes may enter.
     admitted: FxHashMap<(Callee, TypeId, [Scheme; ARITY_MAX]), bool>,
 }
@@ -49,6 +52,7 @@ impl WellTyped {
     pub(super) fn clear(&mut self) {
         self.known.clear();
         self.hidden.clear();
+        self.arrows.clear();
         self.admitted.clear();
     }
 }
@@ -71,9 +75,11 @@ impl Running<'_> {
         if type_id != 0 && says_how(&self.m.code.types[usize::from(type_id)]) {
             return None;
         }
+        let numbers = [self.m.schemes.number; ARITY_MAX];
         let guarded = Guarded {
             well_typed: self.m.code.function(head, count, WELL_TYPED),
             plain: self.m.code.plain_function(head, count, type_id),
+            admits_integers: self.applies((head, count), type_id, &numbers[..usize::from(count)]),
         };
         self.m.code.guarded.push(guarded);
         Some(Kind::Guarded((self.m.code.guarded.len() - 1) as u32))
@@ -81,8 +87,10 @@ impl Running<'_> {
 
     /// Enters a function, its frame made, by the code that its arguments allow.
     pub(super) fn enter_guarded(&mut self, function: u32, guarded: u32) -> Result<(), Halt> {
-        let Guarded { well_typed, plain } = self.m.code.guarded[guarded as usize];
-        let is_admitted = self.are_admitted(function);
+        let Guarded { well_typed, plain, admits_integers } = self.m.code.guarded[guarded as usize];
+        let count = self.m.code.functions[function as usize].arguments;
+        let is_admitted =
+            admits_integers && (0..count).all(|slot| self.m.slot(slot).tag() == INTEGER) || self.are_admitted(function);
         self.enter_counted(if is_admitted { well_typed } else { plain })
     }
 
@@ -127,20 +135,26 @@ impl Running<'_> {
     /// Whether what the call at hand takes as functions is what well-typed code may call.
     fn are_callable(&mut self, (head, count): Callee) -> bool {
         let Some(arrows) = self.arrows_of(head) else { return false };
-        (0..count).all(|slot| match arrows.get(usize::from(slot)).copied().flatten() {
+        (0..count).zip(arrows.iter()).all(|(slot, arrow)| match *arrow {
             Some(arity) => {
-                let value = self.m.stack[self.m.base + HEADER + usize::from(slot)];
-                self.is_callable(Ref::from_bits(value), arity)
+                let value = self.m.read(slot);
+                self.is_callable(value, arity)
             }
             None => true,
         })
     }
 
-    /// For each argument of a function: if it is a function, how many arguments that takes.
-    fn arrows_of(&mut self, head: Ref) -> Option<Vec<Option<Slot>>> {
-        let function = self.only_function_type(head)?;
-        let (formals, _) = types::function_parts(&function);
-        Some(formals.iter().map(arity_of_arrow).collect())
+    /// For each argument of a function: if it is a function, how many arguments that takes. Kept until rules change.
+    fn arrows_of(&mut self, head: Ref) -> Option<Rc<[Option<Slot>]>> {
+        if let Some(known) = self.m.well_typed.arrows.get(&head) {
+            return known.clone();
+        }
+        let arrows = self.only_function_type(head).map(|function| {
+            let (formals, _) = types::function_parts(&function);
+            formals.iter().map(arity_of_arrow).collect()
+        });
+        self.m.well_typed.arrows.insert(head, arrows.clone());
+        arrows
     }
 
     /// Whether well-typed code may call a value.
