@@ -9,6 +9,7 @@
 use super::choices::{Gathered, To};
 use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED, WELL_TYPED};
 use super::run::raw;
+use super::schemes::Types;
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
 use super::{Halt, Running};
@@ -149,11 +150,11 @@ impl Running<'_> {
                 if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_plain_operation(head))
                     && self.is_typed_call(value, &signature, type_id) =>
             {
-                self.begin_typed(value, &signature, type_id)
+                self.begin_typed(value, &signature, type_id, Types::Known)
             }
             HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_plain_operation(head) => {
                 match self.instance_of_call(value, head, &function, type_id)? {
-                    Some(signature) => self.begin_typed(value, &signature, type_id),
+                    Some((signature, types)) => self.begin_typed(value, &signature, type_id, types),
                     None => self.interpret_here(value, type_id),
                 }
             }

@@ -148,6 +148,7 @@ pub(crate) struct Machine {
     /// Which types agree, inside a type or at its top; the only types of symbols.
     agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     only_types: FxHashMap<Ref, Option<TypeId>>,
+    declared_results: FxHashMap<Ref, Option<TypeId>>,
     /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
     has_whole_types: bool,
     whole_types: FxHashMap<(Ref, usize), bool>,
@@ -240,6 +241,7 @@ impl Machine {
             ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
+            declared_results: FxHashMap::default(),
             has_whole_types: false,
             has_types: false,
             whole_types: FxHashMap::default(),

@@ -10,8 +10,8 @@
 //!    `(Cons $x $xs)` takes one look at `$x` and `$xs`.
 //! 4. Nothing is known here where an atom has several types, a type holds `%Undefined%` or a metatype, or types of whole
 //!    expressions are declared: the specification is followed there, step by step ([`crate::types`]).
-//! 5. Evaluation by a function type with variables goes by the schemes of the arguments as they stand. If a type that is
-//!    still open then could be bound by one of several evaluations, the interpreter does it.
+//! 5. Evaluation by a function type with variables goes by the schemes of the arguments as they stand. If a type is still open
+//!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
@@ -457,7 +457,7 @@ impl Running<'_> {
         head: Ref,
         function: &Atom,
         type_id: TypeId,
-    ) -> Result<Option<Signature>, Halt> {
+    ) -> Result<Option<(Signature, Types)>, Halt> {
         let Some(arguments) = self.schemes_of_arguments(call) else { return Ok(None) };
         let count = self.m.values.heap.length(call) - 1;
         let found = self.instance_for(head, function, &arguments[..count], type_id);
@@ -468,15 +468,33 @@ impl Running<'_> {
             evaluated_first += u32::from(self.settled(child, 0).is_none() && !self.is_untyped_data(child));
         }
         match evaluated_first {
-            0 => Ok(Some(signature)),
+            0 => Ok(Some((signature, Types::Known))),
             // What that binds, nothing else sees; or the rules follow from the types whatever it is.
-            1 if self.is_well_typed((head, count as Slot)) => Ok(Some(signature)),
+            1 if self.is_well_typed((head, count as Slot)) => Ok(Some((signature, Types::Known))),
             1 => {
                 let function = self.m.code.function(head, count as Slot, signature.result.unwrap_or(type_id));
-                Ok(self.is_constructor(function)?.then_some(signature))
+                let types = if self.is_constructor(function)? { Types::Known } else { Types::Open };
+                Ok(Some((signature, types)))
             }
-            _ => Ok(None),
+            _ => Ok(Some((signature, Types::Open))),
         }
+    }
+
+    /// The same for a call whose arguments are evaluated, by the types of those that say one.
+    pub(super) fn instance_of_values(
+        &mut self,
+        head: Ref,
+        values: &[Ref],
+        says_type: &[bool],
+        type_id: TypeId,
+    ) -> Option<Signature> {
+        let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return None };
+        let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
+        for ((scheme, &value), &says_type) in schemes.iter_mut().zip(values).zip(says_type) {
+            *scheme = if says_type { self.scheme_of(value)? } else { Scheme::UNKNOWN };
+        }
+        let instance = self.instance_for(head, &function, &schemes[..values.len()], type_id)?;
+        Some(instance.signature)
     }
 
     /// Whether a value is data that has no type, whatever its parts come to.
@@ -505,6 +523,13 @@ impl Running<'_> {
         let arguments = self.schemes_of_arguments(call)?;
         self.applied_to(head, function, &arguments[..count]).flatten()
     }
+}
+
+/// Whether the types of a call are known before its arguments are evaluated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Types {
+    Known,
+    Open,
 }
 
 /// What came of unifying types.

@@ -8,8 +8,9 @@
 use super::code::{Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
 use super::run::raw;
+use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EMPTY, SYMBOL, TERM};
+use super::values::{EMPTY, FOREIGN, SYMBOL, TERM};
 use super::{Halt, Running};
 use region::{Ref, tag};
 use space::{Atom, Term};
@@ -270,14 +271,20 @@ impl Running<'_> {
     }
 
     /// Evaluates the arguments of a call to their types, in a frame that holds the types behind them.
-    pub(super) fn begin_typed(&mut self, value: Ref, signature: &Signature, type_id: TypeId) -> Result<(), Halt> {
+    pub(super) fn begin_typed(
+        &mut self,
+        value: Ref,
+        signature: &Signature,
+        type_id: TypeId,
+        types: Types,
+    ) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
         let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
         self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
-        // What an argument before it has bound is evaluated like any other argument.
-        self.m.set_slot(HELD, raw(0));
+        // What an argument before it has bound is evaluated like any other argument: none is held.
+        self.m.set_slot(HELD, raw(usize::from(types == Types::Open)));
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {
@@ -288,6 +295,38 @@ impl Running<'_> {
             self.m.set_slot(CHILDREN + (length + index + 1) as Slot, raw(formal));
         }
         self.walk_typed(1, length)
+    }
+
+    /// Whether the values of a call's arguments agree with its type, where that was open for more than one of them. Which of
+    /// them has bound it does not matter then, and the type of the result is known; otherwise the call is evaluated as it was.
+    fn values_agree(&mut self, length: usize) -> Result<bool, Halt> {
+        let values: Vec<Ref> = (0..length).map(|index| self.m.read(CHILDREN + index as Slot)).collect();
+        let type_id = (self.m.slot(SHAPE).payload() & 0xffff) as TypeId;
+        let says_type: Vec<bool> = (1..length).map(|index| self.may_say_type(index)).collect();
+        if let Some(signature) = self.instance_of_values(values[0], &values[1..], &says_type, type_id) {
+            let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
+            self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
+            return Ok(true);
+        }
+        // With other alternatives it is evaluated for this one alone.
+        let is_only = self.m.choices.len() as u32 == self.m.stack[self.m.base + 2];
+        let call = match is_only {
+            true => self.m.slot(EXPRESSION),
+            false => self.m.values.heap.expression(&mut self.m.values.region, &values)?,
+        };
+        self.interpret_here(call, type_id)?;
+        Ok(false)
+    }
+
+    /// Whether the evaluation of a child may have said of which type it is: it has not if its function is declared to give
+    /// anything.
+    fn may_say_type(&mut self, index: usize) -> bool {
+        let child = self.original_child(index);
+        if !child.is_expression() || self.m.values.heap.length(child) == 0 {
+            return true;
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(child, 0));
+        !matches!(head.tag(), SYMBOL | FOREIGN) || self.declared_result(head) != Some(0)
     }
 
     /// Goes on with the arguments of a typed call from this one on.
@@ -307,6 +346,9 @@ impl Running<'_> {
                     return self.evaluate_child(index, at, child, formal as TypeId);
                 }
             }
+        }
+        if self.m.slot(HELD).payload() != 0 && !self.values_agree(length)? {
+            return Ok(());
         }
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;
         let head = self.m.slot(CHILDREN);

@@ -166,14 +166,22 @@ impl Running<'_> {
 
     /// What the only function type of a head says of results, if that has no variable.
     pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
-        let head = self.m.values.leaf_atom(head);
-        let found = types::types_of(&self.space, &head, &mut self.runner.variables);
-        let [only] = found.as_slice() else { return None };
-        if !only.is_function() {
-            return None;
+        if let Some(&known) = self.m.declared_results.get(&head) {
+            return known;
         }
-        let (_, result) = types::function_parts(&only.atom);
-        if result.is_ground() { self.m.code.type_id(result) } else { None }
+        let atom = self.m.values.leaf_atom(head);
+        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
+        let declared = match found.as_slice() {
+            [only] if only.is_function() => {
+                let (_, result) = types::function_parts(&only.atom);
+                if result.is_ground() { self.m.code.type_id(result) } else { None }
+            }
+            _ => None,
+        };
+        if head.tag() == SYMBOL || head.payload() & 1 == 0 {
+            self.m.declared_results.insert(head, declared);
+        }
+        declared
     }
 
     /// How calls of a head with so many arguments are evaluated.
@@ -460,6 +468,7 @@ impl Machine {
             self.typed.clear();
             self.schemes.clear();
             self.only_types.clear();
+            self.declared_results.clear();
             self.whole_types.clear();
             self.special.clear();
         }

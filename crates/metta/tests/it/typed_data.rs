@@ -281,3 +281,29 @@ fn typed_backward_chaining_stays_in_the_machine() {
     assert_eq!(typed.ran.statistics.interpreted, untyped.ran.statistics.interpreted);
     assert!(typed.ran.statistics.steps <= untyped.ran.statistics.steps * 3 / 2 + 20);
 }
+
+/// Data whose constructors alone have types, made by functions that have none: a call of a constructor with two arguments to
+/// evaluate went to the interpreter.
+#[test]
+fn typed_constructors_under_functions_without_types_are_linear() {
+    let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
+    let programs = [
+        ("!(sum (upto SIZE))", 10_000),
+        ("!(sum (map increase (upto SIZE)))", 10_000),
+        ("!(length (zip (upto SIZE) (upto SIZE)))", 10_000),
+        ("!(vector-head (map-vector increase (repeat (nat SIZE) 1)))", 1_000),
+    ];
+    for (program, size) in programs {
+        let of_size = |size: usize| {
+            let measured = cost(&format!("{constructors} {RULES} {}", program.replace("SIZE", &size.to_string())));
+            assert!(measured.ran.statistics.interpreted <= 2, "{program}: {}", measured.ran.statistics.interpreted);
+            measured
+        };
+        assert_linear(&of_size(size), &of_size(10 * size));
+    }
+    check_both(&[
+        ("(= (any) 1) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))", "[(Error \"s\" (BadType Number String))]"),
+        ("(= (texts) (Cons \"s\" Nil)) !(Cons (let $x 1 $x) (texts))", "[(Cons 1 (Cons \"s\" Nil))]"),
+        ("(= (any) untyped) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))", "[(Cons untyped (Cons \"s\" Nil))]"),
+    ]);
+}
