@@ -156,6 +156,7 @@ impl Machine {
             if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
         self.values.heap.rewind(&mut self.values.region, heap);
         self.found_same.forget();
+        self.values.interned.forget();
         self.values.foreign.truncate(foreign);
         self.base = base;
         let end = self.choices[last].end;
@@ -537,11 +538,15 @@ impl Running<'_> {
         self.give_unreduced(function, self.m.trying.from)
     }
 
-    /// Whether an argument of the frame at hand is a space.
+    /// Whether an argument of the frame at hand is a space that a rule looks into: where all have a variable, it is a value like
+    /// any other.
     fn has_space_argument(&self, group: u32) -> bool {
-        let function = self.m.code.groups[group as usize].function;
-        let count = self.m.code.functions[function as usize].arguments;
-        (0..count).any(|slot| self.m.values.space_of(self.m.read(slot)).is_some())
+        let Group { function, rules, .. } = &self.m.code.groups[group as usize];
+        let count = self.m.code.functions[*function as usize].arguments;
+        (0..count).any(|slot| {
+            self.m.values.space_of(self.m.read(slot)).is_some()
+                && rules.iter().any(|rule| rule.keys[usize::from(slot)] != Key::Any)
+        })
     }
 
     /// The head of a rule has matched.

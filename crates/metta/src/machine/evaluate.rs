@@ -10,7 +10,7 @@ use super::choices::{Gathered, To};
 use super::code::{Code, ESCAPE, Function, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
 use super::run::raw;
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM, evaluated_term};
 use super::{Halt, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;
@@ -125,6 +125,9 @@ impl Running<'_> {
             return self.give(value.marked());
         }
         if value.tag() == TERM {
+            if self.settles(value)? && (type_id == 0 || self.term_has_type(value, type_id, false)) {
+                return self.give(evaluated_term(value));
+            }
             value = self.m.values.open_term(value)?;
         }
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {

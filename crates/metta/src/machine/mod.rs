@@ -36,6 +36,7 @@ mod results;
 mod run;
 mod sameness;
 mod schemes;
+mod settled;
 mod spaces_met;
 mod special;
 mod states;
@@ -267,6 +268,7 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         self.found_same.forget();
+        self.values.interned.forget();
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
@@ -346,6 +348,7 @@ impl<'r> Running<'r> {
             self.m.watch(&space);
             self.m.next_version(true);
         }
+        self.m.values.marks_terms = self.m.is_exact;
         self.refresh();
         self.forget_forms();
         self.give_fuel();

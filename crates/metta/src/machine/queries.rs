@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{HEADER, QueryPart, Slot};
 use super::terms::Keyed;
-use super::values::{Scope, TRUE};
+use super::values::{Scope, TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
 use space::{NO_TERM, RowPart, RowQuery, Term, Terms};
@@ -106,7 +106,10 @@ impl Machine {
                     QueryPart::Leaf(leaf) => self.ask_for(leaf, first_outer, asked, outer, &terms)?,
                     QueryPart::Slot(slot) => {
                         let value = self.read(slot);
-                        self.ask_for(value, first_outer, asked, outer, &terms)?;
+                        match self.code.queries[query as usize].patterns[pattern].len() {
+                            1 => self.ask_for_whole(value, first_outer, asked, outer, &terms)?,
+                            _ => self.ask_for(value, first_outer, asked, outer, &terms)?,
+                        }
                     }
                 }
             }
@@ -115,6 +118,33 @@ impl Machine {
         let is_join = self.code.queries[query as usize].may_join
             && asked.head().is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
         if is_join { Err(Unusual) } else { Ok(()) }
+    }
+
+    /// Adds what a value asks for that is a pattern by itself: a row has columns, even if all of it is known.
+    fn ask_for_whole(
+        &mut self,
+        value: Ref,
+        first_outer: usize,
+        asked: &mut RowQuery,
+        outer: &mut Vec<Ref>,
+        terms: &Terms,
+    ) -> Result<(), Unusual> {
+        let value = self.values.heap.walk(value);
+        if value.tag() == TERM {
+            let children = terms.children(term_of(value)).unwrap_or_default();
+            asked.push(RowPart::Open(children.len() as u32));
+            children.iter().for_each(|&child| asked.push(RowPart::Key(terms.key(child))));
+            return Ok(());
+        }
+        if !value.is_expression() {
+            return self.ask_for(value, first_outer, asked, outer, terms);
+        }
+        let length = self.values.heap.length(value);
+        asked.push(RowPart::Open(length as u32));
+        (0..length).try_for_each(|place| {
+            let child = self.values.heap.child(value, place);
+            self.ask_for(child, first_outer, asked, outer, terms)
+        })
     }
 
     /// Adds what a value asks for.

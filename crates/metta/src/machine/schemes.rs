@@ -14,7 +14,7 @@
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM};
+use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -130,9 +130,9 @@ impl Running<'_> {
         let known = match value.tag() {
             INTEGER | tag::NUMBER => Some(self.m.number_type),
             tag::VARIABLE => Some(0),
-            TERM => match self.m.schemes.known.get(&value) {
+            TERM => match self.m.schemes.known.get(&plain(value)) {
                 Some(&known) => known,
-                None => return self.look_inside(value),
+                None => return self.look_inside(plain(value)),
             },
             tag::EXPRESSION | tag::MARKED => {
                 let note = self.m.values.heap.note(value);
@@ -357,7 +357,16 @@ impl Running<'_> {
             let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
             open >> place & 1 == 1 && self.settled(child, 0).is_none()
         };
-        match (0..count).filter(is_evaluated_first).count() {
+        let mut first = (0..count).filter(is_evaluated_first).collect::<Vec<_>>();
+        let mut still_open = Vec::new();
+        for &place in &first {
+            let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
+            if self.stays_open(child)? {
+                still_open.push(place);
+            }
+        }
+        first.retain(|place| !still_open.contains(place));
+        match first.len() {
             0 => Ok(Some(signature)),
             // What that binds, nothing else sees.
             1 => {
@@ -366,6 +375,16 @@ impl Running<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether an expression is data without a type, whatever its children come to: that binds no variable of a type.
+    fn stays_open(&mut self, value: Ref) -> Result<bool, Halt> {
+        if !value.is_expression() || !self.is_open(value) {
+            return Ok(false);
+        }
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        let arity = self.m.values.heap.length(value) - 1;
+        Ok(head.tag() == SYMBOL && self.makes_data(head, arity)?)
     }
 
     fn schemes_of_arguments(&mut self, call: Ref) -> Option<[TypeId; ARITY_MAX]> {

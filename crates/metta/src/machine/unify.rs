@@ -7,7 +7,7 @@
 
 use super::choices::{To, lay_out};
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, Site, Slot};
-use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
+use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
@@ -187,7 +187,7 @@ impl Running<'_> {
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
         let heap = &self.m.values.heap;
         let (left, right) = (heap.walk(left), heap.walk(right));
-        if left.unmarked() == right.unmarked() {
+        if plain(left) == plain(right) {
             return Ok(Unified::Yes);
         }
         let mut inside = match self.m.values.pair(left, right) {
@@ -267,7 +267,7 @@ impl Running<'_> {
     fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
         match (is_compound(left), is_compound(right)) {
-            (true, true) if left.unmarked() == right.unmarked() => Ok(Step::Over),
+            (true, true) if plain(left) == plain(right) => Ok(Step::Over),
             (true, true) => {
                 let (left, right) = (self.opened(left)?, self.opened(right)?);
                 let length = self.m.values.heap.length(left);
