@@ -480,9 +480,18 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn enter_exclusive(&mut self, exclusive: u32) -> Result<(), Halt> {
         let m = &mut self.m;
-        let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];
-        let value = m.read(argument);
-        let Some(key) = m.values.switch_key(value) else { return self.enter_group(group) };
+        let Exclusive { group, argument, .. } = m.code.exclusives[exclusive as usize];
+        let mut value = m.read(argument);
+        let key = match m.values.switch_key(value) {
+            None if value.tag() == TERM => {
+                value = m.values.open_term(value)?;
+                m.set_slot(argument, value);
+                m.values.switch_key(value)
+            }
+            key => key,
+        };
+        let Exclusive { ref cases, .. } = m.code.exclusives[exclusive as usize];
+        let Some(key) = key else { return self.enter_group(group) };
         let Some(case) = cases.iter().find(|case| case.key == key) else {
             let function = m.code.groups[group as usize].function;
             return self.give_unreduced(function, self.m.pc);

@@ -27,6 +27,7 @@ mod forget;
 mod fuel;
 mod garbage;
 mod held;
+mod inert;
 mod lists;
 mod minimal;
 mod native;

@@ -24,14 +24,17 @@ pub(super) struct SettledTerms {
     heads: FxHashMap<(Ref, usize), Makes>,
     /// The note of what is settled.
     note: u16,
-    /// How many terms were looked into.
-    pub(super) looked_into: u64,
+    /// The terms that are still to be looked into.
+    work: Vec<Term>,
 }
 
 /// What a head makes of settled arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Makes {
+pub(super) enum Makes {
+    /// Data without a type.
     Data,
+    /// Data that takes its arguments as they stand.
+    RawData,
     /// Data if they are of its types.
     TypedData,
     /// Something that is to be evaluated.
@@ -43,7 +46,7 @@ const FIRST_EPOCH: u32 = 2;
 impl Default for SettledTerms {
     fn default() -> Self {
         let note = super::notes::Notes::default().settled();
-        Self { epoch: FIRST_EPOCH, known: Vec::new(), heads: FxHashMap::default(), note, looked_into: 0 }
+        Self { epoch: FIRST_EPOCH, known: Vec::new(), heads: FxHashMap::default(), note, work: Vec::new() }
     }
 }
 
@@ -101,43 +104,52 @@ impl Running<'_> {
         if let Some(known) = self.m.values.settled.knows(whole) {
             return Ok(known);
         }
+        let mut work = std::mem::take(&mut self.m.values.settled.work);
+        work.clear();
+        work.push(whole);
+        let done = self.settle_all(&mut work);
+        self.m.values.settled.work = work;
+        done?;
+        Ok(self.m.values.settled.knows(whole) == Some(true))
+    }
+
+    /// Looks into terms, the last first, each after its parts.
+    fn settle_all(&mut self, work: &mut Vec<Term>) -> Result<(), Halt> {
         let shared = SharedTerms::clone(&self.m.values.terms);
-        let mut work = vec![whole];
         while let Some(&term) = work.last() {
             let look = {
                 let terms = shared.read().expect("no panic while terms are locked");
-                self.m.values.look_into(term, &terms, &mut work)
+                self.m.values.look_into(term, &terms, work)
             };
             let is_settled = match look {
                 Look::Known(known) => known,
                 Look::Head(head, count) => self.is_data_with(head, count, term)?,
                 Look::Later => continue,
             };
-            self.m.values.settled.looked_into += 1;
             self.m.values.settled.keep(term, is_settled);
             work.pop();
         }
-        Ok(self.m.values.settled.knows(whole) == Some(true))
+        Ok(())
     }
 
     /// Whether a term of settled children, with this head, is data.
     fn is_data_with(&mut self, head: Ref, count: usize, term: Term) -> Result<bool, Halt> {
-        let makes = match self.m.values.settled.heads.get(&(head, count)) {
-            Some(&known) => known,
-            None => self.makes(head, count)?,
-        };
-        Ok(match makes {
-            Makes::Data => true,
+        Ok(match self.makes(head, count)? {
+            Makes::Data | Makes::RawData => true,
             Makes::TypedData => self.scheme_of(Ref::new(TERM, term.number())).is_some(),
             Makes::Other => false,
         })
     }
 
-    fn makes(&mut self, head: Ref, count: usize) -> Result<Makes, Halt> {
+    /// What a head makes of so many settled arguments.
+    pub(super) fn makes(&mut self, head: Ref, count: usize) -> Result<Makes, Halt> {
+        if let Some(&known) = self.m.values.settled.heads.get(&(head, count)) {
+            return Ok(known);
+        }
         let kind = if head.tag() == SYMBOL { self.head_kind(head, count) } else { HeadKind::Untyped };
         let makes = match kind {
             HeadKind::Untyped if self.makes_data(head, count)? => Makes::Data,
-            HeadKind::Raw { .. } if self.is_named_constructor(head, count)? => Makes::Data,
+            HeadKind::Raw { .. } if self.is_named_constructor(head, count)? => Makes::RawData,
             HeadKind::Typed(_) | HeadKind::Parametric(_) if self.is_named_constructor(head, count)? => Makes::TypedData,
             _ => Makes::Other,
         };

@@ -32,11 +32,13 @@ pub(super) struct Interned {
     pairs: [(Ref, Term); REMEMBERED],
     /// Whether nothing of that holds any more.
     is_over: bool,
+    /// Room for what is being interned.
+    room: (Vec<Opened>, Vec<Term>),
 }
 
 impl Default for Interned {
     fn default() -> Self {
-        Self { pairs: [(EMPTY, NO_TERM); REMEMBERED], is_over: false }
+        Self { pairs: [(EMPTY, NO_TERM); REMEMBERED], is_over: false, room: Default::default() }
     }
 }
 
@@ -50,7 +52,8 @@ impl Interned {
 
     fn keep(&mut self, expression: Ref, term: Term) {
         if self.is_over {
-            *self = Self::default();
+            self.pairs = Self::default().pairs;
+            self.is_over = false;
         }
         let expression = expression.unmarked();
         self.pairs[Self::place(expression)] = (expression, term);
@@ -70,15 +73,10 @@ impl Interned {
 /// An expression that is being interned.
 struct Opened {
     expression: Ref,
-    done: Vec<Term>,
+    /// Where its children begin among those that are done.
+    from: usize,
     /// Whether no variable was met, bound or not.
     is_ground: bool,
-}
-
-impl Opened {
-    fn new(expression: Ref) -> Self {
-        Self { expression, done: Vec::new(), is_ground: true }
-    }
 }
 
 impl Values {
@@ -128,36 +126,44 @@ impl Values {
         if let Some(known) = self.interned.term(expression) {
             return Some(known);
         }
-        let mut open: Vec<Opened> = vec![Opened::new(expression)];
+        let (mut open, mut done) = std::mem::take(&mut self.interned.room);
+        open.clear();
+        done.clear();
+        open.push(Opened { expression, from: 0, is_ground: true });
+        let term = self.intern_all(&mut open, &mut done, terms);
+        self.interned.room = (open, done);
+        term
+    }
+
+    fn intern_all(&mut self, open: &mut Vec<Opened>, done: &mut Vec<Term>, terms: &mut Terms) -> Option<Term> {
         loop {
-            let Opened { expression, done, is_ground } = open.last_mut().expect("an expression is open");
-            let term = if done.len() == self.heap.length(*expression) {
-                let (term, is_ground) = (terms.intern_row(done), *is_ground);
+            let Opened { expression, from, is_ground } = open.last_mut().expect("an expression is open");
+            let term = if done.len() - *from == self.heap.length(*expression) {
+                let (term, is_ground) = (terms.intern_row(&done[*from..]), *is_ground);
+                done.truncate(*from);
                 if is_ground {
                     self.interned.keep(*expression, term);
                 }
                 open.pop();
-                if let Some(around) = open.last_mut() {
-                    around.is_ground &= is_ground;
+                match open.last_mut() {
+                    Some(around) => around.is_ground &= is_ground,
+                    None => return Some(term),
                 }
                 term
             } else {
-                let written = self.heap.child(*expression, done.len());
+                let written = self.heap.child(*expression, done.len() - *from);
                 let child = self.heap.walk(written);
                 *is_ground &= written == child;
                 match child.is_expression().then(|| self.interned.term(child)) {
                     Some(Some(known)) => known,
                     Some(None) => {
-                        open.push(Opened::new(child));
+                        open.push(Opened { expression: child, from: done.len(), is_ground: true });
                         continue;
                     }
                     None => self.intern_leaf(child, terms)?,
                 }
             };
-            match open.last_mut() {
-                Some(around) => around.done.push(term),
-                None => return Some(term),
-            }
+            done.push(term);
         }
     }
 

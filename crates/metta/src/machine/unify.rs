@@ -96,10 +96,7 @@ impl Running<'_> {
     }
 
     pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
-        let mut value = self.m.read(slot);
-        if value.tag() == TERM {
-            value = self.m.values.open_term(value)?;
-        }
+        let value = self.m.read(slot);
         let (length, head) = {
             let shape = &self.m.code.shapes[shape as usize];
             (shape.length as usize, shape.head)
@@ -109,9 +106,20 @@ impl Running<'_> {
         }
         match value.tag() {
             tag::VARIABLE => self.build_shape(value, shape),
+            TERM => self.match_term(value, dst, length, head, or),
             FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
             _ => self.no_match(or),
         }
+    }
+
+    /// A term is opened if it may have the shape.
+    #[inline(never)]
+    fn match_term(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
+        if !self.m.values.term_shape(value, length as u32, head) {
+            return self.no_match(or);
+        }
+        let opened = self.m.values.open_term(value)?;
+        self.match_children(opened, dst, length, head, or)
     }
 
     #[inline]
@@ -389,25 +397,23 @@ impl Running<'_> {
     }
 
     fn rebuild(&mut self, value: Ref) -> Result<Ref, Halt> {
-        let mut open: Vec<(Ref, Vec<Ref>)> = vec![(value, Vec::new())];
-        loop {
-            let (expression, done) = open.last_mut().expect("an expression is open");
-            if done.len() == self.m.values.heap.length(*expression) {
-                let made = self.m.values.heap.expression(&mut self.m.values.region, done)?;
-                open.pop();
-                match open.last_mut() {
-                    Some((_, done)) => done.push(made),
-                    None => return Ok(made),
+        let m = &mut self.m;
+        let whole = m.values.heap.reserve(&mut m.values.region, m.values.heap.length(value))?;
+        let (mut inside, mut next) = (Vec::new(), Some((value, whole)));
+        while let Some((value, made)) = next {
+            for index in 0..m.values.heap.length(value) {
+                let mut child = m.values.heap.walk(m.values.heap.child(value, index));
+                if child.is_expression() && m.mentions_bound(child) {
+                    let length = m.values.heap.length(child);
+                    let copy = m.values.heap.reserve(&mut m.values.region, length)?;
+                    inside.push((child, copy));
+                    child = copy;
                 }
-                continue;
+                m.values.heap.set_child(made, index, child);
             }
-            let child = self.m.values.heap.walk(self.m.values.heap.child(*expression, done.len()));
-            if child.is_expression() && self.m.mentions_bound(child) {
-                open.push((child, Vec::new()));
-            } else {
-                done.push(child);
-            }
+            next = inside.pop();
         }
+        Ok(whole)
     }
 }
 

@@ -564,9 +564,10 @@ impl Values {
     }
 
     /// Whether a value is the code of a function.
+    #[inline]
     pub(super) fn is_function(&self, value: Ref) -> bool {
         if value.tag() == TERM {
-            return !is_evaluated_term(value) && self.is_function_term(term_of(value));
+            return self.is_function_term(value);
         }
         let children = if value.is_expression() { self.heap.children(value) } else { &[] };
         let [head, body] = *children else { return false };
@@ -574,7 +575,12 @@ impl Values {
         self.heap.walk(head) == FUNCTION && (body.is_expression() || body.tag() == TERM)
     }
 
-    fn is_function_term(&self, term: Term) -> bool {
+    #[inline(never)]
+    fn is_function_term(&self, value: Ref) -> bool {
+        if is_evaluated_term(value) {
+            return false;
+        }
+        let term = term_of(value);
         let terms = self.terms.read().expect("no panic while terms are locked");
         match terms.children(term) {
             Some(&[head, body]) if terms.children(body).is_some() => match self.known_term(head) {
@@ -725,12 +731,11 @@ impl Values {
         let term = term_of(reference);
         let children = terms.children(term).expect("only compounds are kept as terms");
         let is_evaluated = is_evaluated_term(reference);
-        let mut made = Vec::with_capacity(children.len());
-        for &child in children {
+        let opened = self.heap.reserve(&mut self.region, children.len())?;
+        for (place, &child) in children.iter().enumerate() {
             let child = self.term(child, &terms)?;
-            made.push(if is_evaluated { Self::as_evaluated(child) } else { child });
+            self.heap.set_child(opened, place, if is_evaluated { Self::as_evaluated(child) } else { child });
         }
-        let opened = self.heap.expression(&mut self.region, &made)?;
         if self.settled.knows(term) == Some(true) {
             self.heap.set_note(opened, self.settled.note());
         }
