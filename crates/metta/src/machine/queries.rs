@@ -26,6 +26,9 @@ pub(super) struct Rows {
     pub(super) site: u32,
 }
 
+/// Where atoms with variables answer a query, they mostly do so again.
+const LEAPS: u8 = 15;
+
 /// What makes a pattern unfit to be asked for as rows.
 struct Unusual;
 
@@ -33,11 +36,19 @@ impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, site: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
+        let leaps = &mut self.m.code.queries[query as usize].leaps;
+        if *leaps > 0 {
+            *leaps -= 1;
+            return self.query_atoms(query, space);
+        }
         let mut asked = std::mem::take(&mut self.m.asked);
         let mut outer = Vec::new();
         let done = match self.m.ask(query, space, &mut asked, &mut outer) {
             Some(_) if asked.is_given_up() => return Err(self.m.values.ceiling.passed()),
-            None => self.query_atoms(query, space),
+            None => {
+                self.m.code.queries[query as usize].leaps = LEAPS;
+                self.query_atoms(query, space)
+            }
             Some(0) => self.fail(),
             Some(1) => self.m.take_answer(query, asked.answers(), &outer, site),
             Some(_) => {

@@ -96,30 +96,32 @@ impl Running<'_> {
     }
 
     pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
-        let value = self.m.read(slot);
+        let mut value = self.m.read(slot);
         let (length, head) = {
             let shape = &self.m.code.shapes[shape as usize];
             (shape.length as usize, shape.head)
         };
+        if value.tag() == TERM {
+            match self.opened_as(value, length, head)? {
+                Some(opened) => value = opened,
+                None => return self.no_match(or),
+            }
+        }
         if value.is_expression() {
             return self.match_children(value, dst, length, head, or);
         }
         match value.tag() {
             tag::VARIABLE => self.build_shape(value, shape),
-            TERM => self.match_term(value, dst, length, head, or),
             FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
             _ => self.no_match(or),
         }
     }
 
-    /// A term is opened if it may have the shape.
+    /// A term as an expression of the heap, if it may have a shape.
     #[inline(never)]
-    fn match_term(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
-        if !self.m.values.term_shape(value, length as u32, head) {
-            return self.no_match(or);
-        }
-        let opened = self.m.values.open_term(value)?;
-        self.match_children(opened, dst, length, head, or)
+    fn opened_as(&mut self, term: Ref, length: usize, head: Option<Ref>) -> Result<Option<Ref>, Full> {
+        let may_have = self.m.values.term_shape(term, length as u32, head);
+        if may_have { self.m.values.open_term(term).map(Some) } else { Ok(None) }
     }
 
     #[inline]

@@ -564,7 +564,6 @@ impl Values {
     }
 
     /// Whether a value is the code of a function.
-    #[inline]
     pub(super) fn is_function(&self, value: Ref) -> bool {
         if value.tag() == TERM {
             return self.is_function_term(value);
