@@ -157,6 +157,7 @@ impl Machine {
         self.values.heap.rewind(&mut self.values.region, heap);
         self.found_same.forget();
         self.values.interned.forget();
+        self.values.kept.forget();
         self.values.foreign.truncate(foreign);
         self.base = base;
         let end = self.choices[last].end;

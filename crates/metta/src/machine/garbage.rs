@@ -214,6 +214,7 @@ impl Running<'_> {
         m.values.heap.close(old);
         m.found_same.forget();
         m.values.interned.forget();
+        m.values.kept.forget();
         m.forget_names();
         m.age_choices();
         m.collections += 1;

@@ -28,6 +28,7 @@ mod fuel;
 mod garbage;
 mod held;
 mod inert;
+mod kept;
 mod lists;
 mod minimal;
 mod native;
@@ -270,6 +271,7 @@ impl Machine {
         self.values.heap.close(old);
         self.found_same.forget();
         self.values.interned.forget();
+        self.values.kept.forget();
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
@@ -349,7 +351,7 @@ impl<'r> Running<'r> {
             self.m.watch(&space);
             self.m.next_version(true);
         }
-        self.m.values.marks_terms = self.m.is_exact;
+        self.m.values.begin_marking();
         self.refresh();
         self.forget_forms();
         self.give_fuel();

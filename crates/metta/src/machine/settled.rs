@@ -7,13 +7,15 @@
 //!    mark stays when a rule is added: what came to itself before is not evaluated again.
 //! 3. A term is settled if nothing reduces it, its head asks for no type that it has not, and all its parts are settled.
 
-use super::types::HeadKind;
+use super::types::{Formal, HeadKind};
 use super::values::{EMPTY, ERROR, SYMBOL, TERM, Values, evaluated_term, is_evaluated_term, term_of};
 use super::{Halt, Running};
 use crate::names;
+use crate::types::function_parts;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedTerms, Term, Terms};
+use std::cell::RefCell;
 
 /// What is known of terms.
 pub(super) struct SettledTerms {
@@ -26,6 +28,8 @@ pub(super) struct SettledTerms {
     note: u16,
     /// The terms that are still to be looked into.
     work: Vec<Term>,
+    /// The atoms of evaluated terms, as far as they were asked for.
+    marked: RefCell<FxHashMap<Term, Atom>>,
 }
 
 /// What a head makes of settled arguments.
@@ -33,20 +37,28 @@ pub(super) struct SettledTerms {
 pub(super) enum Makes {
     /// Data without a type.
     Data,
-    /// Data that takes its arguments as they stand.
-    RawData,
-    /// Data if they are of its types.
-    TypedData,
+    /// Data if they are of its types. Those with a bit here are not evaluated: a compound there is none that came to itself.
+    TypedData { raw: u32 },
     /// Something that is to be evaluated.
     Other,
 }
 
 const FIRST_EPOCH: u32 = 2;
 
+/// With more atoms of evaluated terms than this, they are forgotten between two forms.
+const MARKED_MAX: usize = 1 << 16;
+
 impl Default for SettledTerms {
     fn default() -> Self {
         let note = super::notes::Notes::default().settled();
-        Self { epoch: FIRST_EPOCH, known: Vec::new(), heads: FxHashMap::default(), note, work: Vec::new() }
+        Self {
+            epoch: FIRST_EPOCH,
+            known: Vec::new(),
+            heads: FxHashMap::default(),
+            note,
+            work: Vec::new(),
+            marked: RefCell::default(),
+        }
     }
 }
 
@@ -135,8 +147,10 @@ impl Running<'_> {
     /// Whether a term of settled children, with this head, is data.
     fn is_data_with(&mut self, head: Ref, count: usize, term: Term) -> Result<bool, Halt> {
         Ok(match self.makes(head, count)? {
-            Makes::Data | Makes::RawData => true,
-            Makes::TypedData => self.scheme_of(Ref::new(TERM, term.number())).is_some(),
+            Makes::Data => true,
+            Makes::TypedData { raw } => {
+                !self.m.values.has_compound(term, raw) && self.scheme_of(Ref::new(TERM, term.number())).is_some()
+            }
             Makes::Other => false,
         })
     }
@@ -149,8 +163,8 @@ impl Running<'_> {
         let kind = if head.tag() == SYMBOL { self.head_kind(head, count) } else { HeadKind::Untyped };
         let makes = match kind {
             HeadKind::Untyped if self.makes_data(head, count)? => Makes::Data,
-            HeadKind::Raw { .. } if self.is_named_constructor(head, count)? => Makes::RawData,
-            HeadKind::Typed(_) | HeadKind::Parametric(_) if self.is_named_constructor(head, count)? => Makes::TypedData,
+            HeadKind::Untyped | HeadKind::Other => Makes::Other,
+            kind if self.is_named_constructor(head, count)? => Makes::TypedData { raw: raw_arguments(&kind) },
             _ => Makes::Other,
         };
         if head.tag() == SYMBOL {
@@ -160,7 +174,29 @@ impl Running<'_> {
     }
 }
 
+/// The arguments that a function type takes as they stand, a bit for each.
+fn raw_arguments(kind: &HeadKind) -> u32 {
+    let bits = |is_raw: &mut dyn Iterator<Item = bool>| {
+        is_raw.enumerate().fold(0, |bits, (place, is_raw)| bits | u32::from(is_raw) << place)
+    };
+    match kind {
+        HeadKind::Typed(signature) => {
+            bits(&mut signature.formals.iter().map(|formal| !matches!(formal, Formal::Typed(_))))
+        }
+        HeadKind::Parametric(function) => bits(&mut function_parts(function).0.iter().map(names::is_metatype)),
+        HeadKind::Raw { .. } | HeadKind::Untyped | HeadKind::Other => u32::MAX,
+    }
+}
+
 impl Values {
+    /// Whether one of the arguments of a term that have a bit is a compound.
+    fn has_compound(&self, term: Term, bits: u32) -> bool {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let arguments = terms.children(term).and_then(<[Term]>::split_first).map_or(&[][..], |(_, rest)| rest);
+        let is_compound = |child: Term| terms.children(child).is_some_and(|inside| !inside.is_empty());
+        arguments.iter().enumerate().any(|(place, &child)| bits >> place & 1 == 1 && is_compound(child))
+    }
+
     /// Looks at the children of a term; those that are not known yet are added to the work.
     fn look_into(&mut self, term: Term, terms: &Terms, work: &mut Vec<Term>) -> Look {
         let children = terms.children(term).expect("only compounds are kept as terms");
@@ -205,11 +241,17 @@ impl Values {
         let terms = self.terms.read().expect("no panic while terms are locked");
         let term = term_of(value);
         if is_evaluated_term(value) && self.marks_terms {
-            return marked_through(term, &terms);
+            return marked_through(term, &terms, &mut self.settled.marked.borrow_mut());
         }
-        match terms.atom(term).clone() {
-            Atom::Expression(expression) if is_evaluated_term(value) => expression.into_evaluated().into(),
-            atom => atom,
+        terms.atom(term).clone()
+    }
+
+    /// From now on the atoms of evaluated terms are marked as that: an evaluation begins.
+    pub(super) fn begin_marking(&mut self) {
+        self.marks_terms = true;
+        let marked = self.settled.marked.get_mut();
+        if marked.len() > MARKED_MAX {
+            *marked = FxHashMap::default();
         }
     }
 
@@ -219,9 +261,11 @@ impl Values {
     }
 }
 
-/// The atom of a term, all compounds in it marked as evaluated. What occurs in it many times is made once.
-fn marked_through(whole: Term, terms: &Terms) -> Atom {
-    let mut made: FxHashMap<Term, Atom> = FxHashMap::default();
+/// The atom of a term, all compounds in it marked as evaluated. What was made before is not made again.
+fn marked_through(whole: Term, terms: &Terms, made: &mut FxHashMap<Term, Atom>) -> Atom {
+    if let Some(known) = made.get(&whole) {
+        return known.clone();
+    }
     let mut work = vec![whole];
     while let Some(&term) = work.last() {
         let children = terms.children(term).unwrap_or_default();
@@ -241,7 +285,7 @@ fn marked_through(whole: Term, terms: &Terms) -> Atom {
         };
         made.insert(term, atom);
     }
-    made.remove(&whole).expect("it was made")
+    made[&whole].clone()
 }
 
 #[cfg(test)]

@@ -470,7 +470,6 @@ impl Machine {
             self.notes = Notes::default();
         }
         self.values.settled.advance(self.notes.settled());
-        self.values.marks_terms = self.is_exact;
         if is_shape {
             self.shapes += 1;
             self.heads.clear();

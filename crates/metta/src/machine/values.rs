@@ -14,6 +14,7 @@
 
 use super::code::TypeId;
 use super::garbage::bytes_of;
+use super::kept::{self, Kept};
 use super::notes::Notes;
 use super::settled::SettledTerms;
 use super::terms::Interned;
@@ -151,6 +152,7 @@ pub(super) struct Values {
     /// The terms of symbols, as far as they were asked for.
     pub(super) symbol_terms: Vec<Term>,
     pub(super) interned: Interned,
+    pub(super) kept: Kept,
     /// Which terms are settled as rules stand.
     pub(super) settled: SettledTerms,
     /// Whether the atoms of terms are marked as evaluated all through, as references are.
@@ -211,6 +213,11 @@ pub(super) trait Leaves {
     /// What is no expression with children.
     fn leaf(&mut self, leaf: Ref) -> Atom;
 
+    /// The atom of an expression, if it was made before.
+    fn known(&mut self, _expression: Ref) -> Option<Atom> {
+        None
+    }
+
     /// Looks at the limits.
     fn look(&self) -> Result<(), Self::Error>;
 }
@@ -220,6 +227,8 @@ pub(super) struct Storing<'a> {
     values: &'a mut Values,
     scope: &'a mut Scope,
     source: &'a mut VariableSource,
+    /// How many expressions were met.
+    expressions: usize,
 }
 
 impl Leaves for Storing<'_> {
@@ -241,6 +250,11 @@ impl Leaves for Storing<'_> {
             tag::EXPRESSION | tag::MARKED => Atom::unit(),
             _ => self.values.leaf_atom(leaf),
         }
+    }
+
+    fn known(&mut self, expression: Ref) -> Option<Atom> {
+        self.expressions += 1;
+        if self.values.kept.is_empty() { None } else { self.values.kept.atom(expression) }
     }
 
     fn look(&self) -> Result<(), Halt> {
@@ -269,7 +283,10 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             around.is_bound = true;
         }
         let length = if walked.is_expression() { leaves.heap().length(walked) } else { 0 };
-        let mut made = if length > 0 {
+        let known = if length > 0 { leaves.known(walked) } else { None };
+        let mut made = if known.is_some() {
+            known
+        } else if length > 0 {
             open.push(Open { expression: walked, done: Vec::with_capacity(length), is_bound: false });
             None
         } else {
@@ -333,6 +350,7 @@ impl Values {
             term_refs: Vec::new(),
             symbol_terms: Vec::new(),
             interned: Interned::default(),
+            kept: Kept::default(),
             settled: SettledTerms::default(),
             marks_terms: false,
             ceiling: Ceiling::default(),
@@ -637,12 +655,16 @@ impl Values {
             done: Vec<Ref>,
         }
         let mut open: Vec<Open<'_>> = Vec::new();
-        let mut current = atom;
+        let (mut current, mut expressions) = (atom, 0);
         loop {
             let mut made = match current {
                 Atom::Expression(expression) if !expression.is_empty() => {
-                    open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
-                    None
+                    expressions += 1;
+                    let known = if self.kept.is_empty() { None } else { self.kept.reference(expression) };
+                    if known.is_none() {
+                        open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
+                    }
+                    known
                 }
                 leaf => Some(self.leaf(leaf, scope)?),
             };
@@ -662,7 +684,11 @@ impl Values {
                 made = Some(if is_marked { whole.marked() } else { whole });
                 open.pop();
                 if open.is_empty() {
-                    return Ok(made.expect("an expression was loaded"));
+                    let whole = made.expect("an expression was loaded");
+                    if atom.is_ground() {
+                        self.kept.keep(whole, atom, expressions);
+                    }
+                    return Ok(whole);
                 }
             }
         }
@@ -678,7 +704,14 @@ impl Values {
         scope: &mut Scope,
         source: &mut VariableSource,
     ) -> Result<Atom, Halt> {
-        atom_of(reference, &mut Storing { values: self, scope, source })
+        let mut storing = Storing { values: self, scope, source, expressions: 0 };
+        let atom = atom_of(reference, &mut storing)?;
+        let expressions = storing.expressions;
+        let whole = self.heap.walk(reference);
+        if kept::is_plainly_ground(&self.heap, whole) {
+            self.kept.keep(whole, &atom, expressions);
+        }
+        Ok(atom)
     }
 
     /// The same whatever the limits are, for what must be known.

@@ -57,6 +57,13 @@ fn what_came_to_itself_stays_that_when_a_rule_is_added() {
             "(fact ((a 1) 2)) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= ((a $p) $q) (found $p $q))) (pair $x (match &self (fact $f) $f))))",
             "[(pair ((a 1) 2) (found 1 2))]",
         ),
+    ]);
+}
+
+/// The same for data of typed functions, calls that no rule reduces, lists and patterns.
+#[test]
+fn typed_data_and_calls_that_came_to_themselves_stay_that() {
+    check_both(&[
         (
             "(: Z Nat) (: S (-> Nat Nat)) (fact (S (S Z))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (: Z Other)) (pair $x (match &self (fact $f) $f))))",
             "[(pair (S (S Z)) (S (S Z)))]",
@@ -293,6 +300,60 @@ fn a_space_in_the_place_of_a_variable_is_a_value() {
         ),
     ]);
 }
+/// A rule is added for what stands where nothing is evaluated: it was never evaluated before.
+#[test]
+fn what_a_head_takes_as_it_stands_is_not_evaluated() {
+    check_both(&[
+        (
+            "(: q (-> Atom Atom)) (fact (q (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (q $y) $x (got $y))))",
+            "[(got gone)]",
+        ),
+        (
+            "(: q (-> Atom Atom)) (fact (w (q (B C)))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (w (q $y)) $x (got $y))))",
+            "[(got gone)]",
+        ),
+        (
+            "(: n (-> Expression Number)) (fact (n (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (n $y) $x (got $y))))",
+            "[(got gone)]",
+        ),
+        (
+            "(: n (-> Number Atom Number)) (fact (n 1 (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (n $z $y) $x (got $y))))",
+            "[(got gone)]",
+        ),
+        (
+            "(: n (-> $t Atom (List $t))) (fact (n 1 (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (n $z $y) $x (got $y))))",
+            "[(got gone)]",
+        ),
+        (
+            "(: n (-> $t $u (List $t))) (fact (n 1 (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (n $z $y) $x (got $y))))",
+            "[(got (B C))]",
+        ),
+        (
+            "(fact (quote (B C))) !(let $x (match &self (fact $f) $f) (let $_ (add-atom &self (= (B C) gone)) (let (quote $y) $x (got $y))))",
+            "[(got gone)]",
+        ),
+    ]);
+}
+
+/// A rule is added in another form than the one that has put data into a state.
+#[test]
+fn a_state_keeps_what_was_evaluated_from_form_to_form() {
+    check_both(&[
+        (
+            "(fact (w (f 2) 3)) !(bind! &st (new-state a)) !(let $x (match &self (fact $f) $f) (change-state! &st (v $x $q))) !(let (v (w $y $u) $p) (get-state &st) (let $_ (add-atom &self (= (f 2) two)) (got $y $u)))",
+            "[(got (f 2) 3)]",
+        ),
+        (
+            "(t (v (w (f 2)) $q)) !(bind! &st (new-state a)) !(match &self (t $x) (change-state! &st $x)) !(let (v (w $y) $p) (get-state &st) (let $_ (add-atom &self (= (f 2) two)) (got $y)))",
+            "[(got (f 2))]",
+        ),
+        (
+            "(= (raw $x) (change-state! &st (quote $x))) !(bind! &st (new-state a)) (= (same $x) (let $y (pair $x $x) (let (pair $z $w) $y (change-state! &st $z)))) !(same (v (w (f 2)) $q)) !(let (v (w $y) $p) (get-state &st) (let $_ (add-atom &self (= (f 2) two)) (got $y)))",
+            "[(got (f 2))]",
+        ),
+    ]);
+}
+
 /// What a program does at a size, in counts.
 fn work(program: &str, size: u32, expected: &str) -> Statistics {
     let ran = run(&program.replace("SIZE", &size.to_string()));
@@ -363,6 +424,58 @@ fn a_space_that_branches_is_stored_and_matched_in_linear_work() {
         (= (space $k) (let* (($_ (add-atom &self (num Z))) ($g (grow Z $k))) (match &self (num $t) (num $t))))
         !(let $all (collapse (space SIZE)) (size-atom $all))";
     assert_proportional(program, (9, "[1534]"), (10, "[3070]"), 2.0);
+}
+
+#[test]
+fn data_that_grows_in_a_state_takes_linear_work() {
+    let program = "
+        !(bind! &held (new-state Z))
+        (= (grow $n) (if (== $n 0) done (let $_ (change-state! &held (S (get-state &held))) (grow (- $n 1)))))
+        (= (count Z) 0) (= (count (S $x)) (+ 1 (count $x)))
+        !(grow SIZE)
+        !(count (get-state &held))";
+    assert_proportional(program, (500, "[500]"), (1_000, "[1000]"), 2.0);
+}
+
+/// What goes through states and native functions is large enough here to be remembered on its way.
+#[test]
+fn large_data_comes_out_of_a_state_as_it_went_in() {
+    let large = |inside: &str| format!("{}{inside}{}", "(S ".repeat(40), ")".repeat(40));
+    let z = large("Z");
+    let twice = |left: &str, right: &str| format!("[(pair {left} {right})]");
+    let programs = [
+        (format!("!(bind! &st (new-state {z})) !(pair (get-state &st) (get-state &st))"), twice(&z, &z)),
+        (
+            format!(
+                "!(bind! &st (new-state {z})) !(let $x (get-state &st) (let $_ (add-atom &self (= (S Z) one)) (pair $x (get-state &st))))"
+            ),
+            twice(&z, &z),
+        ),
+        (
+            format!(
+                "!(bind! &st (new-state a)) (fact {z}) !(let $x (match &self (fact $f) $f) (change-state! &st $x))
+                 !(let (S $y) (get-state &st) (let $_ (add-atom &self (= (S Z) one)) (let (S $w) (get-state &st) (pair $y $w))))"
+            ),
+            twice(&z[3..z.len() - 1], &z[3..z.len() - 1]),
+        ),
+        (
+            format!(
+                "!(bind! &st (new-state {z})) (= (twice $x) (pair $x $x)) (= (turn $n) (let $x (get-state &st)
+                   (let $_ (change-state! &st (S $x)) (superpose ($n $n)))))
+                 !(collapse (turn (superpose (1 2)))) !(twice (get-state &st))"
+            ),
+            twice(&format!("(S (S {z}))"), &format!("(S (S {z}))")),
+        ),
+        (
+            format!(
+                "!(bind! &st (new-state {z})) (= (more $x) (let $y (superpose (a b)) (let $_ (change-state! &st (S $x)) (got $y (get-state &st)))))
+                 !(let $x (get-state &st) (collapse (more $x)))"
+            ),
+            format!("[((got a (S {z})) (got b (S {z})))]"),
+        ),
+    ];
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], &expected[..])).collect();
+    check_both(&programs);
 }
 
 /// Proofs of so many theorems, each by two rules.
