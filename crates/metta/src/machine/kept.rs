@@ -13,8 +13,8 @@ use super::values::EVALUATED_OPEN;
 /// How much is remembered.
 const KEPT_MAX: usize = 4;
 
-/// What has fewer expressions in it is made again in no time.
-const LARGE: usize = 16;
+/// What has fewer expressions in it is made again in no time. What is remembered counts as so many.
+pub(super) const LARGE: usize = 16;
 
 /// The last large data.
 #[derive(Default)]
@@ -31,9 +31,14 @@ impl Kept {
         self.pairs.is_empty()
     }
 
-    /// The atom of an expression of the heap.
+    /// The atom of an expression of the heap, marked as evaluated if that is.
     pub(super) fn atom(&self, expression: Ref) -> Option<Atom> {
-        self.pairs.iter().find(|(known, _)| *known == expression).map(|(_, atom)| atom.clone())
+        let (known, atom) = self.pairs.iter().find(|(known, _)| known.unmarked() == expression.unmarked())?;
+        match (known.tag(), expression.tag(), atom.clone()) {
+            (tag::EXPRESSION, tag::MARKED, Atom::Expression(atom)) => Some(atom.into_evaluated().into()),
+            (tag::MARKED, tag::EXPRESSION, _) => None,
+            (.., atom) => Some(atom),
+        }
     }
 
     /// The expression of the heap that an atom is, which counts as evaluated if the atom does.

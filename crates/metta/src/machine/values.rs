@@ -14,7 +14,7 @@
 
 use super::code::TypeId;
 use super::garbage::bytes_of;
-use super::kept::{self, Kept};
+use super::kept::{self, Kept, LARGE};
 use super::notes::Notes;
 use super::settled::SettledTerms;
 use super::terms::Interned;
@@ -253,8 +253,9 @@ impl Leaves for Storing<'_> {
     }
 
     fn known(&mut self, expression: Ref) -> Option<Atom> {
-        self.expressions += 1;
-        if self.values.kept.is_empty() { None } else { self.values.kept.atom(expression) }
+        let known = if self.values.kept.is_empty() { None } else { self.values.kept.atom(expression) };
+        self.expressions += if known.is_some() { LARGE } else { 1 };
+        known
     }
 
     fn look(&self) -> Result<(), Halt> {
@@ -659,8 +660,8 @@ impl Values {
         loop {
             let mut made = match current {
                 Atom::Expression(expression) if !expression.is_empty() => {
-                    expressions += 1;
                     let known = if self.kept.is_empty() { None } else { self.kept.reference(expression) };
+                    expressions += if known.is_some() { LARGE } else { 1 };
                     if known.is_none() {
                         open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
                     }

@@ -354,21 +354,27 @@ fn a_state_keeps_what_was_evaluated_from_form_to_form() {
     ]);
 }
 
-/// What a program does at a size, in counts.
-fn work(program: &str, size: u32, expected: &str) -> Statistics {
-    let ran = run(&program.replace("SIZE", &size.to_string()));
+/// What a program does at a size, in counts, and how often it allocates.
+fn work(program: &str, size: u32, expected: &str) -> (Statistics, u64) {
+    let program = program.replace("SIZE", &size.to_string());
+    let mut ran = None;
+    let measured = allocation_counter::measure(|| ran = Some(run(&program)));
+    let ran = ran.expect("the program was run");
     assert_eq!(ran.answers.last().map(String::as_str), Some(expected), "{program}");
-    ran.statistics
+    (ran.statistics, measured.count_total)
 }
 
-/// Asserts that a program leaves nothing to the interpreter, and that so many times the work takes at most 2.3 / 2 times that
-/// in steps, calls, comparisons and cells.
+/// Asserts that a program leaves nothing more to the interpreter, and that so many times the work takes at most 2.3 / 2 times that
+/// in steps, calls, comparisons, cells and allocations.
 #[track_caller]
 fn assert_proportional(program: &str, (small, answer): (u32, &str), (large, large_answer): (u32, &str), times: f64) {
-    let (small, large) = (work(program, small, answer), work(program, large, large_answer));
+    // What is made once in a process is not what a program costs.
+    work(program, small, answer);
+    let ((small, small_allocated), (large, allocated)) =
+        (work(program, small, answer), work(program, large, large_answer));
     assert_eq!(large.interpreted, small.interpreted, "{program}: left to the interpreter");
-    let counts = |found: &Statistics| [found.steps, found.calls, found.compared, found.cells];
-    for (small, large) in counts(&small).into_iter().zip(counts(&large)) {
+    let counts = |found: &Statistics, allocated| [found.steps, found.calls, found.compared, found.cells, allocated];
+    for (small, large) in counts(&small, small_allocated).into_iter().zip(counts(&large, allocated)) {
         assert!(large as f64 <= small.max(100) as f64 * times * 1.15, "{program}: {small}, then {large}");
     }
 }
