@@ -191,8 +191,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         is_repeated: true,
         count: counts::typed_list,
         full: [&[100_000, 1], &[100_000, 21]],
-        quick: [&[1000, 1], &[1000, 51]],
-        hyperon: [&[5, 1], &[10, 1]],
+        quick: [&[2000, 1], &[2000, 101]],
+        hyperon: [&[5, 1], &[20, 1]],
         note: "constructors and functions have types, with variables",
         ..PLAIN
     },
@@ -201,7 +201,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         operation: "a look for a fact",
         count: counts::grow,
         full: [&[100], &[300]],
-        quick: [&[20], &[60]],
+        quick: [&[40], &[160]],
         hyperon: [&[2], &[6]],
         note: "Peano numbers, matched out of the space that they are added to",
         ..PLAIN
@@ -210,7 +210,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         name: "stored",
         operation: "a number",
         full: [&[500], &[2500]],
-        quick: [&[100], &[300]],
+        quick: [&[200], &[1500]],
         hyperon: [&[5], &[15]],
         note: "each number is the one before in (S …)",
         ..PLAIN
@@ -220,7 +220,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         operation: "a term",
         count: counts::branches,
         full: [&[14], &[17]],
-        quick: [&[6], &[9]],
+        quick: [&[8], &[13]],
         hyperon: [&[1], &[3]],
         note: "terms are added inside of each other, as many levels deep, and matched",
         ..PLAIN
@@ -231,7 +231,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         is_repeated: true,
         count: counts::proofs,
         full: [&[20], &[420]],
-        quick: [&[1], &[21]],
+        quick: [&[1], &[101]],
         hyperon: [&[0], &[1]],
         musts: &[],
         note: "a search over typed rules, three applications deep",

@@ -45,6 +45,9 @@ pub(super) enum Makes {
 
 const FIRST_EPOCH: u32 = 2;
 
+/// After so many terms limits are looked at.
+const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
+
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
 const MARKED_MAX: usize = 1 << 16;
 
@@ -128,7 +131,12 @@ impl Running<'_> {
     /// Looks into terms, the last first, each after its parts.
     fn settle_all(&mut self, work: &mut Vec<Term>) -> Result<(), Halt> {
         let shared = SharedTerms::clone(&self.m.values.terms);
+        let mut looks = 0_usize;
         while let Some(&term) = work.last() {
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
+                return Err(self.m.values.ceiling.passed());
+            }
             let look = {
                 let terms = shared.read().expect("no panic while terms are locked");
                 self.m.values.look_into(term, &terms, work)
