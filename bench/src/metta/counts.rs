@@ -146,6 +146,29 @@ pub(super) fn chaining(arguments: &[u64]) -> Count {
     Count { operations: 4 * arguments[0], answer: 4 * arguments[0] }
 }
 
+/// Calls of `upto` and `sum`.
+pub(super) fn typed_list(arguments: &[u64]) -> Count {
+    let (n, times) = (arguments[0], arguments[1]);
+    Count { operations: times * 2 * (n + 1), answer: times * n * (n + 1) / 2 }
+}
+
+/// Calls of `learn`: one for each number there is, in each round.
+pub(super) fn grow(arguments: &[u64]) -> Count {
+    let rounds = arguments[0];
+    Count { operations: rounds * (rounds + 1) / 2, answer: rounds + 1 }
+}
+
+/// Terms stored: three at each place that goes on, and the root.
+pub(super) fn branches(arguments: &[u64]) -> Count {
+    let terms = 3 * ((1 << arguments[0]) - 1) + 1;
+    Count { operations: terms, answer: terms }
+}
+
+/// Proofs found: two that apply `euclid` once, and eight that apply it to those.
+pub(super) fn proofs(arguments: &[u64]) -> Count {
+    Count { operations: 10 * arguments[0], answer: 10 * arguments[0] }
+}
+
 /// Turns of a loop, or results, as many as the argument says; the answer is their number.
 pub(super) fn each(arguments: &[u64]) -> Count {
     Count { operations: arguments[0], answer: arguments[0] }
@@ -170,5 +193,9 @@ mod tests {
         assert_eq!(peano(&[60, 1]), count(7444, 3600));
         assert_eq!(triangles(&[2]), count(2 * 484, 2 * 484));
         assert_eq!(planner(&[7]), count(16_635, 95));
+        assert_eq!(typed_list(&[1600, 1]), count(3202, 1_280_800));
+        assert_eq!(grow(&[300]), count(45_150, 301));
+        assert_eq!(branches(&[19]), count(1_572_862, 1_572_862));
+        assert_eq!(proofs(&[3]), count(30, 30));
     }
 }

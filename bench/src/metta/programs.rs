@@ -186,6 +186,57 @@ pub(super) const PROGRAMS: &[Program] = &[
         note: "results of a rule that gives one and goes on, gathered by collapse and by findall/3",
         ..PLAIN
     },
+    Program {
+        name: "typed-list",
+        is_repeated: true,
+        count: counts::typed_list,
+        full: [&[100_000, 1], &[100_000, 21]],
+        quick: [&[2000, 1], &[2000, 101]],
+        hyperon: [&[5, 1], &[20, 1]],
+        note: "constructors and functions have types, with variables",
+        ..PLAIN
+    },
+    Program {
+        name: "grow",
+        operation: "a look for a fact",
+        count: counts::grow,
+        full: [&[100], &[300]],
+        quick: [&[40], &[160]],
+        hyperon: [&[2], &[6]],
+        note: "Peano numbers, matched out of the space that they are added to",
+        ..PLAIN
+    },
+    Program {
+        name: "stored",
+        operation: "a number",
+        full: [&[500], &[2500]],
+        quick: [&[200], &[1500]],
+        hyperon: [&[5], &[15]],
+        note: "each number is the one before in (S …)",
+        ..PLAIN
+    },
+    Program {
+        name: "branches",
+        operation: "a term",
+        count: counts::branches,
+        full: [&[14], &[17]],
+        quick: [&[8], &[13]],
+        hyperon: [&[1], &[3]],
+        note: "terms are added inside of each other, as many levels deep, and matched",
+        ..PLAIN
+    },
+    Program {
+        name: "proofs",
+        operation: "a proof",
+        is_repeated: true,
+        count: counts::proofs,
+        full: [&[20], &[420]],
+        quick: [&[1], &[101]],
+        hyperon: [&[0], &[1]],
+        musts: &[],
+        note: "a search over typed rules, three applications deep",
+        ..PLAIN
+    },
 ];
 
 impl Program {

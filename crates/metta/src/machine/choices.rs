@@ -156,6 +156,8 @@ impl Machine {
             if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
         self.values.heap.rewind(&mut self.values.region, heap);
         self.found_same.forget();
+        self.values.interned.forget();
+        self.values.kept.forget();
         self.values.foreign.truncate(foreign);
         self.base = base;
         let end = self.choices[last].end;
@@ -479,9 +481,18 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn enter_exclusive(&mut self, exclusive: u32) -> Result<(), Halt> {
         let m = &mut self.m;
-        let Exclusive { group, argument, ref cases } = m.code.exclusives[exclusive as usize];
-        let value = m.read(argument);
-        let Some(key) = m.values.switch_key(value) else { return self.enter_group(group) };
+        let Exclusive { group, argument, .. } = m.code.exclusives[exclusive as usize];
+        let mut value = m.read(argument);
+        let key = match m.values.switch_key(value) {
+            None if value.tag() == TERM => {
+                value = m.values.open_term(value)?;
+                m.set_slot(argument, value);
+                m.values.switch_key(value)
+            }
+            key => key,
+        };
+        let Exclusive { ref cases, .. } = m.code.exclusives[exclusive as usize];
+        let Some(key) = key else { return self.enter_group(group) };
         let Some(case) = cases.iter().find(|case| case.key == key) else {
             let function = m.code.groups[group as usize].function;
             return self.give_unreduced(function, self.m.pc);
@@ -537,11 +548,15 @@ impl Running<'_> {
         self.give_unreduced(function, self.m.trying.from)
     }
 
-    /// Whether an argument of the frame at hand is a space.
+    /// Whether an argument of the frame at hand is a space that a rule looks into: where all have a variable, it is a value like
+    /// any other.
     fn has_space_argument(&self, group: u32) -> bool {
-        let function = self.m.code.groups[group as usize].function;
-        let count = self.m.code.functions[function as usize].arguments;
-        (0..count).any(|slot| self.m.values.space_of(self.m.read(slot)).is_some())
+        let Group { function, rules, .. } = &self.m.code.groups[group as usize];
+        let count = self.m.code.functions[*function as usize].arguments;
+        (0..count).any(|slot| {
+            self.m.values.space_of(self.m.read(slot)).is_some()
+                && rules.iter().any(|rule| rule.keys[usize::from(slot)] != Key::Any)
+        })
     }
 
     /// The head of a rule has matched.

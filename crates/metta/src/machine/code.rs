@@ -428,6 +428,8 @@ pub(super) struct Query {
     /// The whole, for a space that is to be asked with an atom, and the site at which the new variables are there.
     pub(super) template: u32,
     pub(super) atoms: u32,
+    /// So many times it is not asked whether all answers are rows: the last time they were not.
+    pub(super) leaps: u8,
 }
 
 /// What is known of an argument of a rule before it is matched.

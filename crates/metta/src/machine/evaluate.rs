@@ -11,7 +11,7 @@ use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slo
 use super::run::raw;
 use super::schemes::Types;
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
+use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM, evaluated_term};
 use super::{Halt, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;
@@ -126,7 +126,10 @@ impl Running<'_> {
             return self.give(value.marked());
         }
         if value.tag() == TERM {
-            value = self.m.values.open_term(value)?;
+            match self.evaluated_or_opened(value, type_id)? {
+                evaluated if evaluated.tag() == TERM => return self.give(evaluated),
+                opened => value = opened,
+            }
         }
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
             return self.cast_here(value, type_id);
@@ -136,6 +139,13 @@ impl Running<'_> {
         }
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         let arity = self.m.values.heap.length(value) - 1;
+        if head.tag() == SYMBOL
+            && arity < LONG
+            && !self.m.is_exact
+            && let Some(given) = self.inert(value)?
+        {
+            return self.give(given);
+        }
         if arity >= LONG && self.is_settled_list(value)? {
             self.m.values.heap.set_note(value, self.m.notes.settled());
             return self.give(value.marked());
@@ -161,6 +171,15 @@ impl Running<'_> {
             HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
             _ => self.interpret_here(value, type_id),
         }
+    }
+
+    /// A term, marked as evaluated if it is its own result; as an expression of the heap otherwise.
+    #[inline(never)]
+    fn evaluated_or_opened(&mut self, term: Ref, type_id: TypeId) -> Result<Ref, Halt> {
+        if self.settles(term)? && (type_id == 0 || self.term_has_type(term, type_id, false)) {
+            return Ok(evaluated_term(term));
+        }
+        Ok(self.m.values.open_term(term)?)
     }
 
     /// A leaf with an expected type: itself if one of its types agrees.

@@ -213,6 +213,8 @@ impl Running<'_> {
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
         m.found_same.forget();
+        m.values.interned.forget();
+        m.values.kept.forget();
         m.forget_names();
         m.age_choices();
         m.collections += 1;

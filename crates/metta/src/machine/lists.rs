@@ -218,11 +218,25 @@ impl Running<'_> {
     fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(list, 0));
         let arity = self.m.values.heap.length(list) - 1;
+        self.makes_data(head, arity)
+    }
+
+    /// Whether a symbol with so many arguments, whatever its type, has no rules.
+    pub(super) fn is_named_constructor(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
+        if head == ERROR || head == EMPTY || arity > FEW {
+            return Ok(false);
+        }
+        let function = self.m.code.function(head, arity as Slot, 0);
+        self.is_constructor(function)
+    }
+
+    /// Whether a head makes data of so many settled arguments.
+    pub(super) fn makes_data(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
         match head.tag() {
             SYMBOL if head == ERROR || head == EMPTY => Ok(false),
             SYMBOL if arity <= FEW => {
-                let function = self.m.code.function(head, arity as Slot, 0);
-                Ok(matches!(self.head_kind(head, arity), HeadKind::Untyped) && self.is_constructor(function)?)
+                let is_untyped = matches!(self.head_kind(head, arity), HeadKind::Untyped);
+                Ok(is_untyped && self.is_named_constructor(head, arity)?)
             }
             SYMBOL => {
                 let name = self.m.values.symbol_of(head).as_str();
@@ -243,6 +257,7 @@ impl Running<'_> {
                 let is_number = first.is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER));
                 Ok((is_number || self.is_open(head)) && self.is_inert(arity)?)
             }
+            TERM => Ok(self.is_open(head) && self.is_inert(arity)?),
             _ => Ok(false),
         }
     }

@@ -27,6 +27,8 @@ mod forget;
 mod fuel;
 mod garbage;
 mod held;
+mod inert;
+mod kept;
 mod lists;
 mod minimal;
 mod native;
@@ -36,6 +38,7 @@ mod results;
 mod run;
 mod sameness;
 mod schemes;
+mod settled;
 mod spaces_met;
 mod special;
 mod states;
@@ -277,6 +280,8 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         self.found_same.forget();
+        self.values.interned.forget();
+        self.values.kept.forget();
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
@@ -356,6 +361,7 @@ impl<'r> Running<'r> {
             self.m.watch(&space);
             self.m.next_version(true);
         }
+        self.m.values.begin_marking();
         self.refresh();
         if self.m.schemes.are_many() {
             self.m.next_version(true);

@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, Gathered, To};
 use super::code::{HEADER, QueryPart, Slot};
 use super::terms::Keyed;
-use super::values::{Scope, TRUE};
+use super::values::{Scope, TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
 use space::{NO_TERM, RowPart, RowQuery, Term, Terms};
@@ -26,6 +26,9 @@ pub(super) struct Rows {
     pub(super) site: u32,
 }
 
+/// Where atoms with variables answer a query, they mostly do so again.
+const LEAPS: u8 = 15;
+
 /// What makes a pattern unfit to be asked for as rows.
 struct Unusual;
 
@@ -33,11 +36,19 @@ impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, site: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
+        let leaps = &mut self.m.code.queries[query as usize].leaps;
+        if *leaps > 0 {
+            *leaps -= 1;
+            return self.query_atoms(query, space);
+        }
         let mut asked = std::mem::take(&mut self.m.asked);
         let mut outer = Vec::new();
         let done = match self.m.ask(query, space, &mut asked, &mut outer) {
             Some(_) if asked.is_given_up() => return Err(self.m.values.ceiling.passed()),
-            None => self.query_atoms(query, space),
+            None => {
+                self.m.code.queries[query as usize].leaps = LEAPS;
+                self.query_atoms(query, space)
+            }
             Some(0) => self.fail(),
             Some(1) => self.m.take_answer(query, asked.answers(), &outer, site),
             Some(_) => {
@@ -106,7 +117,10 @@ impl Machine {
                     QueryPart::Leaf(leaf) => self.ask_for(leaf, first_outer, asked, outer, &terms)?,
                     QueryPart::Slot(slot) => {
                         let value = self.read(slot);
-                        self.ask_for(value, first_outer, asked, outer, &terms)?;
+                        match self.code.queries[query as usize].patterns[pattern].len() {
+                            1 => self.ask_for_whole(value, first_outer, asked, outer, &terms)?,
+                            _ => self.ask_for(value, first_outer, asked, outer, &terms)?,
+                        }
                     }
                 }
             }
@@ -115,6 +129,33 @@ impl Machine {
         let is_join = self.code.queries[query as usize].may_join
             && asked.head().is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
         if is_join { Err(Unusual) } else { Ok(()) }
+    }
+
+    /// Adds what a value asks for that is a pattern by itself: a row has columns, even if all of it is known.
+    fn ask_for_whole(
+        &mut self,
+        value: Ref,
+        first_outer: usize,
+        asked: &mut RowQuery,
+        outer: &mut Vec<Ref>,
+        terms: &Terms,
+    ) -> Result<(), Unusual> {
+        let value = self.values.heap.walk(value);
+        if value.tag() == TERM {
+            let children = terms.children(term_of(value)).unwrap_or_default();
+            asked.push(RowPart::Open(children.len() as u32));
+            children.iter().for_each(|&child| asked.push(RowPart::Key(terms.key(child))));
+            return Ok(());
+        }
+        if !value.is_expression() {
+            return self.ask_for(value, first_outer, asked, outer, terms);
+        }
+        let length = self.values.heap.length(value);
+        asked.push(RowPart::Open(length as u32));
+        (0..length).try_for_each(|place| {
+            let child = self.values.heap.child(value, place);
+            self.ask_for(child, first_outer, asked, outer, terms)
+        })
     }
 
     /// Adds what a value asks for.

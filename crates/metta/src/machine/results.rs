@@ -110,6 +110,8 @@ impl Running<'_> {
         self.m.undo_to(0);
         let has_room = !is_full && self.has_room_to_collect();
         let values = &mut self.m.values;
+        values.marks_terms = false;
+        values.kept.forget();
         let mut kept = values.heap.open();
         let evaluation = std::mem::replace(&mut values.region, values.heap.open());
         values.heap.set_limit(None);

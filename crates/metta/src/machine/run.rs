@@ -12,7 +12,8 @@ use super::code::{
     TypeId, WRAPPER,
 };
 use super::values::{
-    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_small, small, word,
+    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
+    is_small, small, word,
 };
 use super::{Halt, Machine, Running};
 use region::{Mark, Ref, tag};
@@ -131,7 +132,7 @@ impl Machine {
         if value.is_expression() {
             return self.values.heap.children(value).first() == Some(&ERROR);
         }
-        value.tag() == TERM && self.values.term_head(value) == Some(ERROR)
+        value.tag() == TERM && !is_evaluated_term(value) && self.values.term_head(value) == Some(ERROR)
     }
 }
 
@@ -627,6 +628,7 @@ impl Running<'_> {
                 EVALUATED_OPEN => self.settled_open(value),
                 _ => None,
             },
+            TERM => self.m.values.settled_as(value, type_id),
             _ if value == EMPTY => Some(value),
             _ => None,
         }

@@ -14,7 +14,7 @@ use super::code::{
 };
 use super::evaluate::CHILDREN;
 use super::values::Values;
-use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE};
+use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::To;
@@ -43,7 +43,7 @@ impl FoundSame {
     }
 
     fn holds(&self, left: Ref, right: Ref) -> bool {
-        !self.is_over && self.pairs[Self::place(left)] == (left, right)
+        !self.is_over && self.pairs[Self::place(left)] == (left, plain(right))
     }
 
     fn note(&mut self, left: Ref, right: Ref) {
@@ -53,7 +53,7 @@ impl FoundSame {
         if self.is_over {
             *self = Self::new();
         }
-        self.pairs[Self::place(left)] = (left, right);
+        self.pairs[Self::place(left)] = (left, plain(right));
     }
 
     /// To be called when memory of the heap is given back: something else may lie there soon.
@@ -306,7 +306,7 @@ impl Running<'_> {
 impl Values {
     /// Whether two values are equal, unless both are expressions that have to be looked into.
     fn are_plainly_same(&self, left: Ref, right: Ref) -> Option<bool> {
-        if left.unmarked() == right.unmarked() {
+        if plain(left) == plain(right) {
             return Some(true);
         }
         let compound = |side: Ref| side.is_expression() || side.tag() == TERM;

@@ -18,7 +18,7 @@ use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EMPTY, EVALUATED_OPEN, INTEGER, SYMBOL, TERM};
+use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -156,9 +156,9 @@ impl Running<'_> {
         let known = match value.tag() {
             INTEGER | tag::NUMBER => Some(self.m.schemes.number),
             tag::VARIABLE => Some(Scheme::UNKNOWN),
-            TERM => match self.m.schemes.known.get(&value) {
+            TERM => match self.m.schemes.known.get(&plain(value)) {
                 Some(&known) => known,
-                None => return self.look_inside(value),
+                None => return self.look_inside(plain(value)),
             },
             tag::EXPRESSION | tag::MARKED => {
                 let note = self.m.values.heap.note(value);
@@ -465,7 +465,7 @@ impl Running<'_> {
         let mut evaluated_first = 0;
         for place in (0..count).filter(|place| open >> place & 1 == 1) {
             let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
-            evaluated_first += u32::from(self.settled(child, 0).is_none() && !self.is_untyped_data(child));
+            evaluated_first += u32::from(self.settled(child, 0).is_none() && !self.stays_open(child)?);
         }
         match evaluated_first {
             0 => Ok(Some((signature, Types::Known))),
@@ -493,18 +493,28 @@ impl Running<'_> {
         for ((scheme, &value), &says_type) in schemes.iter_mut().zip(values).zip(says_type) {
             *scheme = if says_type { self.scheme_of(value)? } else { Scheme::UNKNOWN };
         }
-        let instance = self.instance_for(head, &function, &schemes[..values.len()], type_id)?;
+        let schemes = &schemes[..values.len()];
+        let plain = Signature { formals: Rc::from([]), result: Some(type_id) };
+        let function_id = self.m.code.function(head, values.len() as Slot, 0);
+        // Of data nothing is asked but whether the types agree.
+        if self.is_constructor(function_id).is_ok_and(|is_constructor| is_constructor)
+            && let Some(expected) = self.scheme_of_type(type_id)
+            && self.result_of_schemes(&function, schemes, expected).is_some()
+        {
+            return Some(plain);
+        }
+        let instance = self.instance_for(head, &function, schemes, type_id)?;
         Some(instance.signature)
     }
 
-    /// Whether a value is data that has no type, whatever its parts come to.
-    fn is_untyped_data(&mut self, value: Ref) -> bool {
-        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
-            return false;
+    /// Whether an expression is data without a type, whatever its children come to: that binds no variable of a type.
+    fn stays_open(&mut self, value: Ref) -> Result<bool, Halt> {
+        if !value.is_expression() || !self.is_open(value) {
+            return Ok(false);
         }
-        let (head, count) =
-            (self.m.values.heap.walk(self.m.values.heap.child(value, 0)), self.m.values.heap.length(value) - 1);
-        head.tag() == SYMBOL && head != EMPTY && self.makes_open(head, count) && !self.has_rules(head, count as Slot)
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        let arity = self.m.values.heap.length(value) - 1;
+        Ok(head.tag() == SYMBOL && self.makes_data(head, arity)?)
     }
 
     fn schemes_of_arguments(&mut self, call: Ref) -> Option<[Scheme; ARITY_MAX]> {

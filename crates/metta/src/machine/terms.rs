@@ -1,6 +1,6 @@
 //! From references to the terms of the dictionary: what a space holds as rows.
 
-use super::values::{FOREIGN, INTEGER, SYMBOL, TERM, Values, word};
+use super::values::{EMPTY, FOREIGN, INTEGER, SYMBOL, TERM, Values, term_of, word};
 use region::{Ref, tag};
 use space::{Atom, Grounded, NO_TERM, Term, Terms};
 
@@ -21,6 +21,64 @@ fn is_plain(value: &Atom) -> bool {
     matches!(value, Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)))
 }
 
+/// How many expressions are remembered with their terms.
+const REMEMBERED: usize = 64;
+
+/// The terms of expressions of the heap that were interned last. What grows step by step is stored again at each step, with all
+/// that was stored before inside of it.
+///
+/// They hold no variable and are never written again, so this holds until the heap gives memory back.
+pub(super) struct Interned {
+    pairs: [(Ref, Term); REMEMBERED],
+    /// Whether nothing of that holds any more.
+    is_over: bool,
+    /// Room for what is being interned.
+    room: (Vec<Opened>, Vec<Term>),
+}
+
+impl Default for Interned {
+    fn default() -> Self {
+        Self { pairs: [(EMPTY, NO_TERM); REMEMBERED], is_over: false, room: Default::default() }
+    }
+}
+
+impl Interned {
+    #[inline]
+    fn term(&self, expression: Ref) -> Option<Term> {
+        let expression = expression.unmarked();
+        let (known, term) = self.pairs[Self::place(expression)];
+        (known == expression && !self.is_over).then_some(term)
+    }
+
+    fn keep(&mut self, expression: Ref, term: Term) {
+        if self.is_over {
+            self.pairs = Self::default().pairs;
+            self.is_over = false;
+        }
+        let expression = expression.unmarked();
+        self.pairs[Self::place(expression)] = (expression, term);
+    }
+
+    /// To be called when memory of the heap is given back: something else may lie there soon.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.is_over = true;
+    }
+
+    fn place(expression: Ref) -> usize {
+        expression.payload() as usize % REMEMBERED
+    }
+}
+
+/// An expression that is being interned.
+struct Opened {
+    expression: Ref,
+    /// Where its children begin among those that are done.
+    from: usize,
+    /// Whether no variable was met, bound or not.
+    is_ground: bool,
+}
+
 impl Values {
     /// The term of a leaf, made if need be; `None` for variables, states and what else is not for rows.
     fn intern_leaf(&mut self, leaf: Ref, terms: &mut Terms) -> Option<Term> {
@@ -34,7 +92,7 @@ impl Values {
                 self.keep_symbol_term(index, term);
                 Some(term)
             }
-            TERM => Some(Term::new(leaf.payload())),
+            TERM => Some(term_of(leaf)),
             INTEGER => Some(terms.intern_integer(word(leaf))),
             tag::NUMBER => Some(terms.intern_leaf(&Atom::from(self.number_of(leaf)?))),
             FOREIGN => {
@@ -65,25 +123,47 @@ impl Values {
 
     /// The term of an expression of the heap.
     fn intern(&mut self, expression: Ref, terms: &mut Terms) -> Option<Term> {
-        let mut open: Vec<(Ref, Vec<Term>)> = vec![(expression, Vec::new())];
+        if let Some(known) = self.interned.term(expression) {
+            return Some(known);
+        }
+        let (mut open, mut done) = std::mem::take(&mut self.interned.room);
+        open.clear();
+        done.clear();
+        open.push(Opened { expression, from: 0, is_ground: true });
+        let term = self.intern_all(&mut open, &mut done, terms);
+        self.interned.room = (open, done);
+        term
+    }
+
+    fn intern_all(&mut self, open: &mut Vec<Opened>, done: &mut Vec<Term>, terms: &mut Terms) -> Option<Term> {
         loop {
-            let (expression, done) = open.last_mut().expect("an expression is open");
-            let term = if done.len() == self.heap.length(*expression) {
-                let term = terms.intern_row(done);
+            let Opened { expression, from, is_ground } = open.last_mut().expect("an expression is open");
+            let term = if done.len() - *from == self.heap.length(*expression) {
+                let (term, is_ground) = (terms.intern_row(&done[*from..]), *is_ground);
+                done.truncate(*from);
+                if is_ground {
+                    self.interned.keep(*expression, term);
+                }
                 open.pop();
+                match open.last_mut() {
+                    Some(around) => around.is_ground &= is_ground,
+                    None => return Some(term),
+                }
                 term
             } else {
-                let child = self.heap.walk(self.heap.child(*expression, done.len()));
-                if child.is_expression() {
-                    open.push((child, Vec::new()));
-                    continue;
+                let written = self.heap.child(*expression, done.len() - *from);
+                let child = self.heap.walk(written);
+                *is_ground &= written == child;
+                match child.is_expression().then(|| self.interned.term(child)) {
+                    Some(Some(known)) => known,
+                    Some(None) => {
+                        open.push(Opened { expression: child, from: done.len(), is_ground: true });
+                        continue;
+                    }
+                    None => self.intern_leaf(child, terms)?,
                 }
-                self.intern_leaf(child, terms)?
             };
-            match open.last_mut() {
-                Some((_, done)) => done.push(term),
-                None => return Some(term),
-            }
+            done.push(term);
         }
     }
 
@@ -93,7 +173,7 @@ impl Values {
             tag::VARIABLE => return Keyed::Variable(value),
             tag::EXPRESSION | tag::MARKED => return self.key_of_expression(value, terms),
             SYMBOL => self.key_of_symbol(value, terms),
-            TERM => Some(terms.key(Term::new(value.payload()))),
+            TERM => Some(terms.key(term_of(value))),
             INTEGER => terms.find_integer(word(value)),
             tag::NUMBER => self.number_of(value).and_then(|number| terms.find_key(&Atom::from(number))),
             _ => {
@@ -122,7 +202,11 @@ impl Values {
         let mut open: Vec<(Ref, Vec<Term>)> = vec![(expression, Vec::new())];
         loop {
             let (expression, done) = open.last_mut().expect("an expression is open");
-            let key = if done.len() == self.heap.length(*expression) {
+            let known = if done.is_empty() { self.interned.term(*expression) } else { None };
+            let key = if let Some(known) = known {
+                open.pop();
+                terms.key(known)
+            } else if done.len() == self.heap.length(*expression) {
                 let is_known = !done.contains(&NO_TERM);
                 let key = is_known.then(|| terms.find_row(done)).flatten();
                 open.pop();

@@ -10,10 +10,10 @@ use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
 use super::run::raw;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EMPTY, FOREIGN, SYMBOL, TERM};
+use super::values::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
 use region::{Ref, tag};
-use space::{Atom, Term};
+use space::Atom;
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -166,11 +166,16 @@ impl Running<'_> {
 
     /// Whether a term of the dictionary is of a type.
     pub(super) fn term_has_type(&mut self, term: Ref, type_id: TypeId, is_deep: bool) -> bool {
+        let term = plain(term);
         if let Some(&known) = self.m.typed.get(&(term, type_id, is_deep)) {
             return known;
         }
+        // Its parts are looked at once, whatever they are in.
+        if self.scheme_agrees(term, type_id, is_deep) {
+            return true;
+        }
         let terms = self.m.values.terms.clone();
-        let atom = terms.read().expect("no panic while terms are locked").atom(Term::new(term.payload())).clone();
+        let atom = terms.read().expect("no panic while terms are locked").atom(term_of(term)).clone();
         let has = self.atom_has_type(&atom, type_id, is_deep);
         self.m.typed.insert((term, type_id, is_deep), has);
         has

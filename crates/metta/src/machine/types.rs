@@ -154,8 +154,10 @@ impl Running<'_> {
         if let Some(&known) = self.m.whole_types.get(&(head, arity)) {
             return known;
         }
-        let mut children = vec![self.m.values.leaf_atom(head)];
+        // Of a compound head nothing is known.
+        let known = (head != COMPOUND).then(|| self.m.values.leaf_atom(head));
         let source = &mut self.runner.variables;
+        let mut children = vec![known.unwrap_or_else(|| Atom::Variable(source.fresh(names::asked())))];
         children.extend((0..arity).map(|_| Atom::Variable(source.fresh(names::asked()))));
         let wanted = Atom::Variable(source.fresh(names::asked()));
         let query = Atom::expression([Atom::symbol(names::HAS_TYPE), Atom::expression(children), wanted]);
@@ -390,7 +392,7 @@ impl Running<'_> {
         match head.tag() {
             SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::values::ERROR,
             tag::VARIABLE | INTEGER | tag::NUMBER => true,
-            tag::EXPRESSION | tag::MARKED => self.is_open(head),
+            tag::EXPRESSION | tag::MARKED | TERM => self.is_open(head),
             _ => false,
         }
     }
@@ -400,14 +402,29 @@ impl Running<'_> {
         match value.tag() {
             SYMBOL => self.has_no_type(value),
             tag::VARIABLE => true,
-            tag::EXPRESSION | tag::MARKED => {
-                let Some(&head) = self.m.values.heap.children(value).first() else { return true };
-                let head = self.m.values.heap.walk(head);
-                head.tag() == SYMBOL
-                    && self.has_no_type(head)
-                    && !self.may_have_whole_type(head, self.m.values.heap.length(value) - 1)
-            }
+            tag::EXPRESSION | tag::MARKED | TERM => self.is_open_expression(value),
             _ => false,
+        }
+    }
+
+    /// The same of an expression: it has the types that are declared for it, and those that its head makes, if that has any.
+    fn is_open_expression(&mut self, mut value: Ref) -> bool {
+        loop {
+            let (head, arity) = match value.tag() {
+                TERM => match self.m.values.shape_of_term(value) {
+                    Some((head, length)) => (head, length - 1),
+                    None => return false,
+                },
+                _ => match self.m.values.heap.children(value) {
+                    [] => return true,
+                    &[head, ref arguments @ ..] => (self.m.values.heap.walk(head), arguments.len()),
+                },
+            };
+            match head.tag() {
+                SYMBOL => return self.has_no_type(head) && !self.may_have_whole_type(head, arity),
+                tag::EXPRESSION | tag::MARKED | TERM if !self.may_have_whole_type(COMPOUND, arity) => value = head,
+                _ => return false,
+            }
         }
     }
 
@@ -462,6 +479,7 @@ impl Machine {
             self.values.heap.clear_notes();
             self.notes = Notes::default();
         }
+        self.values.settled.advance(self.notes.settled());
         if is_shape {
             self.shapes += 1;
             self.heads.clear();

@@ -7,7 +7,7 @@
 
 use super::choices::{To, lay_out};
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, Site, Slot};
-use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small};
+use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
@@ -97,13 +97,16 @@ impl Running<'_> {
 
     pub(super) fn match_shape(&mut self, slot: Slot, dst: Slot, shape: u32, or: Pc) -> Result<(), Halt> {
         let mut value = self.m.read(slot);
-        if value.tag() == TERM {
-            value = self.m.values.open_term(value)?;
-        }
         let (length, head) = {
             let shape = &self.m.code.shapes[shape as usize];
             (shape.length as usize, shape.head)
         };
+        if value.tag() == TERM {
+            match self.opened_as(value, length, head)? {
+                Some(opened) => value = opened,
+                None => return self.no_match(or),
+            }
+        }
         if value.is_expression() {
             return self.match_children(value, dst, length, head, or);
         }
@@ -112,6 +115,13 @@ impl Running<'_> {
             FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
             _ => self.no_match(or),
         }
+    }
+
+    /// A term as an expression of the heap, if it may have a shape.
+    #[inline(never)]
+    fn opened_as(&mut self, term: Ref, length: usize, head: Option<Ref>) -> Result<Option<Ref>, Full> {
+        let may_have = self.m.values.term_shape(term, length as u32, head);
+        if may_have { self.m.values.open_term(term).map(Some) } else { Ok(None) }
     }
 
     #[inline]
@@ -187,7 +197,7 @@ impl Running<'_> {
     pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
         let heap = &self.m.values.heap;
         let (left, right) = (heap.walk(left), heap.walk(right));
-        if left.unmarked() == right.unmarked() {
+        if plain(left) == plain(right) {
             return Ok(Unified::Yes);
         }
         let mut inside = match self.m.values.pair(left, right) {
@@ -267,7 +277,7 @@ impl Running<'_> {
     fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
         let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
         match (is_compound(left), is_compound(right)) {
-            (true, true) if left.unmarked() == right.unmarked() => Ok(Step::Over),
+            (true, true) if plain(left) == plain(right) => Ok(Step::Over),
             (true, true) => {
                 let (left, right) = (self.opened(left)?, self.opened(right)?);
                 let length = self.m.values.heap.length(left);
@@ -389,25 +399,23 @@ impl Running<'_> {
     }
 
     fn rebuild(&mut self, value: Ref) -> Result<Ref, Halt> {
-        let mut open: Vec<(Ref, Vec<Ref>)> = vec![(value, Vec::new())];
-        loop {
-            let (expression, done) = open.last_mut().expect("an expression is open");
-            if done.len() == self.m.values.heap.length(*expression) {
-                let made = self.m.values.heap.expression(&mut self.m.values.region, done)?;
-                open.pop();
-                match open.last_mut() {
-                    Some((_, done)) => done.push(made),
-                    None => return Ok(made),
+        let m = &mut self.m;
+        let whole = m.values.heap.reserve(&mut m.values.region, m.values.heap.length(value))?;
+        let (mut inside, mut next) = (Vec::new(), Some((value, whole)));
+        while let Some((value, made)) = next {
+            for index in 0..m.values.heap.length(value) {
+                let mut child = m.values.heap.walk(m.values.heap.child(value, index));
+                if child.is_expression() && m.mentions_bound(child) {
+                    let length = m.values.heap.length(child);
+                    let copy = m.values.heap.reserve(&mut m.values.region, length)?;
+                    inside.push((child, copy));
+                    child = copy;
                 }
-                continue;
+                m.values.heap.set_child(made, index, child);
             }
-            let child = self.m.values.heap.walk(self.m.values.heap.child(*expression, done.len()));
-            if child.is_expression() && self.m.mentions_bound(child) {
-                open.push((child, Vec::new()));
-            } else {
-                done.push(child);
-            }
+            next = inside.pop();
         }
+        Ok(whole)
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | a small integer | 29 bits, signed |
 //! | 1 | a symbol | its place in the machine's table of symbols |
-//! | 2 | an interned compound | its term in the dictionary of the spaces |
+//! | 2 | an interned compound | its term in the dictionary of the spaces, and a bit when it is marked as evaluated |
 //! | 3 | any other grounded value | its place in a table: constants of code (even), values made on the way (odd) |
 //! | 4 | a number | a 64-bit integer or float in the heap's number lane |
 //! | 5 | a variable | a cell with its binding and its label |
@@ -12,8 +12,12 @@
 //!
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
+use super::code::TypeId;
 use super::garbage::bytes_of;
+use super::kept::{self, Kept, LARGE};
 use super::notes::Notes;
+use super::settled::SettledTerms;
+use super::terms::Interned;
 use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
@@ -28,6 +32,9 @@ pub(super) const SYMBOL: u32 = tag::IMMEDIATE_1;
 pub(super) const TERM: u32 = tag::IMMEDIATE_2;
 /// Any other value.
 pub(super) const FOREIGN: u32 = tag::IMMEDIATE_3;
+
+/// Terms have smaller numbers; the bit says of one that it is marked as evaluated, with all that is in it.
+const EVALUATED_TERM: u32 = 1 << 28;
 
 const INTEGER_MIN: i64 = -(1 << 28);
 const INTEGER_MAX: i64 = (1 << 28) - 1;
@@ -77,6 +84,32 @@ pub(super) fn is_small(reference: Ref) -> bool {
     reference.tag() == INTEGER
 }
 
+/// The term that a reference is.
+#[inline]
+pub(super) fn term_of(reference: Ref) -> Term {
+    debug_assert!(reference.tag() == TERM, "it is a term");
+    Term::new(reference.payload() & !EVALUATED_TERM)
+}
+
+/// Whether a value is a term that is marked as evaluated.
+#[inline]
+pub(super) fn is_evaluated_term(value: Ref) -> bool {
+    value.tag() == TERM && value.payload() & EVALUATED_TERM != 0
+}
+
+/// A term, marked as evaluated.
+#[inline]
+pub(super) fn evaluated_term(term: Ref) -> Ref {
+    debug_assert!(term.tag() == TERM, "it is a term");
+    Ref::new(TERM, term.payload() | EVALUATED_TERM)
+}
+
+/// A value without a mark: equal words are equal values.
+#[inline]
+pub(super) fn plain(value: Ref) -> Ref {
+    if is_evaluated_term(value) { Ref::new(TERM, value.payload() & !EVALUATED_TERM) } else { value.unmarked() }
+}
+
 /// A child of data, looked at.
 pub(super) struct Looked {
     pub(super) value: Ref,
@@ -118,6 +151,12 @@ pub(super) struct Values {
     pub(super) term_refs: Vec<Option<Ref>>,
     /// The terms of symbols, as far as they were asked for.
     pub(super) symbol_terms: Vec<Term>,
+    pub(super) interned: Interned,
+    pub(super) kept: Kept,
+    /// Which terms are settled as rules stand.
+    pub(super) settled: SettledTerms,
+    /// Whether the atoms of terms are marked as evaluated all through, as references are.
+    pub(super) marks_terms: bool,
     /// What may be taken while references are made atoms.
     pub(super) ceiling: Ceiling,
 }
@@ -174,6 +213,11 @@ pub(super) trait Leaves {
     /// What is no expression with children.
     fn leaf(&mut self, leaf: Ref) -> Atom;
 
+    /// The atom of an expression, if it was made before.
+    fn known(&mut self, _expression: Ref) -> Option<Atom> {
+        None
+    }
+
     /// Looks at the limits.
     fn look(&self) -> Result<(), Self::Error>;
 }
@@ -183,6 +227,8 @@ pub(super) struct Storing<'a> {
     values: &'a mut Values,
     scope: &'a mut Scope,
     source: &'a mut VariableSource,
+    /// How many expressions were met.
+    expressions: usize,
 }
 
 impl Leaves for Storing<'_> {
@@ -204,6 +250,12 @@ impl Leaves for Storing<'_> {
             tag::EXPRESSION | tag::MARKED => Atom::unit(),
             _ => self.values.leaf_atom(leaf),
         }
+    }
+
+    fn known(&mut self, expression: Ref) -> Option<Atom> {
+        let known = if self.values.kept.is_empty() { None } else { self.values.kept.atom(expression) };
+        self.expressions += if known.is_some() { LARGE } else { 1 };
+        known
     }
 
     fn look(&self) -> Result<(), Halt> {
@@ -232,7 +284,10 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             around.is_bound = true;
         }
         let length = if walked.is_expression() { leaves.heap().length(walked) } else { 0 };
-        let mut made = if length > 0 {
+        let known = if length > 0 { leaves.known(walked) } else { None };
+        let mut made = if known.is_some() {
+            known
+        } else if length > 0 {
             open.push(Open { expression: walked, done: Vec::with_capacity(length), is_bound: false });
             None
         } else {
@@ -295,6 +350,10 @@ impl Values {
             terms,
             term_refs: Vec::new(),
             symbol_terms: Vec::new(),
+            interned: Interned::default(),
+            kept: Kept::default(),
+            settled: SettledTerms::default(),
+            marks_terms: false,
             ceiling: Ceiling::default(),
         };
         for name in WELL_KNOWN {
@@ -395,6 +454,7 @@ impl Values {
             || match child.tag() {
                 SYMBOL => child != EMPTY && child != ERROR,
                 tag::EXPRESSION => notes.hold(self.heap.note(child)) || self.heap.length(child) == 0,
+                TERM => self.is_settled_term(child),
                 _ => false,
             }
     }
@@ -406,8 +466,23 @@ impl Values {
             _ if is_always_settled(value) => Some(value),
             SYMBOL if value != EMPTY => Some(value),
             tag::EXPRESSION if notes.hold(self.heap.note(value)) => Some(value.marked()),
+            TERM if self.is_settled_term(value) => Some(evaluated_term(value)),
             _ => None,
         }
+    }
+
+    /// What a term evaluates to, if that is known: marked it is its own result whatever its type, else as what nothing has typed.
+    #[inline(never)]
+    pub(super) fn settled_as(&self, term: Ref, type_id: TypeId) -> Option<Ref> {
+        match is_evaluated_term(term) {
+            true => Some(term),
+            false => (type_id == 0 && self.is_settled_term(term)).then(|| evaluated_term(term)),
+        }
+    }
+
+    /// Whether a term is marked as evaluated, or known to be settled.
+    pub(super) fn is_settled_term(&self, term: Ref) -> bool {
+        is_evaluated_term(term) || self.settled.knows(term_of(term)) == Some(true)
     }
 
     /// What becomes a child of data, and whether it is settled; `None` if it is no value and needs to be evaluated.
@@ -419,6 +494,7 @@ impl Values {
         }
         match child.tag() {
             tag::EXPRESSION if is_settled => Some(Looked { value: child.marked(), is_settled }),
+            TERM if is_settled => Some(Looked { value: evaluated_term(child), is_settled }),
             tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_settled }),
             tag::VARIABLE => self.look_through(child, notes),
             _ => None,
@@ -482,18 +558,34 @@ impl Values {
     /// The head of an interned compound, if it is a symbol that is known here.
     pub(super) fn term_head(&self, term: Ref) -> Option<Ref> {
         let terms = self.terms.read().expect("no panic while terms are locked");
-        let head = *terms.children(Term::new(term.payload()))?.first()?;
+        let head = *terms.children(term_of(term))?.first()?;
+        if let Some(known) = self.known_term(head) {
+            return Some(known).filter(|known| known.tag() == SYMBOL);
+        }
         match terms.atom(head) {
             Atom::Symbol(symbol) => self.symbol_index.get(symbol).map(|&index| Ref::new(SYMBOL, index)),
             _ => None,
         }
     }
 
+    /// The head of an interned compound, if it was met before, and its length.
+    pub(super) fn shape_of_term(&self, term: Ref) -> Option<(Ref, usize)> {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let children = terms.children(term_of(term))?;
+        let head = *children.first()?;
+        let head = match terms.children(head) {
+            Some(inside) if !inside.is_empty() => {
+                (head.number() < EVALUATED_TERM).then(|| Ref::new(TERM, head.number()))?
+            }
+            _ => self.known_term(head)?,
+        };
+        Some((head, children.len()))
+    }
+
     /// Whether a value is the code of a function.
     pub(super) fn is_function(&self, value: Ref) -> bool {
         if value.tag() == TERM {
-            let terms = self.terms.read().expect("no panic while terms are locked");
-            return crate::interpreter::is_function(terms.atom(Term::new(value.payload())));
+            return self.is_function_term(value);
         }
         let children = if value.is_expression() { self.heap.children(value) } else { &[] };
         let [head, body] = *children else { return false };
@@ -501,10 +593,26 @@ impl Values {
         self.heap.walk(head) == FUNCTION && (body.is_expression() || body.tag() == TERM)
     }
 
+    #[inline(never)]
+    fn is_function_term(&self, value: Ref) -> bool {
+        if is_evaluated_term(value) {
+            return false;
+        }
+        let term = term_of(value);
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        match terms.children(term) {
+            Some(&[head, body]) if terms.children(body).is_some() => match self.known_term(head) {
+                Some(known) => known == FUNCTION,
+                None => crate::interpreter::is_function(terms.atom(term)),
+            },
+            _ => false,
+        }
+    }
+
     /// Whether an interned compound may have a shape.
     pub(super) fn term_shape(&self, term: Ref, length: u32, head: Option<Ref>) -> bool {
         let terms = self.terms.read().expect("no panic while terms are locked");
-        let found = terms.children(Term::new(term.payload())).map_or(0, <[Term]>::len);
+        let found = terms.children(term_of(term)).map_or(0, <[Term]>::len);
         drop(terms);
         let is_symbol = head.is_some_and(|head| head.tag() == SYMBOL);
         found == length as usize && (!is_symbol || self.term_head(term) == head)
@@ -548,12 +656,16 @@ impl Values {
             done: Vec<Ref>,
         }
         let mut open: Vec<Open<'_>> = Vec::new();
-        let mut current = atom;
+        let (mut current, mut expressions) = (atom, 0);
         loop {
             let mut made = match current {
                 Atom::Expression(expression) if !expression.is_empty() => {
-                    open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
-                    None
+                    let known = if self.kept.is_empty() { None } else { self.kept.reference(expression) };
+                    expressions += if known.is_some() { LARGE } else { 1 };
+                    if known.is_none() {
+                        open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
+                    }
+                    known
                 }
                 leaf => Some(self.leaf(leaf, scope)?),
             };
@@ -573,7 +685,11 @@ impl Values {
                 made = Some(if is_marked { whole.marked() } else { whole });
                 open.pop();
                 if open.is_empty() {
-                    return Ok(made.expect("an expression was loaded"));
+                    let whole = made.expect("an expression was loaded");
+                    if atom.is_ground() {
+                        self.kept.keep(whole, atom, expressions);
+                    }
+                    return Ok(whole);
                 }
             }
         }
@@ -589,7 +705,14 @@ impl Values {
         scope: &mut Scope,
         source: &mut VariableSource,
     ) -> Result<Atom, Halt> {
-        atom_of(reference, &mut Storing { values: self, scope, source })
+        let mut storing = Storing { values: self, scope, source, expressions: 0 };
+        let atom = atom_of(reference, &mut storing)?;
+        let expressions = storing.expressions;
+        let whole = self.heap.walk(reference);
+        if kept::is_plainly_ground(&self.heap, whole) {
+            self.kept.keep(whole, &atom, expressions);
+        }
+        Ok(atom)
     }
 
     /// The same whatever the limits are, for what must be known.
@@ -605,7 +728,7 @@ impl Values {
     pub(super) fn leaf_atom(&self, leaf: Ref) -> Atom {
         match leaf.tag() {
             SYMBOL => Atom::Symbol(self.symbols[leaf.payload() as usize].clone()),
-            TERM => self.terms.read().expect("no panic while terms are locked").atom(Term::new(leaf.payload())).clone(),
+            TERM => self.term_atom(leaf),
             FOREIGN => self.foreign_of(leaf).clone(),
             _ => Atom::from(self.number_of(leaf).expect("what is left is a number")),
         }
@@ -621,7 +744,7 @@ impl Values {
         if value.tag() != TERM {
             return self.heap.length(value);
         }
-        terms.children(Term::new(value.payload())).map_or(0, <[Term]>::len)
+        terms.children(term_of(value)).map_or(0, <[Term]>::len)
     }
 
     /// A child of an expression of the heap or of an interned compound. Nothing is made for it but a number that is not small.
@@ -629,20 +752,27 @@ impl Values {
         if value.tag() != TERM {
             return Ok(self.heap.child(value, index));
         }
-        let children = terms.children(Term::new(value.payload())).expect("only compounds are kept as terms");
-        self.term(children[index], terms)
+        let children = terms.children(term_of(value)).expect("only compounds are kept as terms");
+        let child = self.term(children[index], terms)?;
+        Ok(if is_evaluated_term(value) { Self::as_evaluated(child) } else { child })
     }
 
     /// The children of an interned compound, one level deep, as an expression of the heap.
     pub(super) fn open_term(&mut self, reference: Ref) -> Result<Ref, Full> {
         let terms = SharedTerms::clone(&self.terms);
         let terms = terms.read().expect("no panic while terms are locked");
-        let children = terms.children(Term::new(reference.payload())).expect("only compounds are kept as terms");
-        let mut made = Vec::with_capacity(children.len());
-        for &child in children {
-            made.push(self.term(child, &terms)?);
+        let term = term_of(reference);
+        let children = terms.children(term).expect("only compounds are kept as terms");
+        let is_evaluated = is_evaluated_term(reference);
+        let opened = self.heap.reserve(&mut self.region, children.len())?;
+        for (place, &child) in children.iter().enumerate() {
+            let child = self.term(child, &terms)?;
+            self.heap.set_child(opened, place, if is_evaluated { Self::as_evaluated(child) } else { child });
         }
-        self.heap.expression(&mut self.region, &made)
+        if self.settled.knows(term) == Some(true) {
+            self.heap.set_note(opened, self.settled.note());
+        }
+        Ok(if is_evaluated { opened.marked() } else { opened })
     }
 
     /// A term of the dictionary.
@@ -651,18 +781,20 @@ impl Values {
         if let Some(Some(known)) = self.term_refs.get(index) {
             return Ok(*known);
         }
-        let atom = terms.atom(term);
-        let reference = match atom {
-            Atom::Expression(expression) if !expression.is_empty() && term.number() < 1 << 29 => {
-                Ref::new(TERM, term.number())
+        let is_compound = terms.children(term).is_some_and(|children| !children.is_empty());
+        // The atom of a compound is not made here: most are never asked for.
+        let reference = if is_compound && term.number() < EVALUATED_TERM {
+            Ref::new(TERM, term.number())
+        } else {
+            match terms.atom(term) {
+                Atom::Grounded(Grounded::Number(Number::Int(word))) if small(*word).is_some() => {
+                    small(*word).expect("it is small")
+                }
+                Atom::Symbol(symbol) => self.symbol(symbol),
+                Atom::Grounded(Grounded::Number(number)) => return self.number(number),
+                Atom::Grounded(value) => self.constant(value),
+                atom => return self.load(atom, &mut Scope::default()),
             }
-            Atom::Grounded(Grounded::Number(Number::Int(word))) if small(*word).is_some() => {
-                small(*word).expect("it is small")
-            }
-            Atom::Symbol(symbol) => self.symbol(symbol),
-            Atom::Grounded(Grounded::Number(number)) => return self.number(number),
-            Atom::Grounded(value) => self.constant(value),
-            _ => return self.load(atom, &mut Scope::default()),
         };
         if self.term_refs.len() <= index {
             self.term_refs.resize(index + 1, None);

@@ -27,6 +27,7 @@ mod scale;
 mod scopes;
 mod settings;
 mod spaces;
+mod stored;
 mod tabling;
 mod transactions;
 mod typed_data;

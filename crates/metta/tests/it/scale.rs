@@ -61,14 +61,15 @@ fn deep_recursion_linear() {
     });
 }
 
-/// Each level of it is an expression that comes to itself, and was compared with all that is inside it.
+/// Each level of it is an expression that comes to itself, and was compared with all that is inside it. A call lies in it, of
+/// which it is not known before that it comes to itself.
 #[test]
 fn a_fact_nested_deep_is_evaluated_level_by_level() {
-    let inside = |before: &str, after: &str, levels| format!("{}z{}", before.repeat(levels), after.repeat(levels));
+    let inside = |before: &str, after: &str, levels| format!("{}(z 1){}", before.repeat(levels), after.repeat(levels));
     for (before, after) in [("(s ", ")"), ("(s (a b) ", " (c d))")] {
         for goal in ["(let $y (match &self (fact $x) $x) (add-atom &self $y))", "(keep (match &self (fact $x) $x))"] {
             let compared = |levels| {
-                let rule = "(= (keep $x) (add-atom &self $x))";
+                let rule = "(= (keep $x) (add-atom &self $x)) (= (z 0) none)";
                 let ran = run(&format!("(fact {}) {rule} ! {goal}", inside(before, after, levels)));
                 assert_eq!(ran.answers, ["[()]"]);
                 ran.statistics.compared

@@ -302,7 +302,10 @@ fn typed_constructors_under_functions_without_types_are_linear() {
         assert_linear(&of_size(size), &of_size(10 * size));
     }
     check_both(&[
-        ("(= (any) 1) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))", "[(Error \"s\" (BadType Number String))]"),
+        (
+            "(= (any) 1) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))",
+            "[(Error (Cons \"s\" Nil) (BadType (List Number) (List String)))]",
+        ),
         ("(= (texts) (Cons \"s\" Nil)) !(Cons (let $x 1 $x) (texts))", "[(Cons 1 (Cons \"s\" Nil))]"),
         ("(= (any) untyped) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))", "[(Cons untyped (Cons \"s\" Nil))]"),
     ]);

@@ -105,7 +105,7 @@ impl Compiler<'_, '_> {
             if !matches!(second, QueryPart::Slot(_)));
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.site(dst, None);
-        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms };
+        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms, leaps: 0 };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for site in [site, atoms] {

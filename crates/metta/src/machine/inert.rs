@@ -1,0 +1,104 @@
+//! Data with variables that is its own result.
+//!
+//! An expression whose heads are all words that nothing reduces and that have no types, and whose other parts are settled or
+//! unbound variables, comes to itself, with what is bound in it put in. That is seen in one walk over a small one: no frame is made
+//! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
+//! expression itself may be looked at elsewhere as what nobody has evaluated.
+
+use super::settled::Makes;
+use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_settled};
+use super::{Halt, Running};
+use region::{Full, Ref, tag};
+
+/// How many parts are looked at.
+const PARTS_MAX: usize = 64;
+
+/// An expression that is made anew.
+struct Made {
+    old: Ref,
+    new: Ref,
+    /// How many of its parts are there.
+    parts: usize,
+    is_ground: bool,
+}
+
+impl Running<'_> {
+    /// What an expression comes to, if it is data with variables or settled parts only.
+    pub(super) fn inert(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
+        let mut work = std::mem::take(&mut self.m.work);
+        work.clear();
+        work.push(value);
+        let is_inert = self.are_inert(&mut work);
+        self.m.work = work;
+        if is_inert? { Ok(Some(self.made_anew(value)?)) } else { Ok(None) }
+    }
+
+    fn are_inert(&mut self, work: &mut Vec<Ref>) -> Result<bool, Halt> {
+        let mut left = PARTS_MAX;
+        while let Some(expression) = work.pop() {
+            let length = self.m.values.heap.length(expression);
+            let head = self.m.values.heap.child(expression, 0);
+            if length > left || head.tag() != SYMBOL || self.makes(head, length - 1)? != Makes::Data {
+                return Ok(false);
+            }
+            left -= length;
+            for index in 1..length {
+                let child = self.m.values.heap.walk(self.m.values.heap.child(expression, index));
+                match child.tag() {
+                    _ if is_always_settled(child) => {}
+                    tag::VARIABLE => {}
+                    SYMBOL if child != EMPTY && child != ERROR => {}
+                    TERM if self.m.values.is_settled_term(child) => {}
+                    tag::EXPRESSION if self.m.values.is_settled(child, self.m.notes) => {}
+                    tag::EXPRESSION => work.push(child),
+                    _ => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn made_anew(&mut self, value: Ref) -> Result<Ref, Full> {
+        let m = &mut self.m;
+        let settled = m.notes.settled();
+        let values = &mut m.values;
+        let mut around: Vec<Made> = Vec::new();
+        let begun = |values: &mut super::values::Values, old: Ref| {
+            let new = values.heap.reserve(&mut values.region, values.heap.length(old))?;
+            Ok::<_, Full>(Made { old, new, parts: 0, is_ground: true })
+        };
+        let mut made = begun(values, value)?;
+        loop {
+            let part = if made.parts < values.heap.length(made.old) {
+                let child = values.heap.walk(values.heap.child(made.old, made.parts));
+                match child.tag() {
+                    TERM => evaluated_term(child),
+                    tag::VARIABLE => {
+                        made.is_ground = false;
+                        child
+                    }
+                    tag::EXPRESSION if values.heap.length(child) == 0 => child,
+                    tag::EXPRESSION if m.notes.hold(values.heap.note(child)) => child.marked(),
+                    tag::EXPRESSION => {
+                        let inside = begun(values, child)?;
+                        around.push(std::mem::replace(&mut made, inside));
+                        continue;
+                    }
+                    _ => child,
+                }
+            } else {
+                let Made { new, is_ground, .. } = made;
+                values.heap.set_note(new, if is_ground { settled } else { EVALUATED_OPEN });
+                let whole = if is_ground { new.marked() } else { new };
+                match around.pop() {
+                    Some(outer) => made = outer,
+                    None => return Ok(whole),
+                }
+                made.is_ground &= is_ground;
+                whole
+            };
+            values.heap.set_child(made.new, made.parts, part);
+            made.parts += 1;
+        }
+    }
+}

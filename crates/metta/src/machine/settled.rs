@@ -1,0 +1,326 @@
+//! Terms of the dictionary that are settled: data that was stored stays evaluated.
+//!
+//! 1. What goes into a space becomes terms and loses its note. So it is kept by the term whether it is its own result as rules
+//!    stand: a term is looked into once, its parts first, and those of them that are terms are known already when it is made
+//!    around them. When rules or types change, all of that is out of date.
+//! 2. What is found settled goes on as a term that is *marked as evaluated*, with all that is in it. As with expressions, the
+//!    mark stays when a rule is added: what came to itself before is not evaluated again.
+//! 3. A term is settled if nothing reduces it, its head asks for no type that it has not, and all its parts are settled.
+
+use super::types::{Formal, HeadKind};
+use super::values::{EMPTY, ERROR, SYMBOL, TERM, Values, evaluated_term, is_evaluated_term, term_of};
+use super::{Halt, Running};
+use crate::names;
+use crate::types::function_parts;
+use region::Ref;
+use rustc_hash::FxHashMap;
+use space::{Atom, SharedTerms, Term, Terms};
+use std::cell::RefCell;
+
+/// What is known of terms.
+pub(super) struct SettledTerms {
+    /// What `known` says of a term that is settled; one more of a term that is not. Anything else is out of date.
+    epoch: u32,
+    known: Vec<u32>,
+    /// What a symbol with so many arguments makes of settled ones.
+    heads: FxHashMap<(Ref, usize), Makes>,
+    /// The note of what is settled.
+    note: u16,
+    /// The terms that are still to be looked into.
+    work: Vec<Term>,
+    /// The atoms of evaluated terms, as far as they were asked for.
+    marked: RefCell<FxHashMap<Term, Atom>>,
+}
+
+/// What a head makes of settled arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Makes {
+    /// Data without a type.
+    Data,
+    /// Data if they are of its types. Those with a bit here are not evaluated: a compound there is none that came to itself.
+    TypedData { raw: u32 },
+    /// Something that is to be evaluated.
+    Other,
+}
+
+const FIRST_EPOCH: u32 = 2;
+
+/// After so many terms limits are looked at.
+const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
+
+/// With more atoms of evaluated terms than this, they are forgotten between two forms.
+const MARKED_MAX: usize = 1 << 16;
+
+impl Default for SettledTerms {
+    fn default() -> Self {
+        let note = super::notes::Notes::default().settled();
+        Self {
+            epoch: FIRST_EPOCH,
+            known: Vec::new(),
+            heads: FxHashMap::default(),
+            note,
+            work: Vec::new(),
+            marked: RefCell::default(),
+        }
+    }
+}
+
+impl SettledTerms {
+    /// Whether a term is settled, if it is known.
+    #[inline]
+    pub(super) fn knows(&self, term: Term) -> Option<bool> {
+        match self.known.get(term.number() as usize)?.wrapping_sub(self.epoch) {
+            0 => Some(true),
+            1 => Some(false),
+            _ => None,
+        }
+    }
+
+    fn keep(&mut self, term: Term, is_settled: bool) {
+        let place = term.number() as usize;
+        if self.known.len() <= place {
+            self.known.resize(place + 1, 0);
+        }
+        self.known[place] = self.epoch + u32::from(!is_settled);
+    }
+
+    /// Rules have changed: nothing is known any more.
+    pub(super) fn advance(&mut self, note: u16) {
+        self.note = note;
+        self.heads.clear();
+        self.epoch = match self.epoch.checked_add(4) {
+            Some(end) => end - 2,
+            None => {
+                self.known.clear();
+                FIRST_EPOCH
+            }
+        };
+    }
+
+    /// The note of what is settled.
+    pub(super) fn note(&self) -> u16 {
+        self.note
+    }
+}
+
+/// What a look at the children of a term tells.
+enum Look {
+    Known(bool),
+    /// Its head, and how many arguments it has; all of them are settled.
+    Head(Ref, usize),
+    /// Some of its children are to be looked into first.
+    Later,
+}
+
+impl Running<'_> {
+    /// Whether a term is its own result as rules stand, whatever is evaluated without a type.
+    pub(super) fn settles(&mut self, value: Ref) -> Result<bool, Halt> {
+        let whole = term_of(value);
+        if let Some(known) = self.m.values.settled.knows(whole) {
+            return Ok(known);
+        }
+        let mut work = std::mem::take(&mut self.m.values.settled.work);
+        work.clear();
+        work.push(whole);
+        let done = self.settle_all(&mut work);
+        self.m.values.settled.work = work;
+        done?;
+        Ok(self.m.values.settled.knows(whole) == Some(true))
+    }
+
+    /// Looks into terms, the last first, each after its parts.
+    fn settle_all(&mut self, work: &mut Vec<Term>) -> Result<(), Halt> {
+        let shared = SharedTerms::clone(&self.m.values.terms);
+        let mut looks = 0_usize;
+        while let Some(&term) = work.last() {
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
+                return Err(self.m.values.ceiling.passed());
+            }
+            let look = {
+                let terms = shared.read().expect("no panic while terms are locked");
+                self.m.values.look_into(term, &terms, work)
+            };
+            let is_settled = match look {
+                Look::Known(known) => known,
+                Look::Head(head, count) => self.is_data_with(head, count, term)?,
+                Look::Later => continue,
+            };
+            self.m.values.settled.keep(term, is_settled);
+            work.pop();
+        }
+        Ok(())
+    }
+
+    /// Whether a term of settled children, with this head, is data.
+    fn is_data_with(&mut self, head: Ref, count: usize, term: Term) -> Result<bool, Halt> {
+        Ok(match self.makes(head, count)? {
+            Makes::Data => true,
+            Makes::TypedData { raw } => {
+                !self.m.values.has_compound(term, raw) && self.scheme_of(Ref::new(TERM, term.number())).is_some()
+            }
+            Makes::Other => false,
+        })
+    }
+
+    /// What a head makes of so many settled arguments.
+    pub(super) fn makes(&mut self, head: Ref, count: usize) -> Result<Makes, Halt> {
+        if let Some(&known) = self.m.values.settled.heads.get(&(head, count)) {
+            return Ok(known);
+        }
+        let kind = if head.tag() == SYMBOL { self.head_kind(head, count) } else { HeadKind::Untyped };
+        let makes = match kind {
+            HeadKind::Untyped if self.makes_data(head, count)? => Makes::Data,
+            HeadKind::Untyped | HeadKind::Other => Makes::Other,
+            kind if self.is_named_constructor(head, count)? => Makes::TypedData { raw: raw_arguments(&kind) },
+            _ => Makes::Other,
+        };
+        if head.tag() == SYMBOL {
+            self.m.values.settled.heads.insert((head, count), makes);
+        }
+        Ok(makes)
+    }
+}
+
+/// The arguments that a function type takes as they stand, a bit for each.
+fn raw_arguments(kind: &HeadKind) -> u32 {
+    let bits = |is_raw: &mut dyn Iterator<Item = bool>| {
+        is_raw.enumerate().fold(0, |bits, (place, is_raw)| bits | u32::from(is_raw) << place)
+    };
+    match kind {
+        HeadKind::Typed(signature) => {
+            bits(&mut signature.formals.iter().map(|formal| !matches!(formal, Formal::Typed(_))))
+        }
+        HeadKind::Parametric(function) => bits(&mut function_parts(function).0.iter().map(names::is_metatype)),
+        HeadKind::Raw { .. } | HeadKind::Untyped | HeadKind::Other => u32::MAX,
+    }
+}
+
+impl Values {
+    /// Whether one of the arguments of a term that have a bit is a compound.
+    fn has_compound(&self, term: Term, bits: u32) -> bool {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let arguments = terms.children(term).and_then(<[Term]>::split_first).map_or(&[][..], |(_, rest)| rest);
+        let is_compound = |child: Term| terms.children(child).is_some_and(|inside| !inside.is_empty());
+        arguments.iter().enumerate().any(|(place, &child)| bits >> place & 1 == 1 && is_compound(child))
+    }
+
+    /// Looks at the children of a term; those that are not known yet are added to the work.
+    fn look_into(&mut self, term: Term, terms: &Terms, work: &mut Vec<Term>) -> Look {
+        let children = terms.children(term).expect("only compounds are kept as terms");
+        let before = work.len();
+        for &child in children {
+            let is_settled = match terms.children(child) {
+                Some(inside) if !inside.is_empty() => self.settled.knows(child),
+                _ => Some(self.is_settled_leaf(child, terms)),
+            };
+            match is_settled {
+                Some(true) => {}
+                Some(false) => {
+                    work.truncate(before);
+                    return Look::Known(false);
+                }
+                None => work.push(child),
+            }
+        }
+        if work.len() > before {
+            return Look::Later;
+        }
+        match self.term(children[0], terms) {
+            Ok(head) => Look::Head(head, children.len() - 1),
+            // There is no room for a number: nothing goes on from here.
+            Err(_) => Look::Known(false),
+        }
+    }
+
+    /// Whether a leaf is settled as a child of data.
+    fn is_settled_leaf(&self, leaf: Term, terms: &Terms) -> bool {
+        match self.known_term(leaf) {
+            Some(known) => known != EMPTY && known != ERROR,
+            None => match terms.atom(leaf) {
+                Atom::Symbol(symbol) => ![names::EMPTY, names::ERROR].contains(&symbol.as_str()),
+                _ => true,
+            },
+        }
+    }
+
+    /// The atom of a term. What is marked as evaluated is that as an atom, too.
+    pub(super) fn term_atom(&self, value: Ref) -> Atom {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let term = term_of(value);
+        if is_evaluated_term(value) && self.marks_terms {
+            return marked_through(term, &terms, &mut self.settled.marked.borrow_mut());
+        }
+        terms.atom(term).clone()
+    }
+
+    /// From now on the atoms of evaluated terms are marked as that: an evaluation begins.
+    pub(super) fn begin_marking(&mut self) {
+        self.marks_terms = true;
+        let marked = self.settled.marked.get_mut();
+        if marked.len() > MARKED_MAX {
+            *marked = FxHashMap::default();
+        }
+    }
+
+    /// A term as a reference marked as evaluated, if it is a compound.
+    pub(super) fn as_evaluated(child: Ref) -> Ref {
+        if child.tag() == TERM { evaluated_term(child) } else { child }
+    }
+}
+
+/// The atom of a term, all compounds in it marked as evaluated. What was made before is not made again.
+fn marked_through(whole: Term, terms: &Terms, made: &mut FxHashMap<Term, Atom>) -> Atom {
+    if let Some(known) = made.get(&whole) {
+        return known.clone();
+    }
+    let mut work = vec![whole];
+    while let Some(&term) = work.last() {
+        let children = terms.children(term).unwrap_or_default();
+        let before = work.len();
+        let is_missing = |child: &Term| !made.contains_key(child);
+        work.extend(children.iter().copied().filter(is_missing));
+        if work.len() > before {
+            continue;
+        }
+        work.pop();
+        let atom = match children {
+            [] => terms.atom(term).clone(),
+            _ => {
+                let children: Vec<Atom> = children.iter().map(|child| made[child].clone()).collect();
+                space::Expression::new(children).into_evaluated().into()
+            }
+        };
+        made.insert(term, atom);
+    }
+    made[&whole].clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_terms_is_forgotten_when_rules_change() {
+        let mut settled = SettledTerms::default();
+        let [one, other, third] = [3, 900, 4].map(Term::new);
+        settled.keep(one, true);
+        settled.keep(other, false);
+        assert_eq!([one, other, third].map(|term| settled.knows(term)), [Some(true), Some(false), None]);
+        settled.advance(7);
+        assert_eq!([one, other, third].map(|term| settled.knows(term)), [None; 3]);
+        assert_eq!(settled.note(), 7);
+        settled.keep(other, true);
+        assert_eq!(settled.knows(other), Some(true));
+    }
+
+    #[test]
+    fn epochs_begin_again_when_numbers_end() {
+        let mut settled = SettledTerms { epoch: u32::MAX - 3, ..SettledTerms::default() };
+        let term = Term::new(1);
+        settled.keep(term, false);
+        assert_eq!(settled.knows(term), Some(false));
+        settled.advance(1);
+        assert_eq!((settled.epoch, settled.knows(term)), (FIRST_EPOCH, None));
+    }
+}
