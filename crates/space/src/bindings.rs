@@ -20,6 +20,15 @@ pub struct Bindings {
     index: FxHashMap<Variable, usize>,
 }
 
+impl FromIterator<(Variable, Atom)> for Bindings {
+    /// Bindings of different variables.
+    fn from_iter<T: IntoIterator<Item = (Variable, Atom)>>(found: T) -> Self {
+        let mut bindings = Self::default();
+        found.into_iter().for_each(|(variable, value)| bindings.bind(variable, value));
+        bindings
+    }
+}
+
 impl Bindings {
     /// Whether nothing is bound.
     pub fn is_empty(&self) -> bool {

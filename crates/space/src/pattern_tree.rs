@@ -12,11 +12,14 @@ use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
 use crate::contents::Stored;
 use crate::grounded::Grounded;
-use crate::rows::RowPart;
+use crate::rows::{RowPart, extent};
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
+
+/// So many nodes are looked at for the question whether an atom may match; then it may.
+const LOOKS_MAX: usize = 256;
 
 /// The atoms of a space that are not rows.
 #[derive(Clone, Default)]
@@ -284,13 +287,13 @@ impl PatternTree {
         if self.nodes.is_empty() {
             return false;
         }
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
             let edges = &self.nodes[node as usize];
             if edges.anything.is_some() {
-                return true;
+                return self.may_match_from(node, &parts[at..], terms);
             }
             let next = match part {
-                RowPart::Variable(_) => return !edges.steps.is_empty(),
+                RowPart::Variable(_) => return self.may_match_from(node, &parts[at..], terms),
                 // A snapshot knows fewer terms than who prepared the query.
                 RowPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
                 RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
@@ -305,6 +308,46 @@ impl PatternTree {
             }
         }
         true
+    }
+
+    /// The same of the paths from a node on, where there are several ways to go.
+    fn may_match_from(&self, node: u32, parts: &[RowPart], terms: &Terms) -> bool {
+        // A node, how much of the pattern was read before it, and how many subterms of the tree are still to be skipped.
+        let mut work = vec![(node, 0_u32, 0_usize)];
+        let mut looks = 0;
+        while let Some((node, at, skip)) = work.pop() {
+            let edges = &self.nodes[node as usize];
+            looks += 1 + if skip > 0 { edges.steps.len() } else { 0 };
+            if looks > LOOKS_MAX {
+                return true;
+            }
+            if skip > 0 {
+                edges.skip(at, skip, &mut work);
+                continue;
+            }
+            let Some(part) = parts.get(at as usize) else { return true };
+            let after = at + extent(&parts[at as usize..]) as u32;
+            work.extend(edges.anything.map(|next| (next, after, 0)));
+            let next = match part {
+                RowPart::Variable(_) => {
+                    edges.skip_steps(after, 1, &mut work);
+                    continue;
+                }
+                RowPart::Key(key) if key.number() as usize >= terms.len() => match edges.steps.is_empty() {
+                    true => None,
+                    false => return true,
+                },
+                RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                RowPart::Key(key) => match terms.atom(*key) {
+                    Atom::Expression(expression) if edges.steps.contains_key(&Step::Open(expression.len())) => {
+                        return true;
+                    }
+                    leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
+                },
+            };
+            work.extend(next.map(|&next| (next, at + 1, 0)));
+        }
+        false
     }
 
     fn path_to(&mut self, stored: &Stored) -> u32 {
@@ -367,11 +410,16 @@ impl Node {
 
     /// Goes past one subterm of the tree, whatever it is.
     fn skip(&self, cursor: u32, skip: usize, work: &mut Vec<(u32, u32, usize)>) {
+        self.skip_steps(cursor, skip, work);
+        work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
+    }
+
+    /// The same, but for what may stand for anything.
+    fn skip_steps(&self, cursor: u32, skip: usize, work: &mut Vec<(u32, u32, usize)>) {
         for (step, &node) in &self.steps {
             let inside = if let Step::Open(length) = step { *length } else { 0 };
             work.push((node, cursor, skip - 1 + inside));
         }
-        work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
     }
 
     /// Goes along one subterm of the query: into it (`inside`), or past it (`after`) where the tree has anything.
