@@ -399,6 +399,9 @@ impl SpaceRef {
         is_over: rows::IsOver<'_>,
     ) -> Option<Vec<Solution>> {
         let patterns = conjunction(query).unwrap_or_default();
+        if patterns.len() < 3 {
+            return Some(self.query_atoms(query, source));
+        }
         let by_rows = self.with_spaces(|spaces, terms| {
             let are_rows = |pattern: &&Atom| rows::are_rows(pattern, spaces, |space| space.contents(), terms);
             let first = patterns.iter().take_while(are_rows).count();

@@ -14,6 +14,7 @@
 //!
 //! Nothing here recurses on the native stack with a program.
 
+mod applicable;
 mod arithmetic;
 mod changed_states;
 mod changing;
@@ -32,6 +33,7 @@ mod lists;
 mod minimal;
 mod native;
 mod notes;
+mod operations;
 mod queries;
 mod results;
 mod run;
@@ -40,8 +42,10 @@ mod schemes;
 mod spaces_met;
 mod special;
 mod states;
+mod substitute;
 mod tabled;
 mod terms;
+mod transactions;
 mod typed;
 mod types;
 mod unify;
