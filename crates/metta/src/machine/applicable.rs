@@ -39,6 +39,21 @@ impl Running<'_> {
         self.interpret_here(value, type_id)
     }
 
+    /// Whether a leaf is of a type in one way that binds no variable of the program, so that it is its own result.
+    pub(super) fn is_cast(&mut self, value: Ref, type_id: TypeId) -> Result<bool, Halt> {
+        if value.is_expression() || value.tag() == tag::VARIABLE || value.tag() == TERM {
+            return Ok(false);
+        }
+        let expected = self.type_atom(type_id);
+        let atom = self.m.values.store(value, &mut Scope::default(), &mut self.runner.variables)?;
+        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
+        let mut ways = found
+            .iter()
+            .filter(|found| found.is_valid())
+            .map(|found| agree(&expected, &found.atom, &Bindings::default(), &mut self.runner.variables).len());
+        Ok(ways.find(|&ways| ways > 0) == Some(1))
+    }
+
     /// Whether no type of a head that is no name is one of functions, nor an error, so that what it heads is a tuple.
     fn heads_tuples(&mut self, head: Ref) -> Result<bool, Halt> {
         if !self.m.is_operation(head) && !head.is_expression() && head.tag() != TERM {

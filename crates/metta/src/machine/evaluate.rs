@@ -7,7 +7,9 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, Function, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED};
+use super::code::{
+    CHANGED, Code, ESCAPE, Function, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED,
+};
 use super::run::raw;
 use super::types::{HeadKind, Signature};
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM};
@@ -168,6 +170,9 @@ impl Running<'_> {
     /// A leaf with an expected type: itself if one of its types agrees.
     fn cast_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         if type_id == 0 || self.has_type(value, type_id, false) {
+            return self.give(value);
+        }
+        if self.is_cast(value, type_id)? {
             return self.give(value);
         }
         self.interpret_here(value, type_id)
@@ -430,9 +435,24 @@ impl Running<'_> {
         self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
-    /// Hands a call whose arguments are evaluated to the interpreter, at a site.
+    /// Makes a call whose arguments are evaluated, at a site.
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        if head.tag() == SYMBOL && head != ERROR {
+            let arguments = self.m.values.heap.children(value)[1..].to_vec();
+            let function = self.m.code.function(head, arguments.len() as Slot, type_id);
+            self.enter_plain(site)?;
+            self.m.ensure(arguments.len() + HEADER)?;
+            let level = self.m.choices.len() as u32;
+            let base = self.m.base;
+            self.m.stack[base + 2] = level;
+            for (place, argument) in arguments.iter().enumerate() {
+                self.m.set_slot(place as Slot, *argument);
+            }
+            self.m.pc = CHANGED;
+            return self.enter(function);
+        }
         let type_atom = self.type_atom(type_id);
         self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
     }
