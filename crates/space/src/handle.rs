@@ -506,11 +506,7 @@ fn answer_all(
             let pattern = bindings.resolve(pattern);
             let wanted = variables(&pattern);
             for more in answer_one(&pattern, source) {
-                let mut extended = bindings.clone();
-                for (variable, value) in more.solution_for(&wanted) {
-                    extended.bind(variable, value);
-                }
-                next.push(extended);
+                next.push(bindings.with(more.solution_for(&wanted)));
             }
         }
         found = next;

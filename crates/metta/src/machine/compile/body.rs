@@ -653,7 +653,8 @@ impl Compiler<'_, '_> {
                     self.run.makes_open(inner, expression.len() - 1)
                 }
                 Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, Guard::Open, guards),
-                Some(inner) if Operation::of(inner).is_some() => {
+                // Such a tuple has a type of its own, which agrees with none but what is unknown.
+                Some(inner) if Operation::of(inner).is_some() && matches!(guard, Guard::Head(_)) => {
                     let found = self.only_type(head).and_then(|found| self.run.m.code.type_id(&found));
                     found.is_some_and(|found| self.agrees(head, found, false, guards))
                 }

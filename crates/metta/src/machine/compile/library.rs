@@ -53,6 +53,13 @@ impl Compiler<'_, '_> {
 
     /// The code of a transaction: its results are those of the call, as they stand.
     pub(super) fn transaction_code(&mut self, made: &Made, goal: &Atom) {
+        let dst = self.transacted(goal);
+        let call = self.template(&made.call);
+        self.emit(Instruction::Leave { slot: dst, type_id: made.type_id, call, function: NO_FUNCTION });
+    }
+
+    /// The slot of each result of a goal that is evaluated in a transaction.
+    fn transacted(&mut self, goal: &Atom) -> Slot {
         let dst = self.slot();
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::To(label));
@@ -60,8 +67,15 @@ impl Compiler<'_, '_> {
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
         self.place(back);
-        let call = self.template(&made.call);
-        self.emit(Instruction::Leave { slot: dst, type_id: made.type_id, call, function: NO_FUNCTION });
+        dst
+    }
+
+    /// `(transaction goal)` of what the first slot holds.
+    fn transaction_of_argument(&mut self, type_id: TypeId) {
+        self.mark_live(0);
+        let goal = self.stand_in(0);
+        let dst = self.transacted(&goal);
+        self.leave_library(dst, type_id, 1);
     }
 
     /// Whether the space of an instruction is written out and is that of the evaluation, and so is a type.
@@ -82,7 +96,7 @@ impl Compiler<'_, '_> {
     /// Code in front of the only rule of a function of the library, which is used where the arguments are not what the code
     /// expects.
     pub(super) fn library_code(&mut self, count: usize, type_id: TypeId) {
-        if self.is_form || !(3..=5).contains(&count) {
+        if self.is_form || ![1, 3, 5].contains(&count) {
             return;
         }
         let function = &self.run.m.code.functions[usize::try_from(self.function).expect("it fits")];
@@ -90,21 +104,19 @@ impl Compiler<'_, '_> {
             return;
         }
         let name = self.run.m.values.symbol_of(function.head).clone();
-        let kind = match (name.as_str(), count) {
-            ("map-atom", 3) => Some(Loop::Map),
-            ("filter-atom", 3) => Some(Loop::Filter),
-            ("foldl-atom", 5) => Some(Loop::Fold),
-            ("atom-subst", 3) => None,
-            _ => return,
-        };
-        if !self.run.is_special_form(name.as_str(), count) {
+        let is_known = matches!(
+            (name.as_str(), count),
+            ("map-atom" | "filter-atom" | "atom-subst", 3) | ("foldl-atom", 5) | ("transaction", 1)
+        );
+        if !is_known || !self.run.is_special_form(name.as_str(), count) {
             return;
         }
         let before = self.state.clone();
         let otherwise = self.label();
-        match kind {
-            Some(kind) => self.begin_open_loop(kind, type_id, otherwise),
-            None => self.substitute_in_template(type_id, otherwise),
+        match name.as_str() {
+            "transaction" => self.transaction_of_argument(type_id),
+            "atom-subst" => self.substitute_in_template(type_id, otherwise),
+            looping => self.begin_open_loop(super::made::loop_of(looping), type_id, otherwise),
         }
         self.place(otherwise);
         self.state = before;
@@ -207,7 +219,7 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::Gathered { slot: 2, dst: slot });
                 self.emit(match type_id == REDUCE {
                     true => Instruction::Return { slot },
-                    false => Instruction::TailEvaluate { slot, type_id: 0, is_answer: false },
+                    false => Instruction::TailEvaluate { slot, type_id: 0, is_answer: true },
                 });
             }
         }

@@ -481,7 +481,7 @@ impl Compiler<'_, '_> {
         if kind == Loop::Map && !is_instruction(template) {
             self.emit(Instruction::LeaveList { slot });
         } else {
-            self.emit(Instruction::TailEvaluate { slot, type_id: 0, is_answer: false });
+            self.emit(Instruction::TailEvaluate { slot, type_id: 0, is_answer: true });
         }
     }
 }
