@@ -243,6 +243,20 @@ fn tell_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
     }
 }
 
+/// How many kinds of interpreted expressions are shown.
+const INTERPRETED_SHOWN: usize = 10;
+
+/// What was interpreted, the most frequent first.
+fn print_interpreted(forms: &[(String, u64)]) {
+    for (form, count) in forms.iter().take(INTERPRETED_SHOWN) {
+        render::say(&format!("  {count}  {form}"));
+    }
+    if let Some(others @ [_, ..]) = forms.get(INTERPRETED_SHOWN..) {
+        let count: u64 = others.iter().map(|(_, count)| count).sum();
+        render::say(&format!("  {count}  of {} other kinds", others.len()));
+    }
+}
+
 fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
     let counts = engine.statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
@@ -253,6 +267,7 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
             "interpreted  {}  (expressions that the machine left to the interpreter)",
             counts.interpreted
         ));
+        print_interpreted(&engine.interpreted_forms());
         render::say(&format!("heap bytes   {}  (at most, at one time)", counts.heap_bytes_peak));
         render::say(&format!("heap held    {}  (bytes got from the system, at most)", counts.heap_bytes_held));
         render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));

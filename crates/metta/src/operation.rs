@@ -182,6 +182,11 @@ impl Operation {
         }
     }
 
+    /// The module in which its name was read.
+    pub(crate) fn home(&self) -> ModuleId {
+        self.home
+    }
+
     /// Its name in the library.
     pub(crate) fn static_name(&self) -> &'static str {
         self.name

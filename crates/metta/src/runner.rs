@@ -208,6 +208,8 @@ pub struct Runner {
     /// Why an imported source ended the run, until the form that imports it ends too.
     ended_inside: Option<Stop>,
     statistics: Statistics,
+    /// What the machine has left to the interpreter.
+    pub(crate) interpreted: machine::Interpreted,
 }
 
 /// A source that is being run.
@@ -265,6 +267,7 @@ impl Runner {
             counts_memory: region::memory::is_counted(),
             ended_inside: None,
             statistics: Statistics::default(),
+            interpreted: machine::Interpreted::default(),
         };
         runner.load_library(missing);
         runner.add_module(TOP.to_owned(), String::new(), None);
@@ -366,6 +369,12 @@ impl Runner {
     pub fn statistics(&self) -> Statistics {
         let (tabled, answers) = self.tables.counts();
         Statistics { tabled, answers, ..self.statistics }
+    }
+
+    /// What the machine has left to the interpreter so far: the name of its head, or what it is without one, and how often.
+    /// The most frequent come first, equally frequent ones by name.
+    pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
+        self.interpreted.kinds()
     }
 
     /// The space of the program itself, `&self`.

@@ -129,6 +129,13 @@ impl Engine {
         self.run.runner.statistics()
     }
 
+    /// What the machine has left to the interpreter, and how often: see [`Runner::interpreted_forms`].
+    ///
+    /// [`Runner::interpreted_forms`]: metta::Runner::interpreted_forms
+    pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
+        self.run.runner.interpreted_forms()
+    }
+
     /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
     pub fn commits(&self) -> Option<u64> {
         self.run.runner.memory().map(metta::Memory::commits)

@@ -20,6 +20,15 @@ pub struct Bindings {
     index: FxHashMap<Variable, usize>,
 }
 
+impl FromIterator<(Variable, Atom)> for Bindings {
+    /// Bindings of different variables.
+    fn from_iter<T: IntoIterator<Item = (Variable, Atom)>>(found: T) -> Self {
+        let mut bindings = Self::default();
+        found.into_iter().for_each(|(variable, value)| bindings.bind(variable, value));
+        bindings
+    }
+}
+
 impl Bindings {
     /// Whether nothing is bound.
     pub fn is_empty(&self) -> bool {
@@ -122,7 +131,21 @@ impl Bindings {
 
     /// The values these bindings give to some variables, resolved; variables they say nothing of are left out.
     pub fn solution_for(&self, wanted: &[Variable]) -> Solution {
-        let bound = wanted.iter().filter_map(|variable| Some((variable.clone(), self.resolve(self.get(variable)?))));
-        bound.collect()
+        let mut solution = Solution::with_capacity(wanted.len().min(self.entries.len()));
+        for variable in wanted {
+            if let Some(value) = self.get(variable) {
+                solution.push((variable.clone(), self.resolve(value)));
+            }
+        }
+        solution
+    }
+
+    /// The same bindings with more of them, of variables that are not bound yet.
+    pub(crate) fn with(&self, more: Solution) -> Self {
+        let mut entries = Vec::with_capacity(self.entries.len() + more.len());
+        entries.extend_from_slice(&self.entries);
+        let mut extended = Self { entries, index: self.index.clone() };
+        more.into_iter().for_each(|(variable, value)| extended.bind(variable, value));
+        extended
     }
 }

@@ -387,7 +387,37 @@ impl SpaceRef {
     ) -> Option<Vec<Solution>> {
         let by_rows =
             self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms, is_over));
-        by_rows.unwrap_or_else(|| Some(self.query_atoms(query, source)))
+        by_rows.unwrap_or_else(|| self.query_in_part(query, source, is_over))
+    }
+
+    /// The same of a query that rows do not answer whole: of a conjunction they answer the patterns before the first that others
+    /// may match.
+    fn query_in_part(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        is_over: rows::IsOver<'_>,
+    ) -> Option<Vec<Solution>> {
+        let patterns = conjunction(query).unwrap_or_default();
+        if patterns.len() < 3 {
+            return Some(self.query_atoms(query, source));
+        }
+        let by_rows = self.with_spaces(|spaces, terms| {
+            let are_rows = |pattern: &&Atom| rows::are_rows(pattern, spaces, |space| space.contents(), terms);
+            let first = patterns.iter().take_while(are_rows).count();
+            if first < 2 {
+                return None;
+            }
+            let asked: Vec<Atom> = query.children()?[..=first].to_vec();
+            let asked = Atom::expression(asked);
+            let found = rows::solutions(&asked, spaces, |space| space.contents(), terms, is_over)?;
+            Some((first, found))
+        });
+        let Some((first, found)) = by_rows else { return Some(self.query_atoms(query, source)) };
+        let found: Vec<Bindings> = found?.into_iter().map(Bindings::from_iter).collect();
+        let found = answer_all(found, &patterns[first..], source, |pattern, source| self.query_one(pattern, source));
+        let wanted = variables(query);
+        Some(found.iter().map(|bindings| bindings.solution_for(&wanted)).collect())
     }
 
     /// The same, whatever the answers are: each pattern is unified with each atom that may match. What tests compare with.
@@ -457,29 +487,26 @@ pub(crate) fn answer(
 ) -> Vec<Solution> {
     let wanted = variables(query);
     let found = match conjunction(query) {
-        Some(patterns) => answer_all(patterns, source, answer_one),
+        Some(patterns) => answer_all(vec![Bindings::default()], patterns, source, answer_one),
         None => answer_one(query, source),
     };
     found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
 }
 
+/// What is found for all of some patterns, given what was found before.
 fn answer_all(
+    mut found: Vec<Bindings>,
     patterns: &[Atom],
     source: &mut VariableSource,
     mut answer_one: impl FnMut(&Atom, &mut VariableSource) -> Vec<Bindings>,
 ) -> Vec<Bindings> {
-    let mut found = vec![Bindings::default()];
     for pattern in patterns {
         let mut next = Vec::new();
         for bindings in found {
             let pattern = bindings.resolve(pattern);
             let wanted = variables(&pattern);
             for more in answer_one(&pattern, source) {
-                let mut extended = bindings.clone();
-                for (variable, value) in more.solution_for(&wanted) {
-                    extended.bind(variable, value);
-                }
-                next.push(extended);
+                next.push(bindings.with(more.solution_for(&wanted)));
             }
         }
         found = next;

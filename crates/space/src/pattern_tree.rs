@@ -12,11 +12,16 @@ use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
 use crate::contents::Stored;
 use crate::grounded::Grounded;
-use crate::rows::RowPart;
+use crate::rows::{RowPart, extent};
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
+
+/// So many nodes are looked at for the question whether an atom may match; then it may.
+const LOOKS_MAX: usize = 256;
+/// So many ways to go on are remembered for it.
+const WAYS_MAX: usize = 64;
 
 /// The atoms of a space that are not rows.
 #[derive(Clone, Default)]
@@ -284,13 +289,13 @@ impl PatternTree {
         if self.nodes.is_empty() {
             return false;
         }
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
             let edges = &self.nodes[node as usize];
             if edges.anything.is_some() {
-                return true;
+                return self.may_match_from(node, &parts[at..], terms);
             }
             let next = match part {
-                RowPart::Variable(_) => return !edges.steps.is_empty(),
+                RowPart::Variable(_) => return self.may_match_from(node, &parts[at..], terms),
                 // A snapshot knows fewer terms than who prepared the query.
                 RowPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
                 RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
@@ -305,6 +310,47 @@ impl PatternTree {
             }
         }
         true
+    }
+
+    /// The same of the paths from a node on, where there are several ways to go.
+    fn may_match_from(&self, node: u32, parts: &[RowPart], terms: &Terms) -> bool {
+        let mut ways = Ways::default();
+        ways.add(node, 0, 0);
+        let mut looks = 0;
+        while let Some((node, at, skip)) = ways.next() {
+            let edges = &self.nodes[node as usize];
+            looks += 1 + if skip > 0 { edges.steps.len() } else { 0 };
+            if looks > LOOKS_MAX || ways.are_too_many {
+                return true;
+            }
+            if skip > 0 {
+                edges.skip_to(at, skip, &mut ways);
+                edges.anything.into_iter().for_each(|next| ways.add(next, at, skip - 1));
+                continue;
+            }
+            let Some(part) = parts.get(at) else { return true };
+            let after = at + extent(&parts[at..]);
+            edges.anything.into_iter().for_each(|next| ways.add(next, after, 0));
+            let next = match part {
+                RowPart::Variable(_) => {
+                    edges.skip_to(after, 1, &mut ways);
+                    continue;
+                }
+                RowPart::Key(key) if key.number() as usize >= terms.len() => match edges.steps.is_empty() {
+                    true => None,
+                    false => return true,
+                },
+                RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                RowPart::Key(key) => match terms.atom(*key) {
+                    Atom::Expression(expression) if edges.steps.contains_key(&Step::Open(expression.len())) => {
+                        return true;
+                    }
+                    leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
+                },
+            };
+            next.into_iter().for_each(|&next| ways.add(next, at + 1, 0));
+        }
+        ways.are_too_many
     }
 
     fn path_to(&mut self, stored: &Stored) -> u32 {
@@ -352,6 +398,38 @@ impl Entry {
     }
 }
 
+/// Ways to go on through a tree: a node, how much of the pattern was read before it, and how many subterms of the tree are still
+/// to be skipped.
+struct Ways {
+    ways: [(u32, u32, u32); WAYS_MAX],
+    count: usize,
+    are_too_many: bool,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self { ways: [(0, 0, 0); WAYS_MAX], count: 0, are_too_many: false }
+    }
+}
+
+impl Ways {
+    fn add(&mut self, node: u32, at: usize, skip: usize) {
+        match self.ways.get_mut(self.count) {
+            Some(way) => {
+                *way = (node, at as u32, skip as u32);
+                self.count += 1;
+            }
+            None => self.are_too_many = true,
+        }
+    }
+
+    fn next(&mut self) -> Option<(u32, usize, usize)> {
+        self.count = self.count.checked_sub(1)?;
+        let (node, at, skip) = self.ways[self.count];
+        Some((node, at as usize, skip as usize))
+    }
+}
+
 impl Node {
     fn target(&self, step: Option<&Step>) -> Option<u32> {
         match step {
@@ -372,6 +450,14 @@ impl Node {
             work.push((node, cursor, skip - 1 + inside));
         }
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
+    }
+
+    /// The ways past one subterm of the tree, but for what may stand for anything.
+    fn skip_to(&self, at: usize, skip: usize, ways: &mut Ways) {
+        for (step, &node) in &self.steps {
+            let inside = if let Step::Open(length) = step { *length } else { 0 };
+            ways.add(node, at, skip - 1 + inside);
+        }
     }
 
     /// Goes along one subterm of the query: into it (`inside`), or past it (`after`) where the tree has anything.

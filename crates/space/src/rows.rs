@@ -120,6 +120,17 @@ impl RowQuery {
     }
 }
 
+impl RowQuery {
+    /// Whether something else than rows may match one of its patterns, which are planned.
+    fn is_open<S>(&self, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> bool {
+        let is_open = |space: &S| {
+            let mut patterns = self.plans.iter().map(|plan| &self.parts[plan.parts[0] - 1..plan.parts[1]]);
+            patterns.any(|parts| contents(space).patterns().may_match(parts, terms))
+        };
+        spaces.iter().any(is_open)
+    }
+}
+
 /// A key that is known at a path of a pattern's rows.
 #[derive(Clone, Copy, Debug)]
 enum Known {
@@ -228,7 +239,7 @@ fn known_inside(column: u32, parts: &[RowPart], length: u32, bound: &[bool], kno
 }
 
 /// How many parts the first subpattern has.
-fn extent(parts: &[RowPart]) -> usize {
+pub(crate) fn extent(parts: &[RowPart]) -> usize {
     let (mut open, mut at) = (1_usize, 0);
     while open > 0 {
         open -= 1;
@@ -375,6 +386,15 @@ fn number_of<'a>(variable: &'a Variable, variables: &mut Variables<'a>) -> Optio
     Some(place as u32)
 }
 
+/// Whether only rows of these spaces match a pattern.
+pub(crate) fn are_rows<S>(pattern: &Atom, spaces: &[S], contents: impl Fn(&S) -> &Contents, terms: &Terms) -> bool {
+    let mut room = ROOM.take().unwrap_or_default();
+    let mut variables = Variables::default();
+    let are_rows = room.put(pattern, &mut variables, terms) && room.plan() && !room.is_open(spaces, contents, terms);
+    ROOM.set(Some(room));
+    are_rows
+}
+
 /// The solutions of a query that rows answer, in the order of [`SpaceRef::query`]; `None` if that is to be asked. None are
 /// inside if it was given up.
 pub(crate) fn solutions<S>(
@@ -493,11 +513,7 @@ pub(crate) fn answer_rows<S>(
     if !query.plan() {
         return None;
     }
-    let is_open = |space: &S| {
-        let mut patterns = query.plans.iter().map(|plan| &query.parts[plan.parts[0] - 1..plan.parts[1]]);
-        patterns.any(|parts| contents(space).patterns().may_match(parts, terms))
-    };
-    if spaces.iter().any(is_open) {
+    if query.is_open(spaces, &contents, terms) {
         return None;
     }
     Some(answer(query, spaces, contents, terms, is_over))

@@ -69,6 +69,31 @@ fn the_machine_counts_what_it_did() {
     assert!(!interpreted.err.contains("calls") && !interpreted.err.contains("cells"), "{}", interpreted.err);
 }
 
+/// The lines of `--stats` that say what was interpreted.
+fn interpreted(program: &str) -> Vec<String> {
+    let ended = run(&["run", "--stats", "-e", program]);
+    let behind = ended.err.lines().skip_while(|line| !line.starts_with("interpreted")).skip(1);
+    behind.take_while(|line| line.starts_with(' ')).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn what_was_interpreted_is_named_the_most_frequent_first() {
+    // What alternatives have bound is an atom that only the interpreter makes.
+    let binding = |name: &str| {
+        format!("(= ({name} $x) (function (chain (collapse-bind (eval (noeval $x))) $all (return $all)))) ")
+    };
+    let program = binding("seldom")
+        + &binding("often")
+        + "(= (loop $n) (if (== $n 0) (seldom 1) (let $x (often $n) (loop (- $n 1))))) !(loop 50) !($f 1)";
+    assert_eq!(interpreted(&program), ["50  often", "1  seldom"]);
+    assert!(interpreted("(= (f $n) (+ $n 1)) !(f 1)").is_empty());
+    let many: String = (0..13).map(|at| binding(&format!("f{at:02}"))).collect();
+    let calls: String = (0..13).map(|at| format!("!(f{at:02} 1) ")).collect();
+    let lines = interpreted(&format!("{many} {calls} !(f12 1)"));
+    assert_eq!(lines.len(), 11, "{lines:#?}");
+    assert_eq!([&lines[0], &lines[1], &lines[10]], ["2  f12", "1  f00", "3  of 3 other kinds"]);
+}
+
 #[test]
 fn commits_are_counted_where_they_are_kept() {
     let folder = Folder::new("output-commits");

@@ -331,7 +331,7 @@ pub(super) fn function_body(atom: &Atom) -> Option<Atom> {
 }
 
 /// Whether the head of an expression, or the head of that, and so on, is a variable: such a call is never reduced.
-fn has_variable_head(atom: &Atom) -> bool {
+pub(crate) fn has_variable_head(atom: &Atom) -> bool {
     let mut head = atom.head();
     while let Some(atom) = head {
         if matches!(atom, Atom::Variable(_)) {

@@ -33,7 +33,7 @@ use space::{Atom, Grounded, Solution, SpaceRef, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
-pub(crate) use minimal::{is_instruction, is_instruction_name};
+pub(crate) use minimal::{has_variable_head, is_instruction, is_instruction_name};
 
 /// Whether an atom is the code of a function, well formed.
 pub(crate) fn is_function(atom: &Atom) -> bool {

@@ -1,11 +1,9 @@
 //! Numbers that are not small, and what is no number at all.
 
-use super::choices::To;
 use super::code::{Arithmetic, Comparison, Logic, TypeId, UNCHANGED};
 use super::run::compare_words;
 use super::values::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
-use crate::interpreter::Task;
 use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Number;
@@ -50,7 +48,7 @@ impl Running<'_> {
         self.resume(site, value)
     }
 
-    /// Makes the call of a plain operation whose arguments are in the frame at hand, as the result of that.
+    /// Makes the call of a native function whose arguments are in the frame at hand, as the result of that.
     pub(super) fn operate_here(&mut self, length: usize, type_id: TypeId) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
         let name = self.m.plain_operation(self.m.values.heap.child(call, 0));
@@ -64,8 +62,8 @@ impl Running<'_> {
             }
         }
         let changed = self.how_children_came(length)? != UNCHANGED;
-        let type_atom = self.type_atom(type_id);
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
+        let children = self.m.values.heap.children(call).to_vec();
+        self.operate_on(children[0], &children[1..], changed, type_id)
     }
 
     /// Compares two values.
@@ -130,17 +128,13 @@ fn on_words(name: &str, left: i64, right: i64) -> Option<Ref> {
 
 impl Machine {
     /// The name of a native function that makes a number or a truth value of its arguments and does nothing else.
-    fn plain_operation(&self, head: Ref) -> Option<&'static str> {
+    pub(super) fn plain_operation(&self, head: Ref) -> Option<&'static str> {
         let name = match head.tag() {
             FOREIGN => Operation::of(self.values.foreign_of(head)).map(Operation::static_name)?,
             _ => return None,
         };
         let is_plain = Arithmetic::of(name).is_some() || Comparison::of(name).is_some() || Logic::of(name).is_some();
         is_plain.then_some(name)
-    }
-
-    pub(super) fn is_plain_operation(&self, head: Ref) -> bool {
-        self.plain_operation(head).is_some()
     }
 }
 

@@ -76,6 +76,8 @@ pub(super) enum Purpose {
     List,
     /// The evaluation goes on with each, errors included, or with `Empty`.
     Subjects,
+    /// The evaluation goes on with each when the transaction of this depth is closed.
+    Transaction(usize),
     /// They are errors of a call of this function, whose other results are answers already.
     Table(u32),
 }
@@ -387,6 +389,7 @@ impl Running<'_> {
             }
             Purpose::Table(function) => self.end_round(function, results)?,
             Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
+            Purpose::Transaction(depth) => return self.close_transaction(depth, results, site),
             Purpose::Expression if results.is_empty() => return Ok(false),
             Purpose::Subjects => self.deliver_all(results, To::Slot(site))?,
             Purpose::Expression => self.deliver_all(results, To::Site(site))?,
@@ -434,6 +437,11 @@ impl Running<'_> {
         let level = raw(self.m.choices.len());
         self.m.set_slot(slot, level);
         let purpose = if subjects { Purpose::Subjects } else { Purpose::List };
+        self.begin_collecting(purpose, site)
+    }
+
+    /// Collects the results of what follows, for a site of the frame at hand.
+    pub(super) fn begin_collecting(&mut self, purpose: Purpose, site: u32) -> Result<(), Halt> {
         let collector = self.m.collector(purpose, site);
         let base = self.m.base;
         let top = self.m.frame_end(base, site);

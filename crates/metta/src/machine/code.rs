@@ -223,7 +223,9 @@ pub(super) enum Instruction {
     /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the
     /// only one if there is none.
     Collect { slot: Slot, site: u32, subjects: bool },
-    /// A result inside `Collect`.
+    /// Begins a transaction. All results up to `Collected` are alternatives when it is closed.
+    Transact { slot: Slot, site: u32 },
+    /// A result inside `Collect` or `Transact`.
     Collected { begun: Slot, slot: Slot },
     /// The error in the accumulator into a slot.
     Take { dst: Slot },
@@ -264,6 +266,9 @@ pub(super) enum Instruction {
     Element { slot: Slot, index: Slot, dst: Slot, or: Pc },
     /// The child at a position and the position behind it, in two slots in a row; elsewhere if there is none.
     Next { list: Slot, index: Slot, dst: Slot, or: Pc },
+    /// What a slot holds with the values of some slots in place of the variables of others; its other variables become new ones if
+    /// `renames` says so.
+    Substitute { template: Slot, variables: Slot, values: Slot, count: Slot, dst: Slot, renames: bool },
     /// The list of what `(last (before (… ())))` holds.
     Gathered { slot: Slot, dst: Slot },
     /// A list of evaluated children is the result of the frame, unless it is a call.
@@ -605,6 +610,8 @@ pub(super) struct Code {
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// The site for each child of an expression that is evaluated without code.
     pub(super) child_sites: Vec<u32>,
+    /// The site for the answers of native calls without code, by the type that they are evaluated to.
+    pub(super) answer_sites: FxHashMap<TypeId, u32>,
     /// Of the places behind calls: whether the arguments are what was written.
     pub(super) origins: Vec<Origin>,
     pub(super) maybes: FxHashMap<Pc, Maybe>,
@@ -637,8 +644,12 @@ pub(super) enum What {
     Minimal(Atom),
     /// This is evaluated.
     Body(Atom),
+    /// This is evaluated in a transaction.
+    Transaction(Atom),
     /// The template is run for each element of a list; the arguments go on with the list, a position and what was found.
     Loop { kind: Loop, item: Variable, found: Option<Variable>, template: Atom },
+    /// The same where variables and template are arguments, too.
+    OpenLoop(Loop),
 }
 
 /// What is made of the results of a loop.

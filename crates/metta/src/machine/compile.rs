@@ -18,6 +18,7 @@ mod forms;
 mod groups;
 mod head;
 mod held;
+mod library;
 mod lists;
 mod made;
 mod minimal;
@@ -419,6 +420,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.unpacked = first_slot as Slot;
         // An alternative before may have changed what forms mean.
         self.state.is_stale = is_one_of_many && self.run.m.is_exact;
+        self.library_code(arguments.len(), type_id);
         match body {
             Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
                 let function = self.function;
@@ -430,6 +432,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.body_of_rule(body, 0);
             }
             _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
+            _ if !self.is_form && minimal::may_be_function(body) => self.function_of_variable(body, type_id),
             // A form is no reduct.
             Atom::Expression(_) if self.is_form => self.value(body, type_id, Dest::Tail),
             _ => self.body_of_rule(body, type_id),

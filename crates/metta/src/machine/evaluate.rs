@@ -7,10 +7,12 @@
 //! 4. Everything else goes to the reference interpreter.
 
 use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED, WELL_TYPED};
+use super::code::{
+    CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED, WELL_TYPED,
+};
 use super::run::raw;
 use super::schemes::Types;
-use super::types::HeadKind;
+use super::types::{HeadKind, Signature};
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM, evaluated_term};
 use super::{Halt, Running};
 use crate::interpreter::Task;
@@ -27,7 +29,7 @@ pub(super) const CHILDREN: Slot = 3;
 pub(super) const TYPED: usize = 1 << 12;
 
 /// Longer tuples are left to the interpreter: their length must fit a slot beside a type.
-const TUPLE_MAX: usize = 4_000;
+pub(super) const TUPLE_MAX: usize = 4_000;
 /// From here on it pays to look whether all children are settled already.
 pub(super) const LONG: usize = 16;
 
@@ -156,20 +158,23 @@ impl Running<'_> {
                 let result = self.m.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
             }
+            HeadKind::Raw { result } if self.m.is_operation(head) && self.agrees_statically(result, type_id) => {
+                self.begin_typed(value, &Signature::raw(arity, result), type_id, Types::Known)
+            }
             HeadKind::Typed(signature)
-                if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_plain_operation(head))
+                if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_operation(head))
                     && self.is_typed_call(value, &signature, type_id) =>
             {
                 self.begin_typed(value, &signature, type_id, Types::Known)
             }
-            HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_plain_operation(head) => {
+            HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_operation(head) => {
                 match self.instance_of_call(value, head, &function, type_id)? {
                     Some((signature, types)) => self.begin_typed(value, &signature, type_id, types),
-                    None => self.interpret_here(value, type_id),
+                    None => self.begin_as_specified(value, head, type_id),
                 }
             }
             HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
-            _ => self.interpret_here(value, type_id),
+            _ => self.begin_as_specified(value, head, type_id),
         }
     }
 
@@ -187,6 +192,9 @@ impl Running<'_> {
         if type_id == 0 || self.has_type(value, type_id, false) {
             return self.give(value);
         }
+        if self.is_cast(value, type_id)? {
+            return self.give(value);
+        }
         self.interpret_here(value, type_id)
     }
 
@@ -201,7 +209,7 @@ impl Running<'_> {
         self.enter(function)
     }
 
-    fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
+    pub(super) fn begin_tuple(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
         self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
@@ -256,13 +264,15 @@ impl Running<'_> {
     /// All children are evaluated: the call is made in place of the tuple's frame.
     fn call_tuple(&mut self, type_id: TypeId, length: usize) -> Result<(), Halt> {
         let head = self.m.read(CHILDREN);
+        if self.m.is_operation(head) {
+            return self.operate_here(length, type_id);
+        }
         if let Some(function) = self.function_of(head, (length - 1) as Slot, type_id) {
             let is_compound = head.tag() != SYMBOL;
             if is_compound && !self.is_constructor(function)? {
                 let changed = self.how_children_came(length)? != UNCHANGED;
                 let call = self.tuple_of(length)?;
-                let type_atom = self.type_atom(type_id);
-                return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed));
+                return self.reduce_compound(call, changed, type_id);
             }
             if self.is_constructor(function)? {
                 return self.give_called(head, length);
@@ -305,6 +315,21 @@ impl Running<'_> {
         let mut children = vec![head];
         children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
         let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+        let is_compound = function.is_some() && head.tag() != SYMBOL;
+        if !is_data && is_compound {
+            let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+            if !tail {
+                // Its results are results of the call's frame, which knows when the expression began.
+                self.enter_plain(site)?;
+            }
+            return self.reduce_compound(call, !same, type_id);
+        }
+        if !is_data && self.m.is_operation(head) {
+            if !tail {
+                self.enter_plain(site)?;
+            }
+            return self.operate_on(head, &children[1..], !same, type_id);
+        }
         if !is_data {
             let type_atom = self.type_atom(type_id);
             if !tail {
@@ -447,9 +472,24 @@ impl Running<'_> {
         self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
-    /// Hands a call whose arguments are evaluated to the interpreter, at a site.
+    /// Makes a call whose arguments are evaluated, at a site.
     pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
+        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
+        if head.tag() == SYMBOL && head != ERROR {
+            let arguments = self.m.values.heap.children(value)[1..].to_vec();
+            let function = self.m.code.function(head, arguments.len() as Slot, type_id);
+            self.enter_plain(site)?;
+            self.m.ensure(arguments.len() + HEADER)?;
+            let level = self.m.choices.len() as u32;
+            let base = self.m.base;
+            self.m.stack[base + 2] = level;
+            for (place, argument) in arguments.iter().enumerate() {
+                self.m.set_slot(place as Slot, *argument);
+            }
+            self.m.pc = CHANGED;
+            return self.enter(function);
+        }
         let type_atom = self.type_atom(type_id);
         self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
     }

@@ -544,6 +544,9 @@ impl<'a> Listing<'a> {
                 format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.site(site))
             }
             Instruction::Superpose { slot: list, site } => format!("superpose {}{}", slot(list), self.site(site)),
+            Instruction::Transact { slot: begun, site } => {
+                format!("transact {}{}", slot(begun), self.site(site))
+            }
             Instruction::Collect { slot: begun, site, subjects } => {
                 let word = if subjects { "collect-subjects" } else { "collect" };
                 format!("{word} {}{}", slot(begun), self.site(site))
@@ -602,6 +605,13 @@ impl<'a> Listing<'a> {
             Instruction::Next { list, index, dst, or } => {
                 format!("next {} {} -> {}{}", slot(list), slot(index), self.slots(dst, 2), self.or(or))
             }
+            Instruction::Substitute { template, variables, values, count, dst, .. } => format!(
+                "substitute {} = {} in {} -> {}",
+                self.slots(variables, count),
+                self.slots(values, count),
+                slot(template),
+                slot(dst)
+            ),
             Instruction::Gathered { slot: list, dst } => format!("gathered {} -> {}", slot(list), slot(dst)),
             Instruction::LeaveList { slot: list } => format!("leave-list {}", slot(list)),
             Instruction::GetState { slot: state, site } => format!("get-state {}{}", slot(state), self.site(site)),
@@ -695,6 +705,7 @@ fn site_named_by(instruction: Instruction) -> Option<u32> {
         | Instruction::Native { site, .. }
         | Instruction::Interpret { site, .. }
         | Instruction::Superpose { site, .. }
+        | Instruction::Transact { site, .. }
         | Instruction::Collect { site, .. } => Some(site),
         _ => None,
     }

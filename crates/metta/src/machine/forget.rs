@@ -99,6 +99,7 @@ impl Code {
         self.origins.truncate(end.instructions as usize + 1);
         self.maybes.retain(|place, _| *place <= end.instructions);
         self.child_sites.retain(|site| *site < end.sites);
+        self.answer_sites.retain(|_, site| *site < end.sites);
         self.spaces.retain(|miss, place| *miss < end.instructions && *place < end.instructions);
         self.keep_functions(end.functions.max(function + 1), end);
     }

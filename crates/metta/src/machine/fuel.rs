@@ -88,6 +88,7 @@ impl Running<'_> {
     /// Lets the interpreter do a part of the evaluation.
     pub(super) fn hand_over(&mut self, task: Task) -> Found {
         self.settle_fuel();
+        self.runner.interpreted.note(&task);
         let mut found = interpreter::solve(self.runner, &self.space, task, self.watch.steps_left());
         self.watch.count(found.steps);
         if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.runner.limits.steps_max) {

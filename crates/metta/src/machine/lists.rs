@@ -78,6 +78,12 @@ impl Running<'_> {
                 Ok(())
             }
             Instruction::Next { list, index, dst, or } => self.next(list, index, dst, or),
+            Instruction::Substitute { template, variables, values, count, dst, renames } => {
+                let read = |first: Slot| (first..first + count).map(|slot| self.m.read(slot)).collect::<Vec<_>>();
+                let (variables, values, template) = (read(variables), read(values), self.m.read(template));
+                let made = self.substitute(template, &variables, &values, renames)?;
+                self.m.put(dst, made)
+            }
             Instruction::Gathered { slot, dst } => self.gathered(slot, dst),
             Instruction::LeaveList { slot } => self.leave_list(slot),
             other => unreachable!("{other:?} is run elsewhere"),
@@ -189,6 +195,15 @@ impl Running<'_> {
         if self.heads_data(list)? {
             let value = self.m.note_normal(list).unmarked();
             return self.give(value);
+        }
+        let head = head.expect("a list without a head is its own result");
+        if self.m.is_operation(head) {
+            let arguments = self.m.values.heap.children(list)[1..].to_vec();
+            return self.operate_on(head, &arguments, true, 0);
+        }
+        if head.is_expression() || head.tag() == TERM {
+            let arity = self.m.values.heap.length(list) - 1;
+            return if self.is_inert(arity)? { self.give(list) } else { self.reduce_compound(list, true, 0) };
         }
         self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined(), true))
     }

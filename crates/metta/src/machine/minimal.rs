@@ -41,11 +41,14 @@ impl Running<'_> {
             }
             Instruction::RunMinimal { slot, site, only_function } => {
                 let value = self.m.read(slot);
-                if self.is_code(value, only_function)? {
-                    return self.interpret(value, To::Slot(site), Task::Minimal);
+                if !self.is_code(value, only_function)? {
+                    self.resume_raw(site, value);
+                    return Ok(());
                 }
-                self.resume_raw(site, value);
-                Ok(())
+                match self.reduced_by(value)? {
+                    Some(call) => self.reduce_value(call, site),
+                    None => self.interpret(value, To::Slot(site), Task::Minimal),
+                }
             }
             Instruction::LeaveFunction { slot, call, site } => self.leave_function(slot, call, site),
             Instruction::Unify { left, right, site, or } => self.unify_every_way(left, right, site, or),
@@ -157,8 +160,21 @@ impl Running<'_> {
         self.interpret(call, to, |call| Task::Minimal(Atom::expression([Atom::symbol("eval"), call])))
     }
 
+    /// The call that `(eval call)` reduces.
+    fn reduced_by(&mut self, code: Ref) -> Result<Option<Ref>, Halt> {
+        let code = self.opened(code)?;
+        let &[head, call] = self.m.values.heap.children(code) else { return Ok(None) };
+        let head = self.m.values.heap.walk(head);
+        let is_eval = head.tag() == SYMBOL && self.m.values.symbol_of(head).as_str() == "eval";
+        Ok(is_eval.then(|| self.m.values.heap.walk(call)))
+    }
+
     fn reduce(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
+        self.reduce_value(value, site)
+    }
+
+    fn reduce_value(&mut self, value: Ref, site: u32) -> Result<(), Halt> {
         let value = self.opened(value)?;
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
             return self.interpret_reduction(value, To::Slot(site));

@@ -14,6 +14,7 @@
 //!
 //! Nothing here recurses on the native stack with a program.
 
+mod applicable;
 mod arithmetic;
 mod changed_states;
 mod changing;
@@ -28,11 +29,13 @@ mod fuel;
 mod garbage;
 mod held;
 mod inert;
+mod interpreted;
 mod kept;
 mod lists;
 mod minimal;
 mod native;
 mod notes;
+mod operations;
 mod queries;
 mod results;
 mod run;
@@ -42,8 +45,10 @@ mod settled;
 mod spaces_met;
 mod special;
 mod states;
+mod substitute;
 mod tabled;
 mod terms;
+mod transactions;
 mod type_graph;
 mod type_table;
 mod typed;
@@ -62,6 +67,7 @@ pub(crate) use changed_states::ChangedStates;
 use choices::{Choice, Floor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
+pub(crate) use interpreted::Interpreted;
 use notes::Notes;
 use region::{Full, Ref};
 pub use results::FrozenResults;
@@ -151,7 +157,6 @@ pub(crate) struct Machine {
     /// Which types agree, inside a type or at its top; the only types of symbols.
     agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     only_types: FxHashMap<Ref, Option<TypeId>>,
-    declared_results: FxHashMap<Ref, Option<TypeId>>,
     /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
     has_whole_types: bool,
     whole_types: FxHashMap<(Ref, usize), bool>,
@@ -244,7 +249,6 @@ impl Machine {
             ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
-            declared_results: FxHashMap::default(),
             has_whole_types: false,
             has_types: false,
             whole_types: FxHashMap::default(),

@@ -80,7 +80,7 @@ impl Running<'_> {
     }
 
     /// Lets the interpreter run code that a call was reduced to, in one way.
-    fn run_function(
+    pub(super) fn run_function(
         &mut self,
         call: &Atom,
         (bound, body): (Solution, Atom),
@@ -118,14 +118,14 @@ impl Running<'_> {
 }
 
 /// A call with what a solution binds put in.
-fn with_bound(call: &Atom, solution: &Solution) -> Atom {
+pub(super) fn with_bound(call: &Atom, solution: &Solution) -> Atom {
     let value = |variable: &Variable| solution.iter().find(|(known, _)| known == variable).map(|(_, value)| value);
     let put = |variable: &Variable| value(variable).map_or(Rewrite::Keep, |value| Rewrite::Continue(value.clone()));
     rewrite(call, put).unwrap_or_else(|| call.clone())
 }
 
 /// The same for a call that stands for itself because its function has answered so.
-fn as_evaluated(call: &Atom, solution: &Solution) -> Atom {
+pub(super) fn as_evaluated(call: &Atom, solution: &Solution) -> Atom {
     match with_bound(call, solution) {
         Atom::Expression(call) => call.into_evaluated().into(),
         call => call,

@@ -148,7 +148,7 @@ impl Machine {
     }
 
     #[inline]
-    fn put(&mut self, dst: Slot, value: Ref) -> Result<(), Halt> {
+    pub(super) fn put(&mut self, dst: Slot, value: Ref) -> Result<(), Halt> {
         self.set_slot(dst, value);
         Ok(())
     }
@@ -301,6 +301,7 @@ impl Running<'_> {
             Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
             Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
             Instruction::Superpose { slot, site } => self.superpose(slot, site),
+            Instruction::Transact { slot, site } => self.transact(slot, site),
             Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
             Instruction::Apply { head, count, type_id, site, tail, same } => {

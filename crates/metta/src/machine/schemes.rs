@@ -41,6 +41,8 @@ pub(super) struct Schemes {
     pub(super) table: TypeTable,
     pub(super) noted: NotedTypes,
     pub(super) number: Scheme,
+    /// What the only function types of heads declare of results, where that has no variable.
+    pub(super) declared: FxHashMap<Ref, Option<TypeId>>,
     /// Of leaves and terms, and of types that evaluation expects.
     known: FxHashMap<Ref, Option<Scheme>>,
     by_type: FxHashMap<TypeId, Option<Scheme>>,
@@ -57,6 +59,7 @@ impl Default for Schemes {
             table,
             noted: NotedTypes::default(),
             number,
+            declared: FxHashMap::default(),
             known: FxHashMap::default(),
             by_type: FxHashMap::default(),
             agreeing: FxHashMap::default(),

@@ -6,8 +6,10 @@ use crate::types;
 use space::{Atom, Symbol};
 
 /// The forms, with how many arguments each takes.
-const FORMS: [(&str, usize); 34] = [
+const FORMS: [(&str, usize); 39] = [
     ("if", 3),
+    ("id", 1),
+    ("atom-subst", 3),
     ("let", 3),
     ("case", 2),
     ("collapse", 1),
@@ -17,6 +19,9 @@ const FORMS: [(&str, usize); 34] = [
     ("chain", 3),
     ("eval", 1),
     ("function", 1),
+    ("context-space", 0),
+    ("evalc", 2),
+    ("metta", 3),
     ("car-atom", 1),
     ("cdr-atom", 1),
     ("cons-atom", 2),

@@ -313,12 +313,12 @@ impl Running<'_> {
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }
-        // With other alternatives it is evaluated for this one alone.
-        let is_only = self.m.choices.len() as u32 == self.m.stack[self.m.base + 2];
-        let call = match is_only {
-            true => self.m.slot(EXPRESSION),
-            false => self.m.values.heap.expression(&mut self.m.values.region, &values)?,
-        };
+        // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
+        // what a `let` comes to.
+        if self.m.choices.len() as u32 != self.m.stack[self.m.base + 2] {
+            return Ok(true);
+        }
+        let call = self.m.slot(EXPRESSION);
         self.interpret_here(call, type_id)?;
         Ok(false)
     }

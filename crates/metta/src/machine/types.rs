@@ -168,7 +168,7 @@ impl Running<'_> {
 
     /// What the only function type of a head says of results, if that has no variable.
     pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
-        if let Some(&known) = self.m.declared_results.get(&head) {
+        if let Some(&known) = self.m.schemes.declared.get(&head) {
             return known;
         }
         let atom = self.m.values.leaf_atom(head);
@@ -181,7 +181,7 @@ impl Running<'_> {
             _ => None,
         };
         if head.tag() == SYMBOL || head.payload() & 1 == 0 {
-            self.m.declared_results.insert(head, declared);
+            self.m.schemes.declared.insert(head, declared);
         }
         declared
     }
@@ -486,7 +486,6 @@ impl Machine {
             self.typed.clear();
             self.schemes.clear();
             self.only_types.clear();
-            self.declared_results.clear();
             self.whole_types.clear();
             self.special.clear();
         }

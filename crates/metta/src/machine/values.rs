@@ -519,6 +519,19 @@ impl Values {
         self.heap.variable(&mut self.region, name.payload())
     }
 
+    /// A new variable of the name of another.
+    pub(super) fn variable_like(&mut self, other: Ref) -> Result<Ref, Full> {
+        let label = self.heap.label(other);
+        let name = match label >= NAMED {
+            true => {
+                let name = self.named[(label - NAMED) as usize].name().clone();
+                self.symbol(&name).payload()
+            }
+            false => label,
+        };
+        self.heap.variable(&mut self.region, name)
+    }
+
     /// The variable as atoms name it; it gets a number now if it has none.
     fn name_variable(&mut self, reference: Ref, source: &mut VariableSource) -> Variable {
         let label = self.heap.label(reference);

@@ -161,7 +161,7 @@ impl Running<'_> {
     pub(super) fn is_callable(&mut self, value: Ref, arity: Slot) -> bool {
         match value.tag() {
             SYMBOL => self.takes_no_functions(value) && self.is_well_typed((value, arity)),
-            FOREIGN => self.m.is_plain_operation(value),
+            FOREIGN => self.m.plain_operation(value).is_some(),
             _ => false,
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the engine as a library.
 
 mod base_model;
+mod compiled;
 mod corpus;
 mod differential;
 mod documents;

@@ -119,6 +119,53 @@ fn rows_are_what_a_query_finds_in_its_order() {
 }
 
 #[test]
+fn a_query_whose_head_is_a_variable_is_answered_as_rows_beside_rules_of_its_length() {
+    let terms = Terms::shared();
+    let space = graph(&terms);
+    for rule in ["(= (path $x $y) (edge $x $y))", "(: pair (-> $a $b))", "(= (same $x) ($x edge $x))"] {
+        space.add(&atom(rule));
+    }
+    for text in ["($r 1 $y)", "($r $x 3)", "(, ($r 1 $y) ($r $y 3))"] {
+        let query = atom(text);
+        let rows = by_rows(&space, &terms, &query).unwrap_or_else(|| panic!("{text} has rows only"));
+        let expected = space.query_atoms(&query, &mut VariableSource::default());
+        assert_eq!(format!("{rows:?}"), format!("{expected:?}"), "{text}");
+    }
+    for text in ["($r (path $x $y) $z)", "($r $x (edge $y $z))", "($r pair $y)"] {
+        assert!(by_rows(&space, &terms, &atom(text)).is_none(), "{text}");
+    }
+    space.add(&atom("(tagged $x 3)"));
+    assert!(by_rows(&space, &terms, &atom("($r 1 3)")).is_none());
+    assert!(by_rows(&space, &terms, &atom("($r 1 4)")).is_some());
+}
+
+#[test]
+fn a_conjunction_of_which_a_later_pattern_is_open_finds_what_atoms_find() {
+    let terms = Terms::shared();
+    let space = graph(&terms);
+    for (place, text) in ["(gap $a $b (_ $a $b))", "(gap $a $b ($a _ $b))", "(gap $a $b ($a $b _))"].iter().enumerate()
+    {
+        space.add(&atom(text));
+        if place > 0 {
+            space.add(&atom(text));
+        }
+    }
+    for text in [
+        "(, (edge $x $y) (edge $y $z) (gap $x $z $row))",
+        "(, (edge $x $y) (edge $y $x) (gap $x $y $row) (edge $y 3))",
+        "(, (edge 3 $y) (edge $y $z) (gap $free $z $row))",
+        "(, (edge nowhere $y) (edge $y $z) (gap $x $z $row))",
+        "(, (edge $x $y) (edge $y $z) (gap $x))",
+    ] {
+        let query = atom(text);
+        let found = space.query(&query, &mut VariableSource::default());
+        let expected = space.query_atoms(&query, &mut VariableSource::default());
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{text}");
+        assert_eq!(found.is_empty(), text.contains("nowhere") || text.contains("(gap $x)"), "{text}");
+    }
+}
+
+#[test]
 fn a_query_that_something_open_may_match_is_not_answered_as_rows() {
     let terms = Terms::shared();
     let space = graph(&terms);

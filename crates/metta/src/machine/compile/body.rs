@@ -554,7 +554,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A head with one function type.
-    fn typed(&mut self, head: Ref, signature: &Signature, atom: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn typed(&mut self, head: Ref, signature: &Signature, atom: &Atom, type_id: TypeId, dest: Dest) {
         let result = signature.result.unwrap_or(type_id);
         let children = atom.children().expect("it is an expression");
         let mut guards = Vec::new();
@@ -712,6 +712,11 @@ impl Compiler<'_, '_> {
                     self.run.makes_open(inner, expression.len() - 1)
                 }
                 Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, Guard::Open, guards),
+                // Such a tuple has a type of its own, which agrees with none but what is unknown.
+                Some(inner) if Operation::of(inner).is_some() && matches!(guard, Guard::Head(_)) => {
+                    let found = self.only_type(head).and_then(|found| self.run.m.code.type_id(&found));
+                    found.is_some_and(|found| self.agrees(head, found, false, guards))
+                }
                 Some(_) => false,
             },
             _ => false,

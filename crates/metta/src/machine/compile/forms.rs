@@ -25,6 +25,8 @@ enum Side {
     Number,
     /// A variable.
     Slot(Slot),
+    /// What has this one type.
+    Typed(TypeId),
     /// A symbol without types.
     Open,
     /// A call of a function without types, of no type itself.
@@ -52,6 +54,7 @@ impl Compiler<'_, '_> {
                 compiler.case(atom, subject, branches, type_id, dest);
             }),
             ("collapse", [goal]) => self.collapse(goal, dest),
+            ("id", [_]) if type_id == 0 => self.identity(atom, dest),
             ("empty", []) => {
                 self.emit(Instruction::Fail);
             }
@@ -340,6 +343,11 @@ impl Compiler<'_, '_> {
 
     /// All results of a goal: as a list, or as the subjects of a `case`.
     pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
+        self.collected_by(goal, dst, |slot, site| Instruction::Collect { slot, site, subjects });
+    }
+
+    /// The same, with what begins to collect them: the slot that it is noted in, and the site of what they become.
+    pub(super) fn collected_by(&mut self, goal: &Atom, dst: Slot, begin: impl FnOnce(Slot, u32) -> Instruction) {
         let (begun, value) = (self.slot(), self.slot());
         self.make_shared(goal);
         let at = self.next as Slot;
@@ -355,7 +363,7 @@ impl Compiler<'_, '_> {
         self.errors = outer;
         let site = self.site(dst, Some(at));
         self.run.m.code.sites[site as usize].pc = self.here();
-        self.run.m.code.instructions[place] = Instruction::Collect { slot: begun, site, subjects };
+        self.run.m.code.instructions[place] = begin(begun, site);
         self.mark_live(dst);
         self.state.is_stale = true;
     }
@@ -369,6 +377,11 @@ impl Compiler<'_, '_> {
             return self.bindings(atom, pairs, body, type_id, dest);
         }
         if self.list_operation(name, atom, type_id, dest) {
+            return;
+        }
+        if let ("capture", [goal]) = (name, arguments)
+            && self.capture(atom, goal, type_id, dest)
+        {
             return;
         }
         if let ("==", [left, right]) = (name, arguments) {
@@ -543,11 +556,26 @@ impl Compiler<'_, '_> {
                 agree.then_some(number)
             }
             (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
-            (Side::Other, _) | (_, Side::Other) => None,
+            (Side::Typed(one), Side::Typed(other)) if one == other => {
+                let agree = self.agrees(left, one, is_nested, guards) && self.agrees(right, one, is_nested, guards);
+                agree.then_some(one)
+            }
+            (Side::Typed(_), _) | (_, Side::Typed(_)) | (Side::Other, _) | (_, Side::Other) => None,
         }
     }
 
     fn side(&mut self, atom: &Atom) -> Side {
+        match self.side_without_type(atom) {
+            Side::Other => match self.only_type(atom).and_then(|found| self.run.m.code.type_id(&found)) {
+                Some(number) if number == self.run.m.number_type => Side::Number,
+                Some(found) => Side::Typed(found),
+                None => Side::Other,
+            },
+            known => known,
+        }
+    }
+
+    fn side_without_type(&mut self, atom: &Atom) -> Side {
         match atom {
             Atom::Variable(variable) => match self.state.variables.get(variable) {
                 Some(slot) if self.state.facts.get(slot) == Some(&Fact::Number) => Side::Number,
@@ -568,8 +596,12 @@ impl Compiler<'_, '_> {
                 let Atom::Symbol(_) = head else { return Side::Other };
                 let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
                 let arity = expression.len() - 1;
-                let is_untyped = matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped);
-                if is_untyped && self.run.makes_open(leaf, arity) { Side::Call } else { Side::Other }
+                let is_open = match self.run.head_kind(leaf, arity) {
+                    HeadKind::Untyped => self.run.makes_open(leaf, arity),
+                    HeadKind::Raw { result } => result == self.run.m.atom_type && !self.run.m.has_whole_types,
+                    _ => false,
+                };
+                if is_open { Side::Call } else { Side::Other }
             }
             _ => Side::Other,
         }

@@ -453,6 +453,12 @@ impl Compiler<'_, '_> {
 
     fn fold_step(&mut self, made: &Made, template: &Atom, next: Slot) {
         let value = self.slot();
+        self.evaluated_as_value(template, value);
+        self.again(made, next + 1, value);
+    }
+
+    /// Evaluates an atom into a slot; an error is a value like any other.
+    pub(super) fn evaluated_as_value(&mut self, template: &Atom, value: Slot) {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::To(label));
         let before = self.state.clone();
@@ -462,7 +468,6 @@ impl Compiler<'_, '_> {
         self.later.push(Later::Raw { label, dst: value, back });
         self.place(back);
         self.mark_live(value);
-        self.again(made, next + 1, value);
     }
 
     fn loop_end(&mut self, made: &Made, kind: Loop, template: &Atom, found: Slot) {
@@ -476,7 +481,7 @@ impl Compiler<'_, '_> {
         if kind == Loop::Map && !is_instruction(template) {
             self.emit(Instruction::LeaveList { slot });
         } else {
-            self.emit(Instruction::TailEvaluate { slot, type_id: 0, is_answer: false });
+            self.emit(Instruction::TailEvaluate { slot, type_id: 0, is_answer: true });
         }
     }
 }

@@ -25,9 +25,14 @@ impl Compiler<'_, '_> {
                 true
             }
             ("chain" | "eval" | "function", _) => self.instruction_form(name, atom, type_id, dest),
+            ("context-space" | "evalc" | "metta", _) if self.is_plain_instruction(name, arguments) => {
+                self.instruction_form(name, atom, type_id, dest)
+            }
+            ("context-space" | "evalc" | "metta", _) => false,
             ("car-atom" | "cdr-atom" | "cons-atom" | "decons-atom", _) => self.list_form(name, atom, type_id, dest),
             ("map-atom" | "filter-atom" | "foldl-atom", _) => self.loop_form(name, atom, type_id, dest),
             ("if-decons-expr", _) => self.decons_form(atom, type_id, dest),
+            ("transaction", [goal]) => self.transaction(atom, goal, type_id, dest),
             ("switch", [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
             _ => self.inline(atom, type_id, dest),
         };
@@ -139,10 +144,12 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::Leave { slot, type_id: made.type_id, call, function: NO_FUNCTION });
             }
             What::Body(body) => self.value(body, made.type_id, Dest::Tail),
+            What::Transaction(goal) => self.transaction_code(made, goal),
             What::Loop { kind, item, found, template } => {
                 let first = made.captured.len() as Slot;
                 self.loop_code(made, (*kind, item, found.as_ref(), template), first);
             }
+            What::OpenLoop(kind) => self.open_loop_code(*kind, made.type_id),
         }
         self.complete()
     }
@@ -162,7 +169,7 @@ impl Compiler<'_, '_> {
 }
 
 impl Running<'_> {
-    fn make_function(&mut self, made: Made, arguments: usize) -> u32 {
+    pub(super) fn make_function(&mut self, made: Made, arguments: usize) -> u32 {
         let (code, type_id) = (&mut self.m.code, made.type_id);
         let arguments = arguments as Slot;
         code.functions.push(Function::stale(COMPOUND, arguments, type_id));
@@ -173,11 +180,18 @@ impl Running<'_> {
 
     /// Compiles a function made for an expression as rules stand now.
     pub(super) fn compile_made(&mut self, function: u32, made: &Made) {
-        let further = if matches!(made.what, What::Loop { .. }) { LOOP_SLOTS } else { 0 };
+        let further = match made.what {
+            What::Loop { .. } => LOOP_SLOTS,
+            What::OpenLoop(kind) => super::library::open_loop_slots(kind),
+            _ => 0,
+        };
         let count = made.captured.len() + further;
         let whole = match &made.what {
-            What::Minimal(code) | What::Body(code) => Atom::expression([code.clone(), made.call.clone()]),
+            What::Minimal(code) | What::Body(code) | What::Transaction(code) => {
+                Atom::expression([code.clone(), made.call.clone()])
+            }
             What::Loop { template, .. } => template.clone(),
+            What::OpenLoop(_) => Atom::unit(),
         };
         let pc = self.m.code.instructions.len() as u32;
         let mut compiler = Compiler::new(self, count, whole);

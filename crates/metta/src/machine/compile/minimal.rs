@@ -35,7 +35,19 @@ pub(super) fn is_function(atom: &Atom) -> bool {
     matches!(atom.children(), Some([head, Atom::Expression(_)]) if head.is_symbol("function"))
 }
 
+/// Whether an atom is `(function $body)`, which can be run if the variable stands for an expression.
+pub(super) fn may_be_function(atom: &Atom) -> bool {
+    matches!(atom.children(), Some([head, Atom::Variable(_)]) if head.is_symbol("function"))
+}
+
 impl Compiler<'_, '_> {
+    /// The body of a rule that is `(function $body)`: what that is shows when it is there.
+    pub(super) fn function_of_variable(&mut self, body: &Atom, type_id: TypeId) {
+        let (slot, function) = (self.slot(), self.function);
+        self.raw(body, Dest::Slot(slot));
+        self.emit(Instruction::Body { slot, type_id, function });
+    }
+
     /// The body of a rule that is `(function …)`, for a call whose results are evaluated further.
     pub(super) fn function_body(&mut self, count: usize, body: &Atom, type_id: TypeId) {
         let call = self.own_call(count);
@@ -68,7 +80,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The template of the call whose arguments are the first slots of the frame.
-    fn own_call(&mut self, count: usize) -> u32 {
+    pub(super) fn own_call(&mut self, count: usize) -> u32 {
         self.fixed = self.state.variables.keys().cloned().collect();
         let head = self.run.m.code.functions[self.function as usize].head;
         let mut parts = vec![Part::Leaf(head)];
@@ -239,8 +251,10 @@ impl Compiler<'_, '_> {
     pub(super) fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
         self.mark_live(slot);
         let (site, back) = self.raw_site(dst, None);
+        let at = self.run.m.code.sites[site as usize].at;
         self.emit(Instruction::RunMinimal { slot, site, only_function });
         self.place(back);
+        self.own(at);
         self.mark_live(dst);
     }
 
@@ -323,7 +337,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether an atom stands for the space of the evaluation.
-    fn is_context(&self, space: &Atom) -> bool {
+    pub(super) fn is_context(&self, space: &Atom) -> bool {
         match space {
             Atom::Variable(variable) => self.contexts.contains(variable),
             Atom::Grounded(Grounded::Space(space)) => space.is_same(&self.run.space),
@@ -610,7 +624,9 @@ impl Compiler<'_, '_> {
 
     /// Evaluates a goal; its errors are results.
     fn metta(&mut self, atom: &Atom, goal: &Atom, type_atom: &Atom, out: Out) {
-        let type_id = if type_atom.is_ground() { self.run.m.code.type_id(type_atom) } else { None };
+        // An error is passed on if it is of the type, and an error of another type otherwise.
+        let is_plain = type_atom.is_ground() && !names::is_error(goal);
+        let type_id = if is_plain { self.run.m.code.type_id(type_atom) } else { None };
         let Some(type_id) = type_id else { return self.at_run_time(atom, out) };
         self.make_shared(goal);
         let dst = self.slot_for(out);

@@ -74,7 +74,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The type of an argument, if it has one that is known, without variables.
-    fn only_type(&mut self, argument: &Atom) -> Option<Atom> {
+    pub(super) fn only_type(&mut self, argument: &Atom) -> Option<Atom> {
         let found = match argument {
             Atom::Variable(variable) => {
                 let slot = *self.state.variables.get(variable)?;

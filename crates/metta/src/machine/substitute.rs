@@ -1,0 +1,85 @@
+//! Replacing variables in what a slot holds: what `atom-subst` does, and each turn of a loop whose template is no code.
+//!
+//! Parts without variables are shared. Where a template is instantiated anew, its other variables become new ones of the same
+//! names.
+
+use super::values::Values;
+use super::{Halt, Running};
+use region::{Full, Ref, tag};
+use rustc_hash::FxHashMap;
+
+/// An expression of the template whose children are being replaced.
+struct Open {
+    expression: Ref,
+    done: Vec<Ref>,
+    is_changed: bool,
+}
+
+/// What becomes of variables.
+struct Replacement<'a> {
+    variables: &'a [Ref],
+    values: &'a [Ref],
+    /// The new variables, if others than these are replaced by such.
+    fresh: Option<FxHashMap<Ref, Ref>>,
+}
+
+impl Replacement<'_> {
+    fn of(&mut self, variable: Ref, values: &mut Values) -> Result<Ref, Full> {
+        if let Some(place) = self.variables.iter().position(|&known| known == variable) {
+            return Ok(self.values[place]);
+        }
+        let Some(fresh) = &mut self.fresh else { return Ok(variable) };
+        if let Some(&known) = fresh.get(&variable) {
+            return Ok(known);
+        }
+        let made = values.variable_like(variable)?;
+        fresh.insert(variable, made);
+        Ok(made)
+    }
+}
+
+impl Running<'_> {
+    /// A template with values in place of variables, all at once; `renames` says whether its other variables become new ones.
+    pub(super) fn substitute(
+        &mut self,
+        template: Ref,
+        variables: &[Ref],
+        values: &[Ref],
+        renames: bool,
+    ) -> Result<Ref, Halt> {
+        let mut replacement = Replacement { variables, values, fresh: renames.then(FxHashMap::default) };
+        let mut open: Vec<Open> = Vec::new();
+        let mut current = template;
+        loop {
+            let value = self.m.values.heap.walk(current);
+            let mut found = match value.tag() {
+                tag::VARIABLE => Some(replacement.of(value, &mut self.m.values)?),
+                tag::EXPRESSION
+                    if self.m.values.heap.length(value) > 0 && !self.m.notes.hold(self.m.values.heap.note(value)) =>
+                {
+                    let done = Vec::with_capacity(self.m.values.heap.length(value));
+                    open.push(Open { expression: value, done, is_changed: false });
+                    None
+                }
+                _ => Some(value),
+            };
+            loop {
+                let Some(top) = open.last_mut() else { return Ok(found.expect("nothing is open")) };
+                if let Some(part) = found.take() {
+                    let before = self.m.values.heap.child(top.expression, top.done.len());
+                    top.is_changed |= part != before;
+                    top.done.push(part);
+                }
+                if top.done.len() < self.m.values.heap.length(top.expression) {
+                    current = self.m.values.heap.child(top.expression, top.done.len());
+                    break;
+                }
+                let Open { expression, done, is_changed } = open.pop().expect("it is open");
+                found = Some(match is_changed {
+                    true => self.m.values.heap.expression(&mut self.m.values.region, &done)?,
+                    false => expression,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `transaction`: its goal is evaluated in all ways, and then what was changed stays or is undone.
+//!
+//! 1. The transaction is opened, and the results of the goal are collected.
+//! 2. With an error among them, everything is undone; a result then holds symbols for what was made inside.
+//! 3. The evaluation goes on with each result and what it has bound; none is evaluated again.
+
+use super::choices::{Gathered, Purpose, To};
+use super::code::Slot;
+use super::run::raw;
+use super::values::Scope;
+use super::{Halt, Running};
+use region::Ref;
+
+impl Running<'_> {
+    pub(super) fn transact(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+        let level = raw(self.m.choices.len());
+        self.m.set_slot(slot, level);
+        let depth = self.runner.open_transaction();
+        self.begin_collecting(Purpose::Transaction(depth), site)
+    }
+
+    /// All results are there; says whether the evaluation goes on from here.
+    pub(super) fn close_transaction(&mut self, depth: usize, results: Vec<Gathered>, site: u32) -> Result<bool, Halt> {
+        let keeps = !results.iter().any(|gathered| self.m.is_error(gathered.value));
+        self.runner.close_transaction(depth, keeps);
+        self.refresh();
+        let mut left = results;
+        if !keeps {
+            for gathered in &mut left {
+                gathered.value = self.without_undone(gathered.value)?;
+                for (_, value) in &mut gathered.bound {
+                    *value = self.without_undone(*value)?;
+                }
+            }
+        }
+        if left.is_empty() {
+            return Ok(false);
+        }
+        self.deliver_all(left, To::Slot(site))?;
+        Ok(true)
+    }
+
+    /// A value with symbols for what an undone transaction made.
+    fn without_undone(&mut self, value: Ref) -> Result<Ref, Halt> {
+        let mut scope = Scope::default();
+        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables)?;
+        let left = self.runner.without_undone(&atom);
+        if left == atom { Ok(value) } else { Ok(self.m.values.load(&left, &mut scope)?) }
+    }
+}
