@@ -21,7 +21,7 @@ use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
 use super::schemes::{ARITY_MAX, says_how};
 use super::type_table::Scheme;
 use super::types::HeadKind;
-use super::values::{FOREIGN, INTEGER, SYMBOL};
+use super::values::{FOREIGN, INTEGER, SYMBOL, TERM};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -104,6 +104,7 @@ impl Running<'_> {
             let is_settled = match value.tag() {
                 INTEGER | tag::NUMBER | SYMBOL | FOREIGN => true,
                 tag::EXPRESSION | tag::MARKED => self.m.notes.hold(self.m.values.heap.note(value)),
+                TERM => self.settled(value, 0).is_some(),
                 _ => false,
             };
             let scheme = if is_settled { self.scheme_of(value) } else { None };

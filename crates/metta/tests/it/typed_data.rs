@@ -310,3 +310,16 @@ fn typed_constructors_under_functions_without_types_are_linear() {
         ("(= (any) untyped) (= (texts) (Cons \"s\" Nil)) !(Cons (any) (texts))", "[(Cons untyped (Cons \"s\" Nil))]"),
     ]);
 }
+
+/// What was stored enters well-typed code as it is.
+#[test]
+fn stored_data_of_typed_programs_costs_what_untyped_data_does() {
+    let program = "!(bind! &stored (new-space)) !(add-atom &stored (data (upto 3)))
+        (= (store $n) (let $l (upto $n) (add-atom &stored (data $l)))) !(store 300)
+        (= (all) (match &stored (data $l) (sum $l)))
+        (= (often $n) (if (== $n 0) () (let $sums (collapse (all)) (often (- $n 1))))) !(all) !(often 10)";
+    let (untyped, typed) = (cost(&format!("{RULES} {program}")), cost(&format!("{TYPES} {RULES} {program}")));
+    assert_eq!(typed.ran.answers, untyped.ran.answers);
+    let (steps, typed_steps) = (untyped.steps(), typed.steps());
+    assert!(typed_steps <= steps + steps / 10, "{typed_steps} steps, without types {steps}");
+}
