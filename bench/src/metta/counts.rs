@@ -164,6 +164,12 @@ pub(super) fn branches(arguments: &[u64]) -> Count {
     Count { operations: terms, answer: terms }
 }
 
+/// Orders of so many things.
+pub(super) fn permutations(arguments: &[u64]) -> Count {
+    let orders = (1..=arguments[0]).product();
+    Count { operations: orders, answer: orders }
+}
+
 /// Proofs found: two that apply `euclid` once, and eight that apply it to those.
 pub(super) fn proofs(arguments: &[u64]) -> Count {
     Count { operations: 10 * arguments[0], answer: 10 * arguments[0] }
@@ -196,6 +202,7 @@ mod tests {
         assert_eq!(typed_list(&[1600, 1]), count(3202, 1_280_800));
         assert_eq!(grow(&[300]), count(45_150, 301));
         assert_eq!(branches(&[19]), count(1_572_862, 1_572_862));
+        assert_eq!(permutations(&[8]), count(40_320, 40_320));
         assert_eq!(proofs(&[3]), count(30, 30));
     }
 }

@@ -226,6 +226,16 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
+        name: "permutations",
+        operation: "an order",
+        count: counts::permutations,
+        full: [&[6], &[9]],
+        quick: [&[4], &[7]],
+        hyperon: [&[1], &[3]],
+        note: "one thing comes from superpose and from select/3, the others from subtraction-atom",
+        ..PLAIN
+    },
+    Program {
         name: "proofs",
         operation: "a proof",
         is_repeated: true,

@@ -2,7 +2,7 @@
 
 use super::choices::{Gathered, To};
 use super::code::Slot;
-use super::values::Scope;
+use super::values::{INTEGER, SYMBOL, Scope};
 use super::{Halt, Reason, Running};
 use crate::interpreter::{self, Found, Task};
 use crate::names;
@@ -12,12 +12,55 @@ use crate::types;
 use region::Ref;
 use space::{Atom, Rewrite, Solution, Variable, rewrite};
 
+/// Longer lists are not compared word by word.
+const SHORT: usize = 32;
+
+/// Whether an atom is the native function that takes the elements of one list from another.
+fn is_subtraction(head: &Atom) -> bool {
+    Operation::of(head).is_some_and(|operation| operation.static_name() == "subtraction-atom")
+}
+
 impl Running<'_> {
     /// Calls a native function on the arguments in slots in a row.
     pub(super) fn native(&mut self, operation: Ref, first: Slot, count: Slot, site: u32) -> Result<(), Halt> {
         let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
         let head = self.m.values.foreign_of(operation).clone();
+        if let (&[left, right], true) = (arguments.as_slice(), is_subtraction(&head))
+            && let Some(list) = self.difference(left, right)?
+        {
+            self.collect_soon();
+            return self.resume(site, list);
+        }
         self.call_native(&head, operation, &arguments, site)
+    }
+
+    /// What `subtraction-atom` gives for two short lists of names and small integers, each of which is one word.
+    fn difference(&mut self, left: Ref, right: Ref) -> Result<Option<Ref>, Halt> {
+        let heap = &self.m.values.heap;
+        let (left, right) = (heap.walk(left), heap.walk(right));
+        let words = |list: Ref| {
+            let children = if list.is_expression() { heap.children(list) } else { return None };
+            let are_words = children.iter().all(|child| matches!(child.tag(), INTEGER | SYMBOL));
+            (children.len() <= SHORT && are_words).then_some(children)
+        };
+        let Some((left, right)) = words(left).zip(words(right)) else { return Ok(None) };
+        let mut taken = right.to_vec();
+        let mut kept = left.to_vec();
+        kept.retain(|word| match taken.iter().position(|other| other == word) {
+            Some(place) => {
+                taken.swap_remove(place);
+                false
+            }
+            None => true,
+        });
+        let list = self.m.values.heap.expression(&mut self.m.values.region, &kept)?;
+        if self.m.values.is_function(list) || self.m.is_error(list) {
+            return Ok(None);
+        }
+        if !kept.is_empty() && self.is_settled_list(list)? {
+            self.m.note_normal(list);
+        }
+        Ok(Some(list))
     }
 
     /// Calls a native function of the library by name.

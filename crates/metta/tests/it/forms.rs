@@ -226,3 +226,22 @@ fn a_condition_that_is_no_truth_value() {
         ],
     );
 }
+
+/// Lists of names and small integers are subtracted word by word, others as atoms.
+#[test]
+fn lists_are_subtracted_copy_by_copy() {
+    let definitions = "(: without (-> Atom Atom %Undefined%)) (= (without $l $r) (subtraction-atom $l $r)) (= (2) two)";
+    check_without_interpreter(
+        definitions,
+        &[
+            ("!(without (a b a c a) (a c a d))", "[(b a)]"),
+            ("!(without (3 1 2 1) (1))", "[(3 2 1)]"),
+            ("!(without (1 2) (1.0 \"s\"))", "[(2)]"),
+            ("!(without (1 (f x) $y) ((f x)))", "[(1 $y)]"),
+            ("!(without (Error a b) ())", "[(Error a b)]"),
+            ("!(without (a b) (b a))", "[()]"),
+            ("!(let $l (subtraction-atom (1 2) (1)) $l)", "[two]"),
+            ("!(let $l (subtraction-atom (1 2 3) (1)) $l)", "[(2 3)]"),
+        ],
+    );
+}
