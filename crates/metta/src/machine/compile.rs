@@ -222,6 +222,7 @@ impl Running<'_> {
             Some(rules) => match self.guarded(function) {
                 Some(kind) => (kind, usize::from(count)),
                 None => {
+                    let type_id = self.type_to_compile_for(function);
                     let (kind, slots) = self.compile_rules(function, count, type_id, &rules);
                     (self.entry_of(function, kind), slots)
                 }
@@ -233,6 +234,17 @@ impl Running<'_> {
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
         self.end_piece();
         Ok(())
+    }
+
+    /// The type that results of a function are compiled for: well-typed code that is still called after rules have changed, so that
+    /// they are not well typed any more, becomes code with checks.
+    fn type_to_compile_for(&mut self, function: u32) -> TypeId {
+        let found = self.m.code.functions[function as usize];
+        if found.type_id != WELL_TYPED || self.is_well_typed((found.head, found.arguments)) {
+            return found.type_id;
+        }
+        let declared = self.declared_result(found.head).unwrap_or(0);
+        self.m.evaluated_as(declared)
     }
 
     /// What is compiled for a link belongs to the piece that links to it.

@@ -183,6 +183,17 @@ fn well_typed_rules_are_not_trusted_with_what_types_do_not_say() {
         ),
         // A constructor gets a rule in the middle of a form.
         ("!(sum (let $_ (add-atom &self (= (Cons 9 $x) Nil)) (Cons 9 (upto 2))))", "[0]"),
+        // A function on the way gets another rule, which is not well typed, and one that was is taken away.
+        (
+            "(= (liar) \"text\") (= (worse) (add-atom &self (= (increase 2) (liar))))
+             (: first (-> (List Number) Number)) (= (first (Cons $x $xs)) (increase $x))
+             !(let $l (upto 2) (let $_ (worse) (collapse (first $l))))",
+            "[(3)]",
+        ),
+        (
+            "(= (gone) (remove-atom &self (= (increase $x) (+ $x 1)))) !(let $l (upto 2) (let $_ (gone) (sum (map increase $l))))",
+            "[(+ (increase 2) (+ (increase 1) 0))]",
+        ),
         // Types and rules change between two forms.
         ("!(sum Nil) (= (sum (Cons $x $xs)) \"text\") !(sum (Cons 1 Nil))", "[1]"),
         ("!(length (upto 1)) (= (length Nil) zero) (: zero Zero) !(length Nil)", "[0]"),

@@ -238,7 +238,7 @@ impl<'i, 'r> Inference<'i, 'r> {
 
     fn infer_operation(&mut self, name: &str, operation: &Atom, arguments: &[Atom]) -> Option<Node> {
         match (name, arguments) {
-            ("let*", [pairs, body]) => {
+            ("let*", [pairs, body]) if self.run.is_special_form("let", 3) => {
                 let outer = self.variables.clone();
                 for pair in pairs.children()? {
                     let [pattern, value] = pair.children()? else { return None };
