@@ -5,6 +5,7 @@
 
 use super::choices::{Gathered, To};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
+use super::settled::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
 use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM, TRUE};
 use super::{Halt, Machine, Reason, Running};
@@ -281,8 +282,12 @@ impl Running<'_> {
     /// Whether two values are equal but for the names of variables.
     fn are_alike(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
         let (mut forth, mut back) = (FxHashMap::default(), FxHashMap::default());
-        let mut pairs = vec![(left, right)];
+        let (mut pairs, mut looks) = (vec![(left, right)], 0_usize);
         while let Some((left, right)) = pairs.pop() {
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
+                return Err(self.m.values.ceiling.passed());
+            }
             let (left, right) = (self.m.values.heap.walk(left), self.m.values.heap.walk(right));
             let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
             match (left.tag(), right.tag()) {

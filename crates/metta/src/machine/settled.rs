@@ -46,7 +46,7 @@ pub(super) enum Makes {
 const FIRST_EPOCH: u32 = 2;
 
 /// After so many terms limits are looked at.
-const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
+pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
 
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
 const MARKED_MAX: usize = 1 << 16;
