@@ -210,7 +210,7 @@ impl Running<'_> {
     /// Compiles a function as rules stand now.
     pub(super) fn compile(&mut self, function: u32) -> Result<(), Halt> {
         let found = &self.m.code.functions[function as usize];
-        let (head, count, type_id) = (found.head, found.arguments, found.type_id);
+        let (head, count) = (found.head, found.arguments);
         if let Some(made) = self.m.code.made.get(&function).cloned() {
             self.compile_made(function, &made);
             self.end_piece();
