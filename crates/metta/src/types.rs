@@ -270,6 +270,18 @@ pub fn instantiated(function: &Atom, bindings: &Bindings) -> Expression {
     }
 }
 
+/// Whether a type says how something is taken, or is in part unknown.
+pub(crate) fn says_how(found: &Atom) -> bool {
+    let mut work = vec![found];
+    while let Some(atom) = work.pop() {
+        if is_metatype(atom) || atom.is_symbol(names::UNDEFINED) {
+            return true;
+        }
+        work.extend(atom.children().unwrap_or_default());
+    }
+    false
+}
+
 /// Whether an argument type is a metatype that takes this argument as it stands.
 pub fn accepts_raw(formal: &Atom, argument: &Atom) -> bool {
     formal.is_symbol(names::ATOM) || formal.is_symbol(names::metatype(argument))

@@ -607,7 +607,7 @@ pub(super) fn lay_out(slots: &mut [u32], values: &[Ref]) {
 }
 
 /// Whether a value lives outside of the heap, or is as old as the code.
-fn is_lasting(value: Ref) -> bool {
+pub(super) fn is_lasting(value: Ref) -> bool {
     is_small(value) || value.is_immediate() && (value.tag() != FOREIGN || value.payload() & 1 == 0)
 }
 

@@ -301,9 +301,8 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let head = self.m.read(head);
         let block = self.m.site(site).at;
-        if type_id == WELL_TYPED && head.tag() != SYMBOL {
-            return self.apply_operation(head, count, site, tail);
-        }
+        // Well-typed code calls names by code of their own, and native functions as others do.
+        let type_id = if type_id == WELL_TYPED && head.tag() != SYMBOL { 0 } else { type_id };
         let function = self.function_of(head, count, type_id);
         let is_data = match function {
             Some(function) => self.is_constructor(function)?,
@@ -314,28 +313,19 @@ impl Running<'_> {
         }
         let mut children = vec![head];
         children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
-        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-        let is_compound = function.is_some() && head.tag() != SYMBOL;
-        if !is_data && is_compound {
-            let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-            if !tail {
-                // Its results are results of the call's frame, which knows when the expression began.
-                self.enter_plain(site)?;
-            }
-            return self.reduce_compound(call, !same, type_id);
+        if !is_data && !tail {
+            // Its results are results of the call's frame, which knows when the expression began.
+            self.enter_plain(site)?;
         }
         if !is_data && self.m.is_operation(head) {
-            if !tail {
-                self.enter_plain(site)?;
-            }
             return self.operate_on(head, &children[1..], !same, type_id);
+        }
+        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+        if !is_data && function.is_some() {
+            return self.reduce_compound(call, !same, type_id);
         }
         if !is_data {
             let type_atom = self.type_atom(type_id);
-            if !tail {
-                // Its results are results of the call's frame, which knows when the expression began.
-                self.enter_plain(site)?;
-            }
             return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = self.m.note_normal(call);
@@ -350,19 +340,6 @@ impl Running<'_> {
         }
         let base = self.m.base as u32;
         self.gather(value, level, site, base)
-    }
-
-    /// A native function that well-typed code calls without knowing it.
-    #[cold]
-    fn apply_operation(&mut self, head: Ref, count: Slot, site: u32, tail: bool) -> Result<(), Halt> {
-        let block = self.m.site(site).at;
-        let mut children = vec![head];
-        children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
-        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-        if !tail {
-            self.enter_plain(site)?;
-        }
-        self.evaluate_here(call, 0)
     }
 
     /// The function that a head and so many arguments call.
@@ -454,7 +431,7 @@ impl Running<'_> {
         let call = self.call_of(function)?;
         let changed = !self.came_unchanged(call, from)?;
         let found = self.m.code.functions[function as usize];
-        let (type_id, kind): (TypeId, Kind) = (found.expected(), found.kind);
+        let (type_id, kind) = (found.expected(), found.kind);
         if type_id == REDUCE {
             return self.interpret_reduction(call, To::Frame);
         }

@@ -160,7 +160,7 @@ pub(crate) struct Machine {
     /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
     has_whole_types: bool,
     whole_types: FxHashMap<(Ref, usize), bool>,
-    /// Whether the program declares types.
+    /// Whether the program declares types, or something else that may say how calls are evaluated.
     has_types: bool,
     typed: FxHashMap<(Ref, TypeId, bool), bool>,
     schemes: schemes::Schemes,

@@ -13,6 +13,7 @@
 //! 5. Evaluation by a function type with variables goes by the schemes of the arguments as they stand. If a type is still open
 //!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
+use super::choices::is_lasting;
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
@@ -268,16 +269,12 @@ impl Running<'_> {
     }
 
     fn scheme_of_leaf(&mut self, leaf: Ref) -> Option<Scheme> {
-        let is_kept = leaf.tag() == SYMBOL || leaf.payload() & 1 == 0;
+        let is_kept = is_lasting(leaf);
         if is_kept && let Some(&known) = self.m.schemes.known.get(&leaf) {
             return known;
         }
         let atom = self.m.values.leaf_atom(leaf);
-        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
-        let scheme = match found.as_slice() {
-            [only] if only.is_valid() => self.intern_scheme(&only.atom),
-            _ => None,
-        };
+        let scheme = self.only_type(&atom).and_then(|only| self.intern_scheme(&only));
         if is_kept {
             self.m.schemes.known.insert(leaf, scheme);
         }
@@ -300,7 +297,7 @@ impl Running<'_> {
         if found.is_symbol(names::UNDEFINED) {
             return Some(Scheme::UNKNOWN);
         }
-        if says_how(found) { None } else { Some(self.m.schemes.table.of_atom(found)) }
+        if types::says_how(found) { None } else { Some(self.m.schemes.table.of_atom(found)) }
     }
 
     /// A scheme as a type, its variables renamed apart.
@@ -336,7 +333,7 @@ impl Running<'_> {
     /// What the function type of a head makes of arguments with these schemes, if it applies in one way.
     fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
         let asked = application(head, arguments);
-        if let Some(&applied) = self.m.schemes.applied.get(&asked) {
+        if let Some(&applied) = self.m.schemes.applied.get(&asked).filter(|_| is_lasting(head)) {
             return applied;
         }
         let applied = match self.applied_in_graph(function, arguments, Scheme::UNKNOWN) {
@@ -362,7 +359,7 @@ impl Running<'_> {
             }
             let Some(formal) = graph.instance(formal, &mut variables) else { return Unified::Unknown };
             if argument.is_known() {
-                let actual = table.import(&mut graph, argument);
+                let actual = graph.import(argument, table);
                 if !graph.unify(formal, actual, table) {
                     return Unified::Not;
                 }
@@ -372,9 +369,9 @@ impl Running<'_> {
             return Unified::To(Some(Scheme::UNKNOWN));
         }
         let Some(result) = graph.instance(result, &mut variables) else { return Unified::Unknown };
-        let scheme = table.of_node(&graph, result);
+        let scheme = graph.scheme_of(result, table);
         if expected.is_known() {
-            let expected = table.import(&mut graph, expected);
+            let expected = graph.import(expected, table);
             if !graph.unify(result, expected, table) {
                 return Unified::Not;
             }
@@ -404,7 +401,7 @@ impl Running<'_> {
     /// How a call by a function type is evaluated, for arguments with these schemes and a type that is expected.
     fn instance_for(&mut self, head: Ref, function: &Atom, arguments: &[Scheme], expected: TypeId) -> Option<Instance> {
         let asked = (application(head, arguments), expected);
-        if let Some(known) = self.m.schemes.instances.get(&asked) {
+        if let Some(known) = self.m.schemes.instances.get(&asked).filter(|_| is_lasting(head)) {
             return known.clone();
         }
         let (_, result) = types::function_parts(function);
@@ -474,40 +471,38 @@ impl Running<'_> {
             0 => Ok(Some((signature, Types::Known))),
             // What that binds, nothing else sees; or the rules follow from the types whatever it is.
             1 if self.is_well_typed((head, count as Slot)) => Ok(Some((signature, Types::Known))),
-            1 => {
-                let function = self.m.code.function(head, count as Slot, signature.result.unwrap_or(type_id));
-                let types = if self.is_constructor(function)? { Types::Known } else { Types::Open };
-                Ok(Some((signature, types)))
-            }
+            1 if head.tag() == SYMBOL && self.is_named_constructor(head, count)? => Ok(Some((signature, Types::Known))),
             _ => Ok(Some((signature, Types::Open))),
         }
     }
 
-    /// The same for a call whose arguments are evaluated, by the types of those that say one.
-    pub(super) fn instance_of_values(
+    /// The type that the result of a call is evaluated to whose arguments are evaluated, by the types of those that say one; `None`
+    /// if they do not agree with the type of the function.
+    pub(super) fn result_of_values(
         &mut self,
         head: Ref,
         values: &[Ref],
         says_type: &[bool],
         type_id: TypeId,
-    ) -> Option<Signature> {
-        let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return None };
+    ) -> Result<Option<TypeId>, Halt> {
+        let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return Ok(None) };
         let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
-        for ((scheme, &value), &says_type) in schemes.iter_mut().zip(values).zip(says_type) {
-            *scheme = if says_type { self.scheme_of(value)? } else { Scheme::UNKNOWN };
+        for ((scheme, &value), _) in schemes.iter_mut().zip(values).zip(says_type).filter(|(_, says_type)| **says_type)
+        {
+            let Some(found) = self.scheme_of(value) else { return Ok(None) };
+            *scheme = found;
         }
         let schemes = &schemes[..values.len()];
-        let plain = Signature { formals: Rc::from([]), result: Some(type_id) };
-        let function_id = self.m.code.function(head, values.len() as Slot, 0);
         // Of data nothing is asked but whether the types agree.
-        if self.is_constructor(function_id).is_ok_and(|is_constructor| is_constructor)
+        if head.tag() == SYMBOL
+            && self.is_named_constructor(head, values.len())?
             && let Some(expected) = self.scheme_of_type(type_id)
             && self.result_of_schemes(&function, schemes, expected).is_some()
         {
-            return Some(plain);
+            return Ok(Some(type_id));
         }
-        let instance = self.instance_for(head, &function, schemes, type_id)?;
-        Some(instance.signature)
+        let instance = self.instance_for(head, &function, schemes, type_id);
+        Ok(instance.map(|instance| instance.signature.result.unwrap_or(type_id)))
     }
 
     /// Whether an expression is data without a type, whatever its children come to: that binds no variable of a type.
@@ -563,18 +558,6 @@ fn application(head: Ref, arguments: &[Scheme]) -> Application {
 fn only(mut found: Vec<Bindings>) -> Option<Bindings> {
     let last = found.pop();
     if found.is_empty() { last } else { None }
-}
-
-/// Whether a type says how something is taken, or is in part unknown.
-pub(super) fn says_how(found: &Atom) -> bool {
-    let mut work = vec![found];
-    while let Some(atom) = work.pop() {
-        if names::is_metatype(atom) || atom.is_symbol(names::UNDEFINED) {
-            return true;
-        }
-        work.extend(atom.children().unwrap_or_default());
-    }
-    false
 }
 
 /// The same type, its variables named by the order in which they are met.

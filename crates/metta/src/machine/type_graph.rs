@@ -1,8 +1,8 @@
 //! Types that are being unified: nodes of a graph, changed in place.
 
-use super::schemes::says_how;
-use super::type_table::{Scheme, TypeTable};
+use super::type_table::{Part, Scheme, Step, TypeTable};
 use crate::names;
+use crate::types::says_how;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Variable};
 
@@ -25,15 +25,6 @@ enum Type {
     Compound(Box<[Node]>),
     /// A type without variables, as it is in the table.
     Known(Scheme),
-}
-
-/// What a node is, seen from outside.
-pub(super) enum Seen<'g> {
-    /// Nothing is known of it; the node stands for all that are the same.
-    Open(Node),
-    Known(Scheme),
-    Leaf(&'g Atom),
-    Compound(&'g [Node]),
 }
 
 /// The variables of a type, and what they stand for in an instance of it.
@@ -60,17 +51,6 @@ impl Graph {
 
     pub(super) fn compound(&mut self, parts: Vec<Node>) -> Node {
         self.add(Type::Compound(parts.into()))
-    }
-
-    pub(super) fn see(&self, node: Node) -> Seen<'_> {
-        let node = self.find(node);
-        match &self.types[node.0 as usize] {
-            Type::Open | Type::Rigid => Seen::Open(node),
-            Type::Known(scheme) => Seen::Known(*scheme),
-            Type::Leaf(leaf) => Seen::Leaf(leaf),
-            Type::Compound(parts) => Seen::Compound(parts),
-            Type::Same(_) => unreachable!("it was followed"),
-        }
     }
 
     pub(super) fn leaf(&mut self, name: &str) -> Node {
@@ -106,6 +86,62 @@ impl Graph {
             }
             leaf => Some(self.add(Type::Leaf(leaf.clone()))),
         }
+    }
+
+    /// A type of the table, with variables of its own. What is ground stays in one piece.
+    pub(super) fn import(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
+        let mut variables: FxHashMap<u32, Node> = FxHashMap::default();
+        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Visit(scheme) if table.is_ground(scheme) => done.push(self.known(scheme)),
+                Step::Visit(scheme) => match table.part(scheme) {
+                    Part::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| self.open())),
+                    Part::Compound(parts) => {
+                        work.push(Step::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                    }
+                    Part::Unknown | Part::Leaf(_) => unreachable!("these are ground"),
+                },
+                Step::Close(length) => {
+                    let parts = done.split_off(done.len() - length);
+                    done.push(self.compound(parts));
+                }
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
+    }
+
+    /// The type of the table that a node stands for.
+    pub(super) fn scheme_of(&self, node: Node, table: &mut TypeTable) -> Scheme {
+        let mut met: FxHashMap<Node, u32> = FxHashMap::default();
+        let (mut work, mut done) = (vec![Step::Visit(node)], Vec::new());
+        while let Some(step) = work.pop() {
+            let node = match step {
+                Step::Visit(node) => self.find(node),
+                Step::Close(length) => {
+                    let parts = done.split_off(done.len() - length);
+                    done.push(table.add(Part::Compound(parts.into())));
+                    continue;
+                }
+            };
+            match &self.types[node.0 as usize] {
+                Type::Open | Type::Rigid if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
+                Type::Open | Type::Rigid => {
+                    let next = met.len() as u32 + 1;
+                    let number = *met.entry(node).or_insert(next);
+                    done.push(table.add(Part::Variable(number)));
+                }
+                Type::Known(scheme) => done.push(*scheme),
+                Type::Leaf(leaf) => done.push(table.add(Part::Leaf(leaf.clone()))),
+                Type::Compound(parts) => {
+                    work.push(Step::Close(parts.len()));
+                    work.extend(parts.iter().rev().copied().map(Step::Visit));
+                }
+                Type::Same(_) => unreachable!("it was followed"),
+            }
+        }
+        done.pop().expect("the walk leaves the whole")
     }
 
     /// What is still open becomes a type that nothing is known of, but for these.
@@ -146,8 +182,8 @@ impl Graph {
                 (_, Type::Open) if !self.occurs(right, left) => self.types[right.0 as usize] = Type::Same(left),
                 (Type::Leaf(one), Type::Leaf(other)) if one == other => {}
                 (Type::Known(one), Type::Known(other)) if one == other => {}
-                (Type::Known(known), Type::Leaf(leaf)) | (Type::Leaf(leaf), Type::Known(known))
-                    if table.parts_of(*known) == Err(Some(leaf)) => {}
+                (Type::Known(known), Type::Leaf(leaf)) | (Type::Leaf(leaf), Type::Known(known)) if matches!(table.part(*known), Part::Leaf(own) if own == leaf) =>
+                    {}
                 (Type::Known(known), Type::Compound(_)) => {
                     let known = *known;
                     if !self.open_known(left, known, table) {
@@ -175,7 +211,7 @@ impl Graph {
 
     /// Makes a compound of a type of the table, if it is one.
     fn open_known(&mut self, node: Node, known: Scheme, table: &TypeTable) -> bool {
-        let Ok(parts) = table.parts_of(known) else { return false };
+        let Part::Compound(parts) = table.part(known) else { return false };
         let parts: Box<[Node]> = parts.iter().map(|&part| self.known(part)).collect();
         self.types[node.0 as usize] = Type::Compound(parts);
         true
@@ -206,5 +242,26 @@ impl Graph {
             }
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Atom {
+        let parsed = crate::syntax::parse(text);
+        crate::reader::read_atom(&parsed.tree, parsed.tree.forms()[0].node, &crate::Tokenizer::default())
+    }
+
+    #[test]
+    fn a_type_goes_through_a_graph_unchanged() {
+        let mut table = TypeTable::default();
+        for text in ["Number", "(List $a)", "(Pair (List $a) (List $b) $a)", "(Vec $t (S (S Z)))"] {
+            let scheme = table.of_atom(&parse(text));
+            let mut graph = Graph::default();
+            let node = graph.import(scheme, &table);
+            assert_eq!(graph.scheme_of(node, &mut table), scheme, "{text}");
+        }
     }
 }

@@ -3,7 +3,6 @@
 //! So the type of a list whose length is part of its type is found out in a time that does not depend on the length. The idea
 //! is hash consing (Ershov, 1958).
 
-use super::type_graph::{Graph, Node, Seen};
 use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable};
 
@@ -20,8 +19,9 @@ impl Scheme {
     }
 }
 
+/// A type, one level deep.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Part {
+pub(super) enum Part {
     Unknown,
     /// The variables of a type are numbered in the order in which they are met.
     Variable(u32),
@@ -42,7 +42,7 @@ impl Default for TypeTable {
 }
 
 /// What a walk over a type does next.
-enum Step<T> {
+pub(super) enum Step<T> {
     Visit(T),
     Close(usize),
 }
@@ -53,7 +53,8 @@ impl TypeTable {
         self.parts.len()
     }
 
-    fn add(&mut self, part: Part) -> Scheme {
+    /// The number of a type whose parts are in the table.
+    pub(super) fn add(&mut self, part: Part) -> Scheme {
         if let Some(&known) = self.index.get(&part) {
             return known;
         }
@@ -124,66 +125,13 @@ impl TypeTable {
         done.pop().expect("the walk leaves the whole")
     }
 
-    /// A type in a graph, with variables of its own. What is ground stays in one piece.
-    pub(super) fn import(&self, graph: &mut Graph, scheme: Scheme) -> Node {
-        let mut variables: FxHashMap<u32, Node> = FxHashMap::default();
-        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
-        while let Some(step) = work.pop() {
-            match step {
-                Step::Visit(scheme) if self.is_ground[scheme.0 as usize] => done.push(graph.known(scheme)),
-                Step::Visit(scheme) => match &self.parts[scheme.0 as usize] {
-                    Part::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| graph.open())),
-                    Part::Compound(parts) => {
-                        work.push(Step::Close(parts.len()));
-                        work.extend(parts.iter().rev().copied().map(Step::Visit));
-                    }
-                    Part::Unknown | Part::Leaf(_) => unreachable!("these are ground"),
-                },
-                Step::Close(length) => {
-                    let parts = done.split_off(done.len() - length);
-                    done.push(graph.compound(parts));
-                }
-            }
-        }
-        done.pop().expect("the walk leaves the whole")
+    pub(super) fn part(&self, scheme: Scheme) -> &Part {
+        &self.parts[scheme.0 as usize]
     }
 
-    /// The type that a node of a graph stands for.
-    pub(super) fn of_node(&mut self, graph: &Graph, node: Node) -> Scheme {
-        let mut met: FxHashMap<Node, u32> = FxHashMap::default();
-        let (mut work, mut done) = (vec![Step::Visit(node)], Vec::new());
-        while let Some(step) = work.pop() {
-            match step {
-                Step::Visit(node) => match graph.see(node) {
-                    Seen::Open(_) if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
-                    Seen::Open(node) => {
-                        let next = met.len() as u32 + 1;
-                        let number = *met.entry(node).or_insert(next);
-                        done.push(self.add(Part::Variable(number)));
-                    }
-                    Seen::Known(scheme) => done.push(scheme),
-                    Seen::Leaf(leaf) => {
-                        let leaf = leaf.clone();
-                        done.push(self.add(Part::Leaf(leaf)));
-                    }
-                    Seen::Compound(parts) => {
-                        work.push(Step::Close(parts.len()));
-                        work.extend(parts.iter().rev().copied().map(Step::Visit));
-                    }
-                },
-                Step::Close(length) => self.close(&mut done, length),
-            }
-        }
-        done.pop().expect("the walk leaves the whole")
-    }
-
-    /// The parts of a type, if it has any, or else the leaf that it is.
-    pub(super) fn parts_of(&self, scheme: Scheme) -> Result<&[Scheme], Option<&Atom>> {
-        match &self.parts[scheme.0 as usize] {
-            Part::Compound(parts) => Ok(parts),
-            Part::Leaf(leaf) => Err(Some(leaf)),
-            Part::Unknown | Part::Variable(_) => Err(None),
-        }
+    /// Whether a type holds no variable.
+    pub(super) fn is_ground(&self, scheme: Scheme) -> bool {
+        self.is_ground[scheme.0 as usize]
     }
 }
 
@@ -205,16 +153,5 @@ mod tests {
         assert_ne!(table.of_atom(&parse("(Pair $a $b $a)")), table.of_atom(&parse("(Pair $c $a $a)")));
         assert_eq!(table.of_atom(&parse("$a")), Scheme::UNKNOWN);
         assert_eq!(table.atom(nested), parse("(Vec Number (S (S Z)))"));
-    }
-
-    #[test]
-    fn a_type_goes_through_a_graph_unchanged() {
-        let mut table = TypeTable::default();
-        for text in ["Number", "(List $a)", "(Pair (List $a) (List $b) $a)", "(Vec $t (S (S Z)))"] {
-            let scheme = table.of_atom(&parse(text));
-            let mut graph = Graph::default();
-            let node = table.import(&mut graph, scheme);
-            assert_eq!(table.of_node(&graph, node), scheme, "{text}");
-        }
     }
 }

@@ -308,8 +308,8 @@ impl Running<'_> {
         let values: Vec<Ref> = (0..length).map(|index| self.m.read(CHILDREN + index as Slot)).collect();
         let type_id = (self.m.slot(SHAPE).payload() & 0xffff) as TypeId;
         let says_type: Vec<bool> = (1..length).map(|index| self.may_say_type(index)).collect();
-        if let Some(signature) = self.instance_of_values(values[0], &values[1..], &says_type, type_id) {
-            let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
+        if let Some(result) = self.result_of_values(values[0], &values[1..], &says_type, type_id)? {
+            let result = self.m.evaluated_as(result);
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }

@@ -4,6 +4,7 @@
 //! special form changes. Rules and types are counted by the spaces that hold them ([`classify`]); the machine looks at the
 //! counts after everything that may have changed them.
 
+use super::choices::is_lasting;
 use super::code::TypeId;
 use super::notes::Notes;
 use super::values::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
@@ -166,21 +167,24 @@ impl Running<'_> {
         may_have
     }
 
+    /// The only type of an atom, which may be `%Undefined%`; `None` if it has several, or an error.
+    pub(super) fn only_type(&mut self, atom: &Atom) -> Option<Atom> {
+        let mut found = types::types_of(&self.space, atom, &mut self.runner.variables);
+        let only = found.pop().filter(|only| found.is_empty() && only.is_valid())?;
+        Some(only.atom)
+    }
+
     /// What the only function type of a head says of results, if that has no variable.
     pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
         if let Some(&known) = self.m.schemes.declared.get(&head) {
             return known;
         }
         let atom = self.m.values.leaf_atom(head);
-        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
-        let declared = match found.as_slice() {
-            [only] if only.is_function() => {
-                let (_, result) = types::function_parts(&only.atom);
-                if result.is_ground() { self.m.code.type_id(result) } else { None }
-            }
-            _ => None,
-        };
-        if head.tag() == SYMBOL || head.payload() & 1 == 0 {
+        let declared = self.only_type(&atom).filter(types::is_function).and_then(|function| {
+            let (_, result) = types::function_parts(&function);
+            if result.is_ground() { self.m.code.type_id(result) } else { None }
+        });
+        if is_lasting(head) {
             self.m.schemes.declared.insert(head, declared);
         }
         declared
@@ -203,7 +207,7 @@ impl Running<'_> {
             HeadKind::Raw { .. } | HeadKind::Typed(_) | HeadKind::Parametric(_) if head == EMPTY => HeadKind::Other,
             kind => kind,
         };
-        if head.tag() == SYMBOL || head.payload() & 1 == 0 {
+        if is_lasting(head) {
             self.m.heads.insert((head, arity), kind.clone());
         }
         kind
@@ -312,7 +316,7 @@ impl Running<'_> {
         if value == TRUE || value == FALSE {
             return type_id == self.m.bool_type;
         }
-        let is_kept = value.tag() == SYMBOL || value.tag() == FOREIGN && value.payload() & 1 == 0;
+        let is_kept = matches!(value.tag(), SYMBOL | FOREIGN) && is_lasting(value);
         if let Some(&known) = self.m.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
             return known;
         }

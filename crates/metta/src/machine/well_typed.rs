@@ -18,7 +18,7 @@
 mod infer;
 
 use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
-use super::schemes::{ARITY_MAX, says_how};
+use super::schemes::ARITY_MAX;
 use super::type_table::Scheme;
 use super::types::HeadKind;
 use super::values::{FOREIGN, INTEGER, SYMBOL, TERM};
@@ -72,7 +72,7 @@ impl Running<'_> {
         if found.is_plain || type_id == REDUCE || type_id == WELL_TYPED || !self.is_well_typed((head, count)) {
             return None;
         }
-        if type_id != 0 && says_how(&self.m.code.types[usize::from(type_id)]) {
+        if type_id != 0 && types::says_how(&self.m.code.types[usize::from(type_id)]) {
             return None;
         }
         let numbers = [self.m.schemes.number; ARITY_MAX];
@@ -268,7 +268,7 @@ impl Running<'_> {
             return false;
         }
         let expected = (type_id != 0).then(|| self.type_atom(type_id));
-        if expected.as_ref().is_some_and(says_how) {
+        if expected.as_ref().is_some_and(types::says_how) {
             return false;
         }
         loop {
@@ -297,7 +297,7 @@ impl Running<'_> {
         let function = self.only_function_type(head)?;
         let (formals, _) = types::function_parts(&function);
         let is_plain = formals.len() == usize::from(count)
-            && !says_how(&function)
+            && !types::says_how(&function)
             && formals.iter().all(|formal| match arity_of_arrow(formal) {
                 Some(_) => formal.children().unwrap_or_default().iter().skip(1).all(|part| !holds_arrow(part)),
                 None => !holds_arrow(formal),
@@ -308,9 +308,7 @@ impl Running<'_> {
     /// The only type of a symbol, if that is a function type.
     fn only_function_type(&mut self, head: Ref) -> Option<Atom> {
         let head = self.m.values.leaf_atom(head);
-        let mut found = types::types_of(&self.space, &head, &mut self.runner.variables);
-        let only = found.pop().filter(|only| found.is_empty() && only.is_valid() && only.is_function())?;
-        Some(only.atom)
+        self.only_type(&head).filter(types::is_function)
     }
 }
 

@@ -1,23 +1,7 @@
 //! What generated programs once showed to differ between the machine and the interpreter, each as small as it gets.
 
-use crate::harness::{Program, unnumbered};
+use crate::harness::{Program, check_both};
 use metta::Evaluator;
-
-/// The last answer of each program is this in both evaluators.
-#[track_caller]
-fn check_both(programs: &[(&str, &str)]) {
-    let mut failures = Vec::new();
-    for (text, expected) in programs {
-        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-            let ran = Program::new(*text).with_evaluator(evaluator).run();
-            let last = ran.answers.last().map(|line| unnumbered(line)).unwrap_or_default();
-            if last != *expected {
-                failures.push(format!("{text}\n  expected {expected}\n  {evaluator:?} gives {last}"));
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
 
 #[test]
 fn a_call_that_came_to_itself_is_not_reduced_by_a_rule_that_is_added_later() {

@@ -140,3 +140,19 @@ pub(crate) fn on_stack<T: Send>(stack_bytes: usize, run: impl FnOnce() -> T + Se
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
+
+/// The last answer of each program is this in both evaluators.
+#[track_caller]
+pub(crate) fn check_both(programs: &[(&str, &str)]) {
+    let mut failures = Vec::new();
+    for (text, expected) in programs {
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let ran = Program::new(*text).with_evaluator(evaluator).run();
+            let last = ran.answers.last().map(|line| unnumbered(line)).unwrap_or_default();
+            if last != *expected {
+                failures.push(format!("{text}\n  expected {expected}\n  {evaluator:?} gives {last}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

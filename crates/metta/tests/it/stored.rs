@@ -1,24 +1,8 @@
 //! Data stays evaluated: what was stored, matched out of a space, bound, held in a state or passed through a function is not
 //! evaluated again at every look. The same answers in both evaluators, and work that grows as what is done.
 
-use crate::harness::{Program, run, unnumbered};
-use metta::{Evaluator, Statistics};
-
-/// The last answer of each program is this in both evaluators.
-#[track_caller]
-fn check_both(programs: &[(&str, &str)]) {
-    let mut failures = Vec::new();
-    for (text, expected) in programs {
-        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-            let ran = Program::new(*text).with_evaluator(evaluator).run();
-            let last = ran.answers.last().map(|line| unnumbered(line)).unwrap_or_default();
-            if last != *expected {
-                failures.push(format!("{text}\n  expected {expected}\n  {evaluator:?} gives {last}"));
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
+use crate::harness::{check_both, run};
+use metta::Statistics;
 
 /// A rule is added after data was matched out and evaluated: what was evaluated before is not looked at again, what is matched
 /// afterwards is.

@@ -64,10 +64,7 @@ impl<'i, 'r> Inference<'i, 'r> {
             }
         }
         self.graph.freeze_but(&hidden);
-        if body.is_symbol(names::NOT_REDUCIBLE) || is_odd(body) {
-            return None;
-        }
-        let found = self.infer(body)?;
+        let found = self.infer_answer(body)?;
         self.same(found, result)?;
         self.finish()
     }
@@ -109,7 +106,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     fn infer_leaf(&mut self, leaf: &Atom) -> Option<Node> {
         let found = match leaf {
             Atom::Symbol(name) if [names::EMPTY, names::NOT_REDUCIBLE].contains(&name.as_str()) => return None,
-            Atom::Symbol(_) => self.only_type(leaf)?,
+            Atom::Symbol(_) => self.run.only_type(leaf)?,
             Atom::Grounded(value @ (Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_))) => {
                 types::grounded_type(value)
             }
@@ -123,13 +120,6 @@ impl<'i, 'r> Inference<'i, 'r> {
             self.calls.push((head, arity));
         }
         self.graph.instance(&found, &mut Instance::default())
-    }
-
-    /// The only type of a symbol, which may be that it has none.
-    fn only_type(&mut self, symbol: &Atom) -> Option<Atom> {
-        let mut found = types::types_of(&self.run.space, symbol, &mut self.run.runner.variables);
-        let only = found.pop().filter(|only| found.is_empty() && only.is_valid())?;
-        Some(only.atom)
     }
 
     fn infer_expression(&mut self, children: &[Atom]) -> Option<Node> {
@@ -181,7 +171,7 @@ impl<'i, 'r> Inference<'i, 'r> {
 
     fn infer_typed(&mut self, head: &Atom, leaf: Ref, arguments: &[Atom]) -> Option<Node> {
         let callee = (leaf, arguments.len() as Slot);
-        let function = self.only_type(head)?;
+        let function = self.run.only_type(head)?;
         self.calls.push(callee);
         let is_hidden = self.run.m.well_typed.hidden.contains(&callee);
         self.apply(&function, arguments, is_hidden)
@@ -230,7 +220,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 let name = operation_name(operation)?;
                 let is_plain =
                     Arithmetic::of(name).is_some() || Comparison::of(name).is_some() || Logic::of(name).is_some();
-                let function = self.only_type(operation).filter(|function| is_plain && function.is_ground())?;
+                let function = self.run.only_type(operation).filter(|function| is_plain && function.is_ground())?;
                 self.graph.instance(&function, &mut Instance::default())
             }
         }
@@ -255,7 +245,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 Some(self.graph.leaf(names::BOOL))
             }
             _ => {
-                let function = self.only_type(operation).filter(is_of_plain_values)?;
+                let function = self.run.only_type(operation).filter(is_of_plain_values)?;
                 self.apply(&function, arguments, false)
             }
         }
@@ -336,7 +326,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                     HeadKind::Raw { .. } if parts.is_empty() => {}
                     _ => return None,
                 }
-                let function = self.only_type(head)?;
+                let function = self.run.only_type(head)?;
                 let (formals, result) = types::function_parts(&function);
                 let mut instance = Instance::default();
                 let result = self.graph.instance(result, &mut instance)?;
