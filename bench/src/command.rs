@@ -13,14 +13,14 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
-/// Builds the command `mnemon` with a profile, `release` or `dist`, and says where it is.
+/// Builds the command `metroon` with a profile, `release` or `dist`, and says where it is.
 pub(crate) fn build(profile: &str) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let words = ["build", "--profile", profile, "--quiet", "--package", "mnemon-cli"];
+    let words = ["build", "--profile", profile, "--quiet", "--package", "metroon-cli"];
     if !Command::new(cargo).args(words).status()?.success() {
         return Err("the command does not build".into());
     }
-    Ok(target().join(profile).join("mnemon").canonicalize()?)
+    Ok(target().join(profile).join("metroon").canonicalize()?)
 }
 
 /// A process that ended well.

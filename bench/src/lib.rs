@@ -1,6 +1,6 @@
-//! Mnemon compared with peers, round by round.
+//! Metroon compared with peers, round by round.
 //!
-//! `mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
+//! `metroon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
 //! `FOLDER/SUITE.json`; `cargo xtask bench` calls it, keeps the runs and renders the table. How times are taken is in
 //! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
 #![forbid(unsafe_code)]
@@ -92,7 +92,7 @@ const ALONE: &[Suite] = &[Suite { name: space::MEMORY, has_programs: false, run:
 /// The part of the suite `region` that runs in a process with another allocator.
 const WITH_MIMALLOC: &[Suite] = &[Suite { name: region::MIMALLOC, has_programs: false, run: region::with_mimalloc }];
 
-const USAGE: &str = "usage: mnemon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]";
+const USAGE: &str = "usage: metroon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]";
 
 /// Runs the suite that the command line names.
 pub fn main() -> ExitCode {
@@ -111,7 +111,7 @@ fn exit(suites: &[Suite]) -> ExitCode {
     match run(if is_alone { ALONE } else { suites }, &words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("mnemon-bench: {error}");
+            eprintln!("metroon-bench: {error}");
             ExitCode::FAILURE
         }
     }

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    mnemon_bench::main()
+    metroon_bench::main()
 }

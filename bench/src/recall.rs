@@ -19,13 +19,13 @@ pub(crate) fn run(plan: &Plan) -> Rows {
     if !Path::new(DATA).is_file() {
         return Err(format!("there is no {DATA}: make it with `cargo xtask wordnet`").into());
     }
-    let mnemon = command::build("release")?;
+    let metroon = command::build("release")?;
     let scratch = plan.scratch.canonicalize()?;
     let [tape, base, kept_tape, kept_base] =
         ["run.tape", "base", "kept.tape", "kept-base"].map(|name| scratch.join(name));
-    let plain = || process(&mnemon, &["run", PROGRAM]);
-    process(&mnemon, &["run", "--record", text(&kept_tape), PROGRAM])?;
-    process(&mnemon, &["run", "--kb", text(&kept_base), PROGRAM])?;
+    let plain = || process(&metroon, &["run", PROGRAM]);
+    process(&metroon, &["run", "--record", text(&kept_tape), PROGRAM])?;
+    process(&metroon, &["run", "--kb", text(&kept_base), PROGRAM])?;
 
     let mut rows = Vec::new();
     let mut row = |name: &str, rounds, peer, note, ours: Side<'_>, theirs: Side<'_>| {
@@ -46,7 +46,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
         "what a recording costs; must be 0.952 (5 %) or more",
         &mut || {
             remove(&tape)?;
-            process(&mnemon, &["run", "--record", text(&tape), PROGRAM])
+            process(&metroon, &["run", "--record", text(&tape), PROGRAM])
         },
         &mut || plain(),
     )?;
@@ -57,7 +57,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
         "every fact with its place in the journal, durable before its answer is printed",
         &mut || {
             remove(&base)?;
-            process(&mnemon, &["run", "--kb", text(&base), PROGRAM])
+            process(&metroon, &["run", "--kb", text(&base), PROGRAM])
         },
         &mut || plain(),
     )?;
@@ -66,7 +66,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
         7,
         "the same, from the text",
         "the base is opened and nothing is added",
-        &mut || process(&mnemon, &["run", "--kb", text(&kept_base), PROGRAM]),
+        &mut || process(&metroon, &["run", "--kb", text(&kept_base), PROGRAM]),
         &mut || plain(),
     )?;
     row(
@@ -74,7 +74,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
         7,
         "the run itself",
         "executed again from the tape, each commit and line checked",
-        &mut || process(&mnemon, &["replay", text(&kept_tape)]),
+        &mut || process(&metroon, &["replay", text(&kept_tape)]),
         &mut || plain(),
     )?;
     Ok(rows)

@@ -1,4 +1,4 @@
-// Records what a program asks of the network, and answers it from the recording: the proxy of the program `mnemon`, started
+// Records what a program asks of the network, and answers it from the recording: the proxy of the program `metroon`, started
 // and stopped from JavaScript.
 'use strict';
 
@@ -23,11 +23,11 @@ function drop() {
  * Starts a proxy for a tape. From then on requests of this process go through it, and so do those of programs that it starts.
  * One at a time: stop it before the next is started.
  */
-async function startMnemon({ tape, mode, options = [], allowEmpty = false, command = process.env.MNEMON || 'mnemon' }) {
+async function startMetroon({ tape, mode, options = [], allowEmpty = false, command = process.env.METROON || 'metroon' }) {
   const chosen = mode ?? (process.env.CI ? 'none' : 'once');
   const words = ['record', '-o', tape, '--mode', chosen, '--ready-json', ...(allowEmpty ? ['--allow-empty'] : []), ...options];
   // What it advises is what a user of this helper can write.
-  const env = { ...process.env, MNEMON_HELP_STYLE: 'node' };
+  const env = { ...process.env, METROON_HELP_STYLE: 'node' };
   const child = spawn(command, words, { stdio: ['pipe', 'pipe', 'pipe'], env });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text) => { said += text; });
@@ -38,8 +38,8 @@ async function startMnemon({ tape, mode, options = [], allowEmpty = false, comma
   lines.on('line', (line) => { counted = JSON.parse(line); });
   const ready = await Promise.race([
     once(lines, 'line').then(([line]) => JSON.parse(line)),
-    ended.then(([code]) => { throw new Error(`mnemon did not start (exit code ${code}):\n${said}`); }, (error) => {
-      throw error.code === 'ENOENT' ? new Error(`there is no program ${command}: put mnemon on PATH, or name it in MNEMON`) : error;
+    ended.then(([code]) => { throw new Error(`metroon did not start (exit code ${code}):\n${said}`); }, (error) => {
+      throw error.code === 'ENOENT' ? new Error(`there is no program ${command}: put metroon on PATH, or name it in METROON`) : error;
     }),
   ]);
   // The proxy does not keep this process alive: when it ends, its end of the pipe closes, and the proxy ends as well.
@@ -47,7 +47,7 @@ async function startMnemon({ tape, mode, options = [], allowEmpty = false, comma
   handles.forEach((handle) => handle.unref());
   const before = Object.fromEntries(Object.keys(ready.env).map((name) => [name, process.env[name]]));
   // It notes what the environment was when it is loaded, so it comes first.
-  require(ready.env.MNEMON_NODE);
+  require(ready.env.METROON_NODE);
   Object.assign(process.env, ready.env);
   drop();
 
@@ -70,11 +70,11 @@ async function startMnemon({ tape, mode, options = [], allowEmpty = false, comma
 
 function nothing(tape, { connections }) {
   return connections > 0
-    ? 'mnemon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy\'s certificate\n'
+    ? 'metroon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy\'s certificate\n'
       + 'help: have it trust the file that the member `ca` names'
-    : `mnemon: the proxy saw no request, so nothing is in ${tape} for it\n`
+    : `metroon: the proxy saw no request, so nothing is in ${tape} for it\n`
       + 'help: if one was made, its client goes past the proxy: tell it of the members `proxy` and `ca`; if none is to be made, '
       + '`allowEmpty: true` says so';
 }
 
-module.exports = { startMnemon };
+module.exports = { startMetroon };

@@ -6,15 +6,15 @@ export interface Options {
   tape: string;
   /** `none` if the variable `CI` is set, else `once`. */
   mode?: Mode;
-  /** Further options of `mnemon record`, such as `--ignore-query=nonce`. */
+  /** Further options of `metroon record`, such as `--ignore-query=nonce`. */
   options?: string[];
   /** Whether it is well if nothing is asked. Otherwise `stop()` fails then. */
   allowEmpty?: boolean;
-  /** The program: `MNEMON`, else `mnemon`. */
+  /** The program: `METROON`, else `metroon`. */
   command?: string;
 }
 
-export interface Mnemon {
+export interface Metroon {
   /** The URL of the proxy. */
   proxy: string;
   /** Its certificate, a file. */
@@ -28,4 +28,4 @@ export interface Mnemon {
 }
 
 /** Starts a proxy for a tape; requests of this process and of programs that it starts go through it until it is stopped. */
-export function startMnemon(options: Options): Promise<Mnemon>;
+export function startMetroon(options: Options): Promise<Metroon>;

@@ -1,4 +1,4 @@
-// `MNEMON` names the program, `MNEMON_TEST_OPTIONS` says where it finds example.com.
+// `METROON` names the program, `METROON_TEST_OPTIONS` says where it finds example.com.
 'use strict';
 
 const assert = require('node:assert');
@@ -8,11 +8,11 @@ const https = require('node:https');
 const os = require('node:os');
 const path = require('node:path');
 const test = require('node:test');
-const { startMnemon } = require('./index.cjs');
+const { startMetroon } = require('./index.cjs');
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'mnemon-node-'));
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'metroon-node-'));
 test.after(() => fs.rmSync(folder, { recursive: true }));
-const options = process.env.MNEMON_TEST_OPTIONS.split(' ');
+const options = process.env.METROON_TEST_OPTIONS.split(' ');
 const tape = path.join(folder, 'trip.tape');
 
 async function visit() {
@@ -28,34 +28,34 @@ async function visit() {
 }
 
 test('what is recorded is answered', async () => {
-  const recording = await startMnemon({ tape, mode: 'once', options });
+  const recording = await startMetroon({ tape, mode: 'once', options });
   const first = await visit();
   assert.strictEqual(first[0], '{"frog":"Sam","green":true}');
   assert.match(await recording.stop(), /recorded 2 exchanges/);
   // Nothing leads to the origin any more.
-  const replaying = await startMnemon({ tape, mode: 'none' });
+  const replaying = await startMetroon({ tape, mode: 'none' });
   assert.deepStrictEqual(await visit(), first);
   assert.match(await replaying.stop(), /answered 2 requests/);
-  assert.strictEqual(process.env.MNEMON_PROXY, undefined);
+  assert.strictEqual(process.env.METROON_PROXY, undefined);
 });
 
 test('a miss is told', async () => {
-  const replaying = await startMnemon({ tape, mode: 'none' });
+  const replaying = await startMetroon({ tape, mode: 'none' });
   assert.strictEqual((await fetch('https://example.com/other')).status >= 500, true);
   await assert.rejects(replaying.stop(), /no recorded exchange answers GET https:\/\/example.com\/other/);
 });
 
 test('a missing tape and a missing program are told', async () => {
-  await assert.rejects(startMnemon({ tape: path.join(folder, 'none.tape'), mode: 'none' }), /there is no tape at/);
-  await assert.rejects(startMnemon({ tape, command: 'no-such-mnemon' }), /there is no program no-such-mnemon/);
+  await assert.rejects(startMetroon({ tape: path.join(folder, 'none.tape'), mode: 'none' }), /there is no tape at/);
+  await assert.rejects(startMetroon({ tape, command: 'no-such-metroon' }), /there is no program no-such-metroon/);
 });
 
 test('a recording of nothing fails, and leaves no tape', async () => {
   const silent = path.join(folder, 'silent.tape');
-  await assert.rejects((await startMnemon({ tape: silent, options })).stop(), /saw no request[^]*allowEmpty: true/);
+  await assert.rejects((await startMetroon({ tape: silent, options })).stop(), /saw no request[^]*allowEmpty: true/);
   assert.strictEqual(fs.existsSync(silent), false);
-  await (await startMnemon({ tape: silent, options, allowEmpty: true })).stop();
-  await (await startMnemon({ tape: silent, mode: 'none', allowEmpty: true })).stop();
+  await (await startMetroon({ tape: silent, options, allowEmpty: true })).stop();
+  await (await startMetroon({ tape: silent, mode: 'none', allowEmpty: true })).stop();
 });
 
 test('connections that were there before are not used again', async () => {
@@ -72,10 +72,10 @@ test('connections that were there before are not used again', async () => {
   };
   assert.deepStrictEqual(await ask('direct'), ['direct', 'direct']);
   const tapes = path.join(folder, 'kept.tape');
-  const recording = await startMnemon({ tape: tapes });
+  const recording = await startMetroon({ tape: tapes });
   assert.deepStrictEqual(await ask('recorded'), ['recorded', 'recorded']);
   assert.match(await recording.stop(), /recorded 2 exchanges/);
-  const replaying = await startMnemon({ tape: tapes, mode: 'none' });
+  const replaying = await startMetroon({ tape: tapes, mode: 'none' });
   assert.deepStrictEqual(await ask('replayed'), ['recorded', 'recorded']);
   assert.match(await replaying.stop(), /answered 2 requests/);
   assert.deepStrictEqual(await ask('direct'), ['direct', 'direct']);
@@ -84,7 +84,7 @@ test('connections that were there before are not used again', async () => {
 });
 
 test('help is asked for in the words of Node', async () => {
-  const command = path.join(folder, 'mnemon');
-  fs.writeFileSync(command, '#!/bin/sh\necho "in the words of $MNEMON_HELP_STYLE" >&2\n', { mode: 0o755 });
-  await assert.rejects(startMnemon({ tape, command }), /in the words of node/);
+  const command = path.join(folder, 'metroon');
+  fs.writeFileSync(command, '#!/bin/sh\necho "in the words of $METROON_HELP_STYLE" >&2\n', { mode: 0o755 });
+  await assert.rejects(startMetroon({ tape, command }), /in the words of node/);
 });

@@ -21,13 +21,13 @@ struct Environment {
 
 /// litellm 1.106 wants an older `openai` than the one that is a client itself, so it has an environment of its own.
 const ENVIRONMENTS: [Environment; 2] = [
-    Environment { folder: "venv-proxy", list: "requirements.txt", variable: "MNEMON_CLIENTS_PYTHON" },
-    Environment { folder: "venv-litellm", list: "requirements-litellm.txt", variable: "MNEMON_CLIENTS_LITELLM" },
+    Environment { folder: "venv-proxy", list: "requirements.txt", variable: "METROON_CLIENTS_PYTHON" },
+    Environment { folder: "venv-litellm", list: "requirements-litellm.txt", variable: "METROON_CLIENTS_LITELLM" },
 ];
 
 /// The variables in which the tests look for the modules of Node, and the one that says that nothing may be missing.
-const NODE: &str = "MNEMON_CLIENTS_NODE";
-const ALL: &str = "MNEMON_CLIENTS_ALL";
+const NODE: &str = "METROON_CLIENTS_NODE";
+const ALL: &str = "METROON_CLIENTS_ALL";
 
 /// Programs that the tests run as they are.
 const PROGRAMS: [(&str, &str); 6] = [

@@ -30,7 +30,7 @@ pub(crate) const TASK: Task = Task {
 };
 
 /// The packages whose binaries are released.
-const SHIPPED: [&str; 2] = ["mnemon-cli", "mnemon-region-c"];
+const SHIPPED: [&str; 2] = ["metroon-cli", "metroon-region-c"];
 /// How the names of files with a licence begin.
 const BEGINNINGS: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "UNLICENSE", "NOTICE"];
 const METADATA_LIMIT: Duration = Duration::from_secs(300);
@@ -73,7 +73,7 @@ fn list(target: &str) -> Result<(String, usize), String> {
     let borrowed =
         packages.iter().map(|package| text_from_elsewhere(package, &packages)).collect::<Result<Vec<_>, _>>()?;
     let mut text =
-        "The licences of code by others in Mnemon. Mnemon itself is licensed under MIT or Apache-2.0, as you prefer.\n"
+        "The licences of code by others in Metroon. Metroon itself is licensed under MIT or Apache-2.0, as you prefer.\n"
             .to_owned();
     for (package, borrowed) in packages.iter().zip(&borrowed) {
         let Package { name, version, licence, repository, texts, .. } = package;
@@ -212,7 +212,7 @@ mod tests {
             assert!(entry.contains("\n--- ") && entry.len() > 500, "{:?}", &lines[..4]);
         }
         assert!(text.contains("\nrustls 0.") && text.contains("\nring 0.") && text.contains("\nmemmap2 0."));
-        assert!(!text.contains("\nproptest 1") && !text.contains("\nmnemon-"));
+        assert!(!text.contains("\nproptest 1") && !text.contains("\nmetroon-"));
     }
 
     #[test]

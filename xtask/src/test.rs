@@ -81,7 +81,7 @@ impl Verdict {
 }
 
 fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let program = repository::target().join("release").join(format!("mnemon{}", std::env::consts::EXE_SUFFIX));
+    let program = repository::target().join("release").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
     let context = Context { installs: arguments.installs(), program };
     let mut lines = Vec::new();
     for (name, step) in STEPS {
@@ -215,7 +215,7 @@ fn advisories(_: &Context) -> Verdict {
 fn cassettes_of_vcrpy(context: &Context) -> Verdict {
     match vcrpy::prepare(context.installs) {
         Ok(python) => {
-            let mut command = cargo(&["test", "--package", "mnemon-cassette", "--test", "it", "vcrpy::"]);
+            let mut command = cargo(&["test", "--package", "metroon-cassette", "--test", "it", "vcrpy::"]);
             of_command(command.env(vcrpy::VARIABLE, python))
         }
         Err(missing) => Verdict::Skipped(missing),
@@ -223,7 +223,7 @@ fn cassettes_of_vcrpy(context: &Context) -> Verdict {
 }
 
 fn documents(_: &Context) -> Verdict {
-    // Libraries only: the program and the library `mnemon` would write to one folder.
+    // Libraries only: the program and the library `metroon` would write to one folder.
     let mut command = cargo(&["doc", "--workspace", "--no-deps", "--lib"]);
     of_command(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
@@ -286,7 +286,7 @@ fn example(context: &Context, path: &Path, limit: Duration) -> Verdict {
         Ok(finished) => finished,
         Err(message) => return Verdict::Failed(message),
     };
-    println!("-- mnemon run {name}");
+    println!("-- metroon run {name}");
     print!("{}", finished.stdout);
     eprint!("{}", finished.stderr);
     println!("-- {}, {:.1} s", finished.ending(), finished.elapsed.as_secs_f64());

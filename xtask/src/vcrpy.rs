@@ -11,7 +11,7 @@ const REQUIREMENTS: [&str; 2] = ["vcrpy==9.4.2", "urllib3==2.8.0"];
 const FOLDER: &str = "vcrpy-9.4.2";
 
 /// The variable in which the tests look for a Python that has it.
-pub(crate) const VARIABLE: &str = "MNEMON_VCRPY";
+pub(crate) const VARIABLE: &str = "METROON_VCRPY";
 
 fn folder() -> PathBuf {
     repository::target().join(FOLDER)

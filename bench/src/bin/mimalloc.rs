@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    mnemon_bench::with_mimalloc()
+    metroon_bench::with_mimalloc()
 }

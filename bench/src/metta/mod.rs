@@ -32,7 +32,7 @@ const LIMIT_QUICK: Duration = Duration::from_secs(20);
 
 /// What runs the programs.
 struct Runners<'a> {
-    mnemon: PathBuf,
+    metroon: PathBuf,
     swipl: Swipl,
     hyperon: PathBuf,
     scratch: &'a Path,
@@ -41,7 +41,7 @@ struct Runners<'a> {
 pub(crate) fn run(plan: &Plan) -> Rows {
     let programs = chosen(plan.only.as_deref())?;
     let (swipl, hyperon) = (peers::swipl(plan.may_install)?, peers::hyperon(plan.may_install)?);
-    let runners = Runners { mnemon: command::build("dist")?, swipl, hyperon, scratch: &plan.scratch };
+    let runners = Runners { metroon: command::build("dist")?, swipl, hyperon, scratch: &plan.scratch };
     let mut rows = Vec::new();
     for program in programs {
         rows.extend(measure(program, &runners, plan.is_quick)?);
@@ -79,7 +79,7 @@ fn measure(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Rows {
 fn sides(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Result<Vec<Side>, Box<dyn Error>> {
     let sizes = if is_quick { program.quick } else { program.full };
     let ours = |path: &Path| {
-        let mut command = Command::new(&runners.mnemon);
+        let mut command = Command::new(&runners.metroon);
         command.arg("run").arg(path);
         command
     };
@@ -89,7 +89,7 @@ fn sides(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Result<Vec
         command
     };
     Ok(vec![
-        Side::new(0, "mnemon", in_metta(program, sizes, runners.scratch, ours)?),
+        Side::new(0, "metroon", in_metta(program, sizes, runners.scratch, ours)?),
         Side::new(1, "swipl", in_prolog(program, sizes, runners, &[])?),
         Side::new(2, "swipl -O", in_prolog(program, sizes, runners, &["-O"])?),
         Side::new(3, "hyperon 0.2.6", in_metta(program, program.hyperon, runners.scratch, hyperon)?),

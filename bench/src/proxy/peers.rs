@@ -34,7 +34,7 @@ impl Drop for Proxy {
 pub(super) fn ours(plan: &Plan, words: &[&str]) -> Result<Proxy, Box<dyn Error>> {
     let mut command = Command::new(command::build("release")?);
     command.args(words).args(["--listen", "127.0.0.1:0", "--ready-json"]);
-    command.env("MNEMON_DATA_DIR", plan.scratch.canonicalize()?.join("data"));
+    command.env("METROON_DATA_DIR", plan.scratch.canonicalize()?.join("data"));
     // It ends when its input does, which lasts as long as the process is held here.
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();

@@ -7,7 +7,7 @@ use super::facts::{Form, write_file};
 use super::{Contest, DUCKDB, HYPERON, Peer, SWIPL};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
-use mnemon::{Engine, LoadOptions, SystemWorld};
+use metroon::{Engine, LoadOptions, SystemWorld};
 use std::error::Error;
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use super::{Contest, DUCKDB, Failure, HYPERON, PATHMAP, Peer, ROUNDS};
 use crate::compare::{Clock, Timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
-use mnemon::{Engine, MemoryWorld};
+use metroon::{Engine, MemoryWorld};
 use pathmap::PathMap;
 use pathmap::zipper::{ZipperIteration, ZipperMoving};
 use space::{Atom, NO_TERM, Prepared, PreparedQuery, RowPart, RowQuery, Snapshot, Solution};

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <mnemon_region.h>
+#include <metroon_region.h>
 
 enum { COUNT = 1000 };
 
@@ -53,7 +53,7 @@ int main(void)
     size_t count = 0, at;
     uint64_t copied = 0;
 
-    printf("mnemon_region %s\n", mnr_version_text());
+    printf("metroon_region %s\n", mnr_version_text());
     expect(mnr_heap_open(1 << 20, &heap), "a heap");
     expect(mnr_heap_view(heap, &view), "a view");
     expect(mnr_region_open(heap, &results), "a region");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <mnemon_region.h>
+#include <metroon_region.h>
 
 enum { COUNT = 1000, THREADS = 4, ROUNDS = 200 };
 

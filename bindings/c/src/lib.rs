@@ -1,4 +1,4 @@
-//! Region memory from C. `include/mnemon_region.h` is the documentation; here are the functions that it declares.
+//! Region memory from C. `include/metroon_region.h` is the documentation; here are the functions that it declares.
 //!
 //! 1. `status` has the numbers that functions return, and lets nothing unwind into C.
 //! 2. `arguments` makes references and slices of pointers.

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_header_has_the_same_numbers() {
-        let header = include_str!("../include/mnemon_region.h");
+        let header = include_str!("../include/metroon_region.h");
         for (at, (name, number, text)) in ALL.iter().enumerate() {
             let entry = format!(" {} = {number}", in_header(name));
             assert!(header.contains(&format!("{entry},")) || header.contains(&format!("{entry}\n")), "{entry}");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <mnemon_region.h>
+#include <metroon_region.h>
 
 static void check(mnr_status is, mnr_status expected, int line, const char *call)
 {

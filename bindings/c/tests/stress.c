@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <mnemon_region.h>
+#include <metroon_region.h>
 
 enum { SEEDS = 40, CALLS = 4000, HEAPS = 2, REGIONS = 8, REFS = 64, MARKS = 8, MAKERS = 4, TETHERS = 4, ROOM = 40 };
 /* How long one seed may take, in seconds, under any sanitizer. */

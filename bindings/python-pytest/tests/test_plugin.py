@@ -1,10 +1,10 @@
-"""The plugin, run by pytest itself: `MNEMON` names the program, `MNEMON_TEST_OPTIONS` says where it finds example.com."""
+"""The plugin, run by pytest itself: `METROON` names the program, `METROON_TEST_OPTIONS` says where it finds example.com."""
 
 import os
 
 import pytest
-from pytest_mnemon import _tape_name
-from pytest_mnemon._guard import Guard, OutsideConnection
+from pytest_metroon import _tape_name
+from pytest_metroon._guard import Guard, OutsideConnection
 
 pytest_plugins = ["pytester"]
 
@@ -13,30 +13,30 @@ TEST = """
     import pytest
     import requests
 
-    @pytest.mark.mnemon
+    @pytest.mark.metroon
     def test_marked():
         for path in ["json", "count", "count"]:
             urllib.request.urlopen("https://example.com/" + path).read()
 
     @pytest.mark.parametrize("frog", ["Sam", "Fritz"])
-    def test_fixture(mnemon, frog):
+    def test_fixture(metroon, frog):
         answer = requests.get("https://example.com/echo", params={"frog": frog})
         assert frog in answer.text
-        assert mnemon.proxy in mnemon.env["HTTPS_PROXY"]
+        assert metroon.proxy in metroon.env["HTTPS_PROXY"]
 """
 
 
 @pytest.fixture
 def project(pytester, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
-    pytester.makeini("[pytest]\nmnemon_options = " + os.environ["MNEMON_TEST_OPTIONS"])
+    pytester.makeini("[pytest]\nmetroon_options = " + os.environ["METROON_TEST_OPTIONS"])
     pytester.makepyfile(test_pond=TEST)
     return pytester
 
 
 def run(project, *words):
     # A process of its own has its libraries to itself, as those of users do.
-    return project.runpytest_subprocess("-p", "pytest_mnemon", *words)
+    return project.runpytest_subprocess("-p", "pytest_metroon", *words)
 
 
 def test_recorded_then_answered(project):
@@ -45,14 +45,14 @@ def test_recorded_then_answered(project):
     assert tapes == ["test_fixture-Fritz.tape", "test_fixture-Sam.tape", "test_marked.tape"]
     # Without the options nothing leads to the origin any more: whatever passes came from the tapes.
     project.makeini("[pytest]")
-    run(project, "--mnemon-mode=none").assert_outcomes(passed=3)
+    run(project, "--metroon-mode=none").assert_outcomes(passed=3)
 
 
 def test_a_miss_fails_the_test(project):
     run(project).assert_outcomes(passed=3)
     source = project.path.joinpath("test_pond.py")
     source.write_text(source.read_text().replace('"json", ', '"other", '))
-    result = run(project, "--mnemon-mode=none", "-k", "marked")
+    result = run(project, "--metroon-mode=none", "-k", "marked")
     assert result.parseoutcomes().get("errors", 0) + result.parseoutcomes().get("failed", 0) >= 1
     result.stdout.fnmatch_lines(["*no recorded exchange answers GET https://example.com/other*"])
 
@@ -64,9 +64,9 @@ def test_nothing_is_recorded_in_ci(project, monkeypatch):
 
 
 def test_a_missing_program_is_named(project):
-    project.makeini("[pytest]\nmnemon_command = no-such-mnemon")
+    project.makeini("[pytest]\nmetroon_command = no-such-metroon")
     result = run(project, "-k", "marked")
-    result.stdout.fnmatch_lines(["*there is no program no-such-mnemon*"])
+    result.stdout.fnmatch_lines(["*there is no program no-such-metroon*"])
 
 
 # Each is made before there is a proxy, and the second of a kind is told to know no variables.
@@ -110,12 +110,12 @@ CLIENTS = """
         "plain deaf": lambda: deaf_session.get("http://example.com/json").content,
     }
 
-    @pytest.mark.mnemon
+    @pytest.mark.metroon
     @pytest.mark.parametrize("way", WAYS)
     def test_way(way):
         assert WAYS[way]() == b'{"frog":"Sam","green":true}'
 
-    @pytest.mark.mnemon
+    @pytest.mark.metroon
     @pytest.mark.parametrize("turn", [1, 2])
     def test_openai(turn):
         question = [{"role": "user", "content": "What is a frog?"}]
@@ -129,21 +129,21 @@ def test_clients_made_before_the_test_are_recorded(project):
     project.makepyfile(test_pond=CLIENTS)
     run(project).assert_outcomes(passed=14)
     project.makeini("[pytest]")
-    run(project, "--mnemon-mode=none").assert_outcomes(passed=14)
+    run(project, "--metroon-mode=none").assert_outcomes(passed=14)
 
 
 NOTHING = """
     import pytest
 
-    @pytest.mark.mnemon
+    @pytest.mark.metroon
     def test_silent():
         pass
 
-    @pytest.mark.mnemon(allow_empty=True)
+    @pytest.mark.metroon(allow_empty=True)
     def test_silent_by_intent():
         pass
 
-    @pytest.mark.mnemon
+    @pytest.mark.metroon
     def test_skipped():
         pytest.skip("not today")
 """
@@ -155,14 +155,14 @@ def test_a_test_that_asks_nothing_fails_and_seals_nothing(project):
     result.assert_outcomes(passed=2, errors=1, skipped=1)
     result.stdout.fnmatch_lines(["*the proxy saw no request of this test*", "*allow_empty=True*"])
     assert [path.name for path in project.path.joinpath("tapes/test_pond").iterdir()] == ["test_silent_by_intent.tape"]
-    run(project, "--mnemon-mode=none", "-k", "intent").assert_outcomes(passed=1)
+    run(project, "--metroon-mode=none", "-k", "intent").assert_outcomes(passed=1)
 
 
 OUTSIDE = """
     import asyncio, socket, threading, urllib.request
     import pytest
 
-    pytestmark = pytest.mark.mnemon
+    pytestmark = pytest.mark.metroon
 
     def test_address():
         socket.create_connection(("192.0.2.1", 9), timeout=1)
@@ -220,7 +220,7 @@ def test_two_values_have_two_tapes(project):
         import urllib.request
         import pytest
 
-        @pytest.mark.mnemon
+        @pytest.mark.metroon
         @pytest.mark.parametrize("frog", ["a/b", "a-b"])
         def test_p(frog):
             urllib.request.urlopen("https://example.com/echo?frog=" + frog).read()
@@ -231,9 +231,9 @@ def test_two_values_have_two_tapes(project):
 
 
 def test_help_is_asked_for_in_the_words_of_pytest(project):
-    script = project.path.joinpath("mnemon")
-    script.write_text('#!/bin/sh\necho "in the words of $MNEMON_HELP_STYLE" >&2\n')
+    script = project.path.joinpath("metroon")
+    script.write_text('#!/bin/sh\necho "in the words of $METROON_HELP_STYLE" >&2\n')
     script.chmod(0o755)
-    project.makeini(f"[pytest]\nmnemon_command = {script}")
+    project.makeini(f"[pytest]\nmetroon_command = {script}")
     result = run(project, "-k", "marked")
-    result.stdout.fnmatch_lines(["*mnemon did not start:*", "*in the words of pytest*"])
+    result.stdout.fnmatch_lines(["*metroon did not start:*", "*in the words of pytest*"])

@@ -233,7 +233,7 @@ impl fmt::Display for SealError {
             ),
             Self::Secret(exposed) => write!(
                 f,
-                "{exposed}; `mnemon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
+                "{exposed}; `metroon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
             ),
             Self::Broken(what) => write!(f, "the recording cannot be sealed: {what}; record it again"),
         }

@@ -1,7 +1,7 @@
 //! What is not recorded: whoever leaves exchanges out says why, and how many there were.
 //!
 //! A [`Filter`] is a list of [conditions](LeaveOut) with a reason each. An exchange that meets all of one of them is left out, and is
-//! counted under its reason on the tape: [`Tape::left_out`](crate::Tape::left_out) has the counts, and `mnemon tape stats` shows
+//! counted under its reason on the tape: [`Tape::left_out`](crate::Tape::left_out) has the counts, and `metroon tape stats` shows
 //! them. Some conditions are known with the request, others with the head of the response; a recorder holds an exchange back
 //! until then, if it has such conditions.
 

@@ -1,7 +1,7 @@
 //! Exchanges whose bodies are read fragment by fragment, however long they are.
 //!
 //! 1. An [`Outline`] is an exchange without its bodies, and a [`BodyReader`] for each of them.
-//! 2. A reader has one block of the tape in memory, which is 256 KiB at most as Mnemon writes them, or a body that lies within its exchange.
+//! 2. A reader has one block of the tape in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
 //! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the tape comes in
 //!    several fragments, of which all but the first [go on](Fragment::goes_on).
 //!

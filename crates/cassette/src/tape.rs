@@ -69,7 +69,7 @@ impl Tape {
         let recording = recording_path(path);
         let failed = |error| Failure::new("open", path.display().to_string())(error);
         let sealed = match open_regular(path, Access::Read) {
-            Ok(file) if beginning(&file).map_err(failed)? == *b"MNEMONJL" => {
+            Ok(file) if beginning(&file).map_err(failed)? == *b"METROONJ" => {
                 return Self::of_recording(None, path, options);
             }
             Ok(file) => Some(Sealed::of_file(&file, path, options)?),
@@ -82,7 +82,7 @@ impl Tape {
 
     /// Whether a file begins as a tape does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
-        beginning(&open_regular(path, Access::Read)?).map(|found| found.starts_with(b"MNEMON"))
+        beginning(&open_regular(path, Access::Read)?).map(|found| found.starts_with(b"METROON"))
     }
 
     /// A sealed tape that lies in memory; `shown` is what messages call it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// A MeTTa reasoning engine with perfect recall.
 #[derive(Debug, Parser)]
-#[command(name = "mnemon", version, arg_required_else_help = true)]
+#[command(name = "metroon", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -38,7 +38,7 @@ Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer wit
 With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
 file that was run before adds no plain forms again, an edited one those that differ; a text of -e or of the standard
 input adds its plain forms each time. Ctrl-C and --timeout undo what came
-after the last commit. `mnemon kb` shows what a knowledge base holds, `mnemon why` where it comes from.
+after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` where it comes from.
 
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
@@ -47,7 +47,7 @@ A program may read and write every file that you may, and read every environment
 --deny-all, for a program of somebody else, it may do neither, but for importing what lies beside it and for what --allow names. What
 it may not do is an error atom that says which --allow would permit it.
 
-With --record, `mnemon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
+With --record, `metroon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
 holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
 environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
 
@@ -100,10 +100,10 @@ pub(crate) struct RunArguments {
 }
 
 const ABOUT_REPLAYS: &str = "\
-A tape of `mnemon run --record`: the programs on it are run again. What they are told of files, clocks and random numbers comes
+A tape of `metroon run --record`: the programs on it are run again. What they are told of files, clocks and random numbers comes
 from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
 
-A tape of `mnemon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
+A tape of `metroon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
 times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
 answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
 what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md

@@ -1,4 +1,4 @@
-//! `mnemon journal`: looking at a journal, checking it, and saving what can be read of a damaged one.
+//! `metroon journal`: looking at a journal, checking it, and saving what can be read of a damaged one.
 //!
 //! 1. A path is a folder of segments, a knowledge base (then the journal inside it is meant) or a journal in one file.
 //! 2. Nothing but `salvage` writes, and that only to the new place. All verbs work while somebody else writes the journal.
@@ -228,7 +228,7 @@ pub(crate) fn check(path: &Path) -> Ended {
     tell(
         &found,
         &report,
-        &format!("`mnemon kb salvage {} --to NEW` makes a knowledge base of what is sound", found.name),
+        &format!("`metroon kb salvage {} --to NEW` makes a knowledge base of what is sound", found.name),
     )
 }
 
@@ -341,7 +341,7 @@ fn unreadable(found: &Found, error: ReadError) -> End {
             fail(&format!("{name} is damaged: {segment} at byte {offset}: {flaw}"), &way_out(found), End::Damaged)
         }
         ReadError::NoSuchFrame { .. } => {
-            fail(&format!("{name}: {error}"), "`mnemon journal stats` counts the frames", End::Usage)
+            fail(&format!("{name}: {error}"), "`metroon journal stats` counts the frames", End::Usage)
         }
         other => fail(&format!("{name}: {other}"), "", End::Error),
     }
@@ -358,5 +358,5 @@ fn not_a_journal(found: &Found) -> End {
 }
 
 fn way_out(found: &Found) -> String {
-    format!("`mnemon journal salvage {} --to NEW` carries what can be read into a new journal", found.name)
+    format!("`metroon journal salvage {} --to NEW` carries what can be read into a new journal", found.name)
 }

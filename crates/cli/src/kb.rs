@@ -1,4 +1,4 @@
-//! `mnemon kb` and `mnemon why`: looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
+//! `metroon kb` and `metroon why`: looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
 //! No verb but `load` writes to the base, and all others work while another process does: they show the commits there are when they
 //! begin. `salvage` writes to a new directory.
@@ -7,7 +7,7 @@ use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::{End, base_failed, base_failed_with};
 use clap::{Args, Subcommand};
-use mnemon::{Atom, Base, BaseError, Change, CommitView, LogEntry, Reason, SalvagedBase, SourceWriter, Unsound, View};
+use metroon::{Atom, Base, BaseError, Change, CommitView, LogEntry, Reason, SalvagedBase, SourceWriter, Unsound, View};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const HASH_DIGITS: usize = 12;
 const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `mnemon run --kb DIR` makes it. None of these commands but `load` changes it, and all others
+DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` changes it, and all others
 work while another process writes to it.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
@@ -44,7 +44,7 @@ enum Verb {
     /// Print counts, the size on disk and the state hash
     #[command(after_help = ABOUT)]
     Stats(StatsArguments),
-    /// Print the atoms as they are now, as MeTTa source that `mnemon run` reads back
+    /// Print the atoms as they are now, as MeTTa source that `metroon run` reads back
     #[command(after_help = ABOUT)]
     Dump(DirectoryArguments),
     /// Read everything, make each commit happen again, and say whether it comes to its recorded state
@@ -370,9 +370,9 @@ fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
     let help = match sound_up_to {
         0 if matches!(error, BaseError::NoJournal { .. }) => return base_failed(directory, error),
         0 => format!(
-            "restore it from a copy; `mnemon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
+            "restore it from a copy; `metroon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
         ),
-        last => format!("`mnemon kb salvage {name} --to NEW` makes a knowledge base of the commits up to {last}"),
+        last => format!("`metroon kb salvage {name} --to NEW` makes a knowledge base of the commits up to {last}"),
     };
     base_failed_with(directory, error, Some(&help))
 }
@@ -425,7 +425,7 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
     let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
-        let help = "`mnemon kb dump DIR` prints the atoms there are, `mnemon kb log DIR --changes` those there were";
+        let help = "`metroon kb dump DIR` prints the atoms there are, `metroon kb log DIR --changes` those there were";
         return Err(fail(&message, help, End::Error));
     }
     let mut out = Out::new();

@@ -12,7 +12,7 @@
 use crate::arguments::byte_count;
 use crate::render;
 use clap::Args;
-use mnemon::{Engine, HEAP_BYTES_DEFAULT, Interrupt, LimitReached};
+use metroon::{Engine, HEAP_BYTES_DEFAULT, Interrupt, LimitReached};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

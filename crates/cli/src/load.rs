@@ -1,11 +1,11 @@
-//! `mnemon kb load`: files of facts into a knowledge base.
+//! `metroon kb load`: files of facts into a knowledge base.
 
 use crate::limits::{Heard, watch_for_interrupts};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::{End, base_failed, recall_failed};
 use clap::{Args, ValueEnum};
-use mnemon::{
+use metroon::{
     Base, BaseError, Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadProgress, LoadReport, RecallError,
     Skipped, SystemWorld, WorldError,
 };
@@ -174,7 +174,7 @@ fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
     let help = |epoch: Option<u64>| format!("commit {} stands{advice}", epoch.unwrap_or_default());
     match failure {
         LoadFailure::Options(error) => {
-            fail(&error.to_string(), "`mnemon kb load --help` lists formats and heads", End::Usage)
+            fail(&error.to_string(), "`metroon kb load --help` lists formats and heads", End::Usage)
         }
         LoadFailure::Load(LoadError::World(error @ WorldError::NotFound { .. })) => {
             fail(&error.to_string(), "check the path", End::Usage)

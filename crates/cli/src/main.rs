@@ -1,4 +1,4 @@
-//! The `mnemon` command.
+//! The `metroon` command.
 //!
 //! Exit codes: 0 fine; 1 an assertion failed, or an answer had an error in it, or a limit was reached; 2 wrong usage;
 //! 3 a source does not parse; 4 data is damaged, or a replay differs. With a child, its code, unless a replay differs.

@@ -3,7 +3,7 @@
 use crate::output::fail;
 use crate::run::End;
 use clap::Args;
-use mnemon::Permissions;
+use metroon::Permissions;
 use std::io;
 
 /// What a program may reach.

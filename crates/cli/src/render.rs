@@ -1,7 +1,7 @@
 //! Diagnostics for people: the line, a caret under the place, and what to do.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use mnemon::syntax::{Diagnostic, Severity, Span};
+use metroon::syntax::{Diagnostic, Severity, Span};
 use std::io::{IsTerminal, Write};
 
 /// Lines longer than this are not shown: a caret far to the right helps nobody.
@@ -53,7 +53,7 @@ fn rendered(origin: &str, text: &str, diagnostic: &Diagnostic, color: bool) -> S
     }
     let mut report = vec![group];
     if window.is_none() {
-        let position = mnemon::syntax::LineIndex::new(text).position(diagnostic.span.start);
+        let position = metroon::syntax::LineIndex::new(text).position(diagnostic.span.start);
         let place = format!("at {origin}:{}:{}", position.line, position.column);
         report.push(Group::with_title(Level::NOTE.secondary_title(place)));
     }

@@ -1,4 +1,4 @@
-//! `mnemon replay`: a recorded run once more, checked against its tape.
+//! `metroon replay`: a recorded run once more, checked against its tape.
 
 use crate::arguments::ReplayArguments;
 use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for_interrupts};
@@ -7,7 +7,7 @@ use crate::proxy;
 use crate::render;
 use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
 use crate::tape::read_options;
-use mnemon::{
+use metroon::{
     Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
 };
 use std::process::ExitCode;
@@ -29,8 +29,9 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
 fn replay_run(arguments: &ReplayArguments) -> End {
     if TapeReader::open(&arguments.tape).is_err() && proxy::is_cassette(&arguments.tape) {
         let tape = arguments.tape.display();
-        let help =
-            format!("name a program that it answers: `mnemon replay {tape} -- COMMAND`, or keep a proxy with --listen");
+        let help = format!(
+            "name a program that it answers: `metroon replay {tape} -- COMMAND`, or keep a proxy with --listen"
+        );
         return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
     }
     let limits = arguments.limits.of_replay();

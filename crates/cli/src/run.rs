@@ -1,10 +1,10 @@
-//! `mnemon run`: programs run in order in one space, each answer printed when it is there.
+//! `metroon run`: programs run in order in one space, each answer printed when it is there.
 
 use crate::arguments::RunArguments;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::render;
-use mnemon::syntax::Diagnostic;
-use mnemon::{
+use metroon::syntax::Diagnostic;
+use metroon::{
     Base, BaseError, Engine, Evaluator, LimitReached, PermittedWorld, Program, ProgramEnd, RecallError, Reporter,
     SystemWorld, Tape, TapeError, WorldError,
 };
@@ -200,7 +200,7 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
             End::Error
         }
         ProgramEnd::NotRead(error) => {
-            render::error(&error.to_string(), Some("check the path; `mnemon run --help` shows the usage"));
+            render::error(&error.to_string(), Some("check the path; `metroon run --help` shows the usage"));
             End::Usage
         }
         // A reader that has seen enough is no failure.

@@ -76,14 +76,14 @@ fn differing(
     Some((one != other).then_some([one, other]))
 }
 
-/// The seeds `A..B` named by the variable `MNEMON_SEEDS`, otherwise `usual`.
+/// The seeds `A..B` named by the variable `METROON_SEEDS`, otherwise `usual`.
 ///
 /// # Panics
 /// The variable holds something else.
 #[must_use]
 pub fn seeds(usual: Range<u64>) -> Range<u64> {
-    match std::env::var("MNEMON_SEEDS") {
-        Ok(text) if !text.is_empty() => range(&text).unwrap_or_else(|error| panic!("MNEMON_SEEDS: {error}")),
+    match std::env::var("METROON_SEEDS") {
+        Ok(text) if !text.is_empty() => range(&text).unwrap_or_else(|error| panic!("METROON_SEEDS: {error}")),
         _ => usual,
     }
 }

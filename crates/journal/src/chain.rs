@@ -18,7 +18,7 @@ impl Chain {
 
     /// The chain of no frames.
     pub fn genesis() -> Self {
-        Self(*blake3::hash(b"mnemon journal").as_bytes())
+        Self(*blake3::hash(b"metroon journal").as_bytes())
     }
 
     /// The chain of these frames and one more.

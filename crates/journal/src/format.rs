@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //!
-//! 1. All numbers are little-endian: every platform that Mnemon supports is, and no field is ever compared as bytes.
+//! 1. All numbers are little-endian: every platform that Metroon supports is, and no field is ever compared as bytes.
 //! 2. Every checksum starts from a [`Salt`]: the journal's identity, the segment and the place in it. So a frame is valid
 //!    only where it was written, and a copy of one inside a payload is not mistaken for one.
 //! 3. The 32 bytes before a frame are the chain value that it continues. For the first of a segment they lie in the header.
@@ -16,7 +16,7 @@ use crate::error::Flaw;
 use crc32c::{crc32c, crc32c_append};
 
 /// How every segment begins.
-pub(crate) const MAGIC: [u8; 8] = *b"MNEMONJL";
+pub(crate) const MAGIC: [u8; 8] = *b"METROONJ";
 /// The version that this crate writes. It reads all versions up to it.
 pub const VERSION: u32 = 1;
 /// The header and each slot lie in a page of their own, so that no torn write harms two of them.
@@ -394,7 +394,7 @@ mod tests {
         let checksum = crc32c(&bytes[..72]).to_le_bytes();
         bytes[72..76].copy_from_slice(&checksum);
         assert_eq!(Header::decode(&bytes), Err(Flaw::Version(2)));
-        assert_eq!(Header::decode(b"MNEMON"), Err(Flaw::Short));
+        assert_eq!(Header::decode(b"METROON"), Err(Flaw::Short));
         assert_eq!(Header::decode(&[b'x'; 100]), Err(Flaw::Magic));
     }
 }

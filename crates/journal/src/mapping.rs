@@ -1,4 +1,4 @@
-//! A file as a slice of bytes: the one mapping of Mnemon.
+//! A file as a slice of bytes: the one mapping of Metroon.
 //!
 //! Opening costs the same however long the file is, and bytes come into memory when somebody looks at them.
 

@@ -80,7 +80,7 @@ pub enum ModuleError {
     },
     /// Imports nested too deep.
     TooDeep,
-    /// One of the modules that come with Hyperon and not yet with Mnemon.
+    /// One of the modules that come with Hyperon and not yet with Metroon.
     NotSupported {
         /// Its name.
         name: String,

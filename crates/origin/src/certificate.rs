@@ -8,7 +8,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
 const NAMES: [&str; 7] =
-    ["mnemon.test", "*.mnemon.test", "localhost", "127.0.0.1", "::1", "example.com", "pond.example"];
+    ["metroon.test", "*.metroon.test", "localhost", "127.0.0.1", "::1", "example.com", "pond.example"];
 
 pub(crate) struct Certificate {
     pub(crate) ca_pem: String,
@@ -24,7 +24,7 @@ pub(crate) fn make(protocols: Protocols) -> Certificate {
     let mut params = CertificateParams::new(Vec::new()).expect(MADE);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.distinguished_name.push(DnType::CommonName, "Mnemon's test origin");
+    params.distinguished_name.push(DnType::CommonName, "Metroon's test origin");
     let key = KeyPair::generate().expect(MADE);
     let ca_pem = params.self_signed(&key).expect(MADE).pem();
     let issuer = Issuer::new(params, key);

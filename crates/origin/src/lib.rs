@@ -35,9 +35,9 @@ pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 /// How long [`Origin::stop`] waits for what is being served.
 const STOP: Duration = Duration::from_secs(2);
 
-/// The name for which tests map the port with TLS. Its certificate holds for every name below `mnemon.test`, for `localhost` and the
+/// The name for which tests map the port with TLS. Its certificate holds for every name below `metroon.test`, for `localhost` and the
 /// loopback addresses, and for the names of documents, `example.com` and `pond.example`.
-pub const NAME: &str = "api.mnemon.test";
+pub const NAME: &str = "api.metroon.test";
 
 /// Which protocols the port with TLS offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-// Sends what Node programs ask of the network through the proxy of Mnemon that MNEMON_PROXY names.
+// Sends what Node programs ask of the network through the proxy of Metroon that METROON_PROXY names.
 //
 // Node before 24 knows no proxy, and libraries that make their own connections never do. So connections are made here, each
 // through a CONNECT of its own, at the places where all clients get theirs:
@@ -8,10 +8,10 @@
 // - `net.connect`, if `undici` has said that it is about to connect, and `http2.connect`: the same without TLS.
 //
 // Other protocols, hosts that NO_PROXY excepts, sockets with a path, and connections to the proxy itself are left alone. Without
-// MNEMON_PROXY everything is as it would be without this file.
+// METROON_PROXY everything is as it would be without this file.
 'use strict';
 
-const installed = Symbol.for('mnemon.preload');
+const installed = Symbol.for('metroon.preload');
 if (!globalThis[installed]) {
   Object.defineProperty(globalThis, installed, { value: true });
   install();
@@ -38,7 +38,7 @@ function install() {
 
   // Where the proxy is; undefined if there is none.
   function proxy() {
-    const place = process.env.MNEMON_PROXY;
+    const place = process.env.METROON_PROXY;
     if (!place) return undefined;
     const colon = place.lastIndexOf(':');
     return { host: bare(place.slice(0, colon)), port: Number(place.slice(colon + 1)) };
@@ -55,7 +55,7 @@ function install() {
     }
     const authority = `${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
     const refused = (response) =>
-      done(new Error(`the proxy of Mnemon refused the connection to ${authority}: status ${response.statusCode}`));
+      done(new Error(`the proxy of Metroon refused the connection to ${authority}: status ${response.statusCode}`));
     const request = connect({
       ...through, method: 'CONNECT', path: authority, headers: { host: authority },
       createConnection: () => net.connect({ ...through, noDelay: true }),
@@ -77,7 +77,7 @@ function install() {
 
   // The certificates to trust, for a connection whose program names some or none.
   function trusted(ca) {
-    const file = process.env.MNEMON_CA;
+    const file = process.env.METROON_CA;
     if (!file || (ca === undefined && file === startedWith)) return ca === undefined ? {} : { ca };
     if (known.file !== file) {
       const ours = fs.readFileSync(file);
@@ -99,7 +99,7 @@ function install() {
     return entry === '*' || (isNamed && (ofPort === undefined || Number(ofPort) === port));
   }
 
-  // Mnemon has set it.
+  // Metroon has set it.
   function isExcepted(host, port) {
     const entries = (process.env.NO_PROXY ?? '').toLowerCase().split(',');
     return entries.some((entry) => excepts(entry.trim(), host.toLowerCase(), port));
@@ -120,7 +120,7 @@ function install() {
   const nameOf = http.Agent.prototype.getName;
   http.Agent.prototype.getName = function getName(...words) {
     const name = nameOf.apply(this, words);
-    return process.env.MNEMON_PROXY ? `${name}:${process.env.MNEMON_PROXY}` : name;
+    return process.env.METROON_PROXY ? `${name}:${process.env.METROON_PROXY}` : name;
   };
 
   // `createConnection` of an agent.

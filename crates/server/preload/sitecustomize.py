@@ -1,4 +1,4 @@
-"""Python imports a file of this name at its start. This one belongs to Mnemon: mnemon_preload.py says what it is for.
+"""Python imports a file of this name at its start. This one belongs to Metroon: metroon_preload.py says what it is for.
 
 Another sitecustomize that is found later on the path is imported as it would have been.
 """
@@ -6,7 +6,7 @@ Another sitecustomize that is found later on the path is imported as it would ha
 import os
 import sys
 
-import mnemon_preload
+import metroon_preload
 
 
 def _import_the_next():
@@ -22,6 +22,6 @@ def _import_the_next():
             sys.modules["sitecustomize"] = own
 
 
-if os.environ.get("MNEMON_PROXY"):
-    mnemon_preload.install()
+if os.environ.get("METROON_PROXY"):
+    metroon_preload.install()
 _import_the_next()

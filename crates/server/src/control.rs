@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn cassette_name_is_confined() {
-        let folder = std::env::temp_dir().join(format!("mnemon-confined-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("metroon-confined-{}", std::process::id()));
         fs::create_dir_all(folder.join("tapes/sub")).unwrap();
         fs::write(folder.join("secret"), "").unwrap();
         let tapes = fs::canonicalize(folder.join("tapes")).unwrap();

@@ -37,7 +37,7 @@ pub enum ProxyError {
     },
     /// The system gives no threads.
     Threads(io::Error),
-    /// The proxy stopped by itself: this is a defect of Mnemon.
+    /// The proxy stopped by itself: this is a defect of Metroon.
     Died,
 }
 
@@ -95,7 +95,7 @@ pub enum AuthorityError {
         /// What the system said.
         error: io::Error,
     },
-    /// What lies there is no authority of Mnemon.
+    /// What lies there is no authority of Metroon.
     Damaged(PathBuf),
     /// Others may read the key, or change it.
     KeyOfOthers {
@@ -119,16 +119,16 @@ impl fmt::Display for AuthorityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFolder => f.write_str(
-                "nothing says where the key of the certificate authority is to lie: set HOME, XDG_DATA_HOME or MNEMON_DATA_DIR",
+                "nothing says where the key of the certificate authority is to lie: set HOME, XDG_DATA_HOME or METROON_DATA_DIR",
             ),
             Self::File { action, path, error } => write!(
                 f,
-                "cannot {action} {}: {error}; set MNEMON_DATA_DIR to a folder that may be written to, for the certificates of the proxy",
+                "cannot {action} {}: {error}; set METROON_DATA_DIR to a folder that may be written to, for the certificates of the proxy",
                 path.display()
             ),
             Self::Damaged(path) => write!(
                 f,
-                "{} is no certificate authority of Mnemon: remove it, and another is made, which programs must be told of anew",
+                "{} is no certificate authority of Metroon: remove it, and another is made, which programs must be told of anew",
                 path.display()
             ),
             Self::KeyOfOthers { path, mode } => write!(
@@ -140,7 +140,7 @@ impl fmt::Display for AuthorityError {
             Self::FolderOfOthers { path, mode } => write!(
                 f,
                 "others may write to {path} (mode {mode:o}), where the key of the certificate authority lies: `chmod go-w {path}`, \
-                 or set MNEMON_DATA_DIR to a folder of your own",
+                 or set METROON_DATA_DIR to a folder of your own",
                 path = path.display()
             ),
             Self::Certificate(what) => write!(f, "cannot make a certificate: {what}"),

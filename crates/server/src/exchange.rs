@@ -151,7 +151,7 @@ async fn fault(shared: &Shared, session: &Session, asked: &mut Asked<'_, '_>) ->
         return Some(After::Reset);
     }
     let (status, headers, body) = does.instead.as_ref()?;
-    let mark = Header::new("X-Mnemon", "fault");
+    let mark = Header::new("X-Metroon", "fault");
     let headers: Vec<_> = headers.iter().cloned().chain([mark]).collect();
     let sent = asked.reply.own(*status, "Injected", &headers, body.as_bytes()).await;
     Some(if sent.is_ok() { asked.reply.after() } else { After::Reset })
@@ -218,7 +218,7 @@ pub(crate) fn told(what: &str, message: &str, more: Value) -> Value {
 pub(crate) async fn own(reply: &mut Reply<'_>, status: u16, reason: &str, what: &str, body: &Value) -> After {
     let headers = [
         Header::new("Content-Type", "application/json"),
-        Header::new("X-Mnemon", what.to_owned()),
+        Header::new("X-Metroon", what.to_owned()),
         // Clients of some services ask again if they are not told so.
         Header::new("X-Should-Retry", "false"),
     ];

@@ -5,7 +5,7 @@
 //!    from the tape and never goes to the network.
 //! 3. What it did is in its [`Report`].
 //!
-//! It is the only crate of Mnemon that links tokio. Its interface blocks.
+//! It is the only crate of Metroon that links tokio. Its interface blocks.
 #![forbid(unsafe_code)]
 
 mod authority;

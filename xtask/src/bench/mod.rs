@@ -31,7 +31,7 @@ const ONLY: Flag = Flag {
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
-    about: "Compare Mnemon with peers.",
+    about: "Compare Metroon with peers.",
     details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
               docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, \
               space, cassette and proxy, SWI-Prolog and the Python wheels hyperon, duckdb, vcrpy, cassetter, mitmproxy \

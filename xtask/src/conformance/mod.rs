@@ -6,7 +6,7 @@
 //!
 //! For each `*.metta` below the suite's folder, in the order of paths:
 //! 1. [`assertions`] finds the assertions with the engine's own parser.
-//! 2. The program runs it as `mnemon run --json NAME`, in the folder that holds it, for at most [`FILE_LIMIT`].
+//! 2. The program runs it as `metroon run --json NAME`, in the folder that holds it, for at most [`FILE_LIMIT`].
 //! 3. [`record`] reads what each form gave; [`report`] puts the two together.
 //!
 //! The suite this is for is that of hyperon-experimental 0.2.10; [`HOW_TO_GET`] says how to get it.
@@ -30,8 +30,8 @@ pub(crate) const TASK: Task = Task {
     details: HOW_TO_GET,
     word: None,
     flags: &[
-        Flag { name: "--suite", value: Some("DIR"), about: "the scripts ($MNEMON_SUITE, else target/suite)" },
-        Flag { name: "--mnemon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
+        Flag { name: "--suite", value: Some("DIR"), about: "the scripts ($METROON_SUITE, else target/suite)" },
+        Flag { name: "--metroon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
     ],
     run,
 };
@@ -54,7 +54,7 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
         Some(folder) => PathBuf::from(folder),
         None => suite().ok_or_else(|| format!("there is no suite at target/suite.\n{HOW_TO_GET}"))?,
     };
-    let program = match arguments.value("--mnemon") {
+    let program = match arguments.value("--metroon") {
         Some(path) => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
         None => build()?,
     };
@@ -63,7 +63,7 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
 
 /// The suite of this machine, if it has one.
 pub(crate) fn suite() -> Option<PathBuf> {
-    let named = std::env::var_os("MNEMON_SUITE").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os("METROON_SUITE").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(repository::target().join("suite")).filter(|folder| folder.is_dir()))
 }
 
@@ -73,10 +73,10 @@ pub(crate) fn suite() -> Option<PathBuf> {
 /// It does not build.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let built = process::shown(
-        process::cargo(&["build", "--release", "--package", "mnemon-cli"]).current_dir(repository::root()),
+        process::cargo(&["build", "--release", "--package", "metroon-cli"]).current_dir(repository::root()),
     )?;
-    let program = repository::target().join("release").join(format!("mnemon{}", std::env::consts::EXE_SUFFIX));
-    if built { Ok(program) } else { Err("`cargo build --release --package mnemon-cli` failed".to_owned()) }
+    let program = repository::target().join("release").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
+    if built { Ok(program) } else { Err("`cargo build --release --package metroon-cli` failed".to_owned()) }
 }
 
 /// Runs `program` on every script of `suite` and prints what passed.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_suite_that_is_not_there_is_named() {
-        let error = check(Path::new("no-such-suite"), Path::new("mnemon")).unwrap_err();
+        let error = check(Path::new("no-such-suite"), Path::new("metroon")).unwrap_err();
         assert!(error.starts_with("cannot read no-such-suite: "), "{error}");
     }
 }

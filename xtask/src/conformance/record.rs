@@ -1,4 +1,4 @@
-//! What `mnemon run --json` prints: a JSON object a line, for each result when it is found and for each form's end.
+//! What `metroon run --json` prints: a JSON object a line, for each result when it is found and for each form's end.
 //!
 //! ```text
 //! {"form":1,"line":3,"result":"(foo bar)"}

@@ -6,7 +6,7 @@ use super::assertions::Assertion;
 use super::record::Record;
 use crate::process::Finished;
 
-/// The words by which a run says that it met a name Mnemon does not have yet.
+/// The words by which a run says that it met a name Metroon does not have yet.
 const UNSUPPORTED: &str = "is not supported yet";
 /// How much of an unexpected result is shown.
 const SHOWN_CHARACTERS_MAX: usize = 160;

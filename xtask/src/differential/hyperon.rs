@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Answers;
 use crate::{process, repository};
 
-/// The version whose behaviour Mnemon follows.
+/// The version whose behaviour Metroon follows.
 const VERSION: &str = "0.2.10";
 const PEER: &str = include_str!("peer.py");
 /// How long a program may take, in seconds.

@@ -2,7 +2,7 @@
 //!
 //! 1. The crate `generate` makes a program of each seed, without the features in [`NOT_HYPERONS`]; or, of each seed, a mutant
 //!    of a program of the corpus: one with a few small changes.
-//! 2. `mnemon run --json` runs it, once with each evaluator it has; both must print the same lines.
+//! 2. `metroon run --json` runs it, once with each evaluator it has; both must print the same lines.
 //! 3. [`hyperon`] runs it in the package from PyPI. The results of each form are compared as multisets, with variables
 //!    renamed; so is all that the program printed.
 //! 4. A program that differs is made smaller and shown.
@@ -39,7 +39,7 @@ pub(crate) const TASK: Task = Task {
         },
         Flag { name: "--size", value: Some("N"), about: "how long they are, in functions and questions (3)" },
         Flag { name: "--features", value: Some("LIST"), about: "types,match: only these; -types,-match: without" },
-        Flag { name: "--mnemon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
+        Flag { name: "--metroon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
         Flag { name: "--show", value: None, about: "print the programs, run nothing" },
         INSTALL,
     ],
@@ -106,7 +106,7 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
         seeds.for_each(|seed| println!("; seed {seed}\n{}", made(seed, &originals)));
         return Ok(Outcome::Good);
     }
-    let program = match arguments.value("--mnemon") {
+    let program = match arguments.value("--metroon") {
         Some(path) => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
         None => conformance::build()?,
     };
@@ -283,7 +283,7 @@ fn evaluators(program: &Path) -> Result<Vec<Evaluator>, String> {
     })
 }
 
-/// What must follow a word so that Hyperon and Mnemon agree about it.
+/// What must follow a word so that Hyperon and Metroon agree about it.
 const FOLLOWED_BY: &[(&str, &[&str])] =
     &[("(let* ", &["((", "()"]), ("(new-state ", &["0", "1", "2", "3", "5", "7", "-"]), ("(function ", &["(chain "])];
 

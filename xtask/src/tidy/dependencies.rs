@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn a_dependency_without_a_reason_is_found() {
-        let manifest = "[workspace.dependencies]\nspace = { package = \"mnemon-space\", path = \"crates/space\" }\nlibm = \"1\"\nregex = \"1\"\n";
+        let manifest = "[workspace.dependencies]\nspace = { package = \"metroon-space\", path = \"crates/space\" }\nlibm = \"1\"\nregex = \"1\"\n";
         let found = check(&Tree::of(&[(MANIFEST, manifest), (DECISION, "- `libm`: same digits everywhere.\n")]));
         assert_eq!(found.len(), 1);
         assert!(

@@ -10,7 +10,7 @@ use super::tree::Tree;
 
 /// Every library, lowest layer first.
 const LIBRARIES: &[&str] =
-    &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon", "server"];
+    &["region", "journal", "space", "store", "reactive", "cassette", "metta", "metroon", "server"];
 
 /// What writes programs and answers requests for tests and chores; nothing that is shipped holds it.
 const TESTS: &[&str] = &["generate", "origin"];
@@ -26,8 +26,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("crates/reactive", &["journal"]),
     ("crates/cassette", &["journal"]),
     ("crates/metta", &["space", "region"]),
-    ("crates/mnemon", &["region", "journal", "space", "store", "reactive", "cassette", "metta"]),
-    ("crates/server", &["region", "journal", "space", "store", "reactive", "cassette", "metta", "mnemon"]),
+    ("crates/metroon", &["region", "journal", "space", "store", "reactive", "cassette", "metta"]),
+    ("crates/server", &["region", "journal", "space", "store", "reactive", "cassette", "metta", "metroon"]),
     ("crates/cli", LIBRARIES),
     ("xtask", LIBRARIES),
     ("bindings/python", LIBRARIES),
@@ -74,7 +74,7 @@ fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str])
 
 /// The library of this package name or short name.
 pub(super) fn library(name: &str) -> Option<&'static str> {
-    let name = name.strip_prefix("mnemon-").unwrap_or(name);
+    let name = name.strip_prefix("metroon-").unwrap_or(name);
     LIBRARIES.iter().chain(TESTS).find(|library| **library == name).copied()
 }
 
@@ -127,7 +127,7 @@ mod tests {
         let up = found(&[("crates/space/Cargo.toml", "[dependencies]\nmetta.workspace = true\n")]);
         assert_eq!(up.len(), 1);
         assert!(up[0].starts_with("crates/space/Cargo.toml:2: crates/space may not import metta"), "{up:?}");
-        let renamed = "[dev-dependencies]\nm = { package = \"mnemon-metta\", path = \"../metta\" }\n";
+        let renamed = "[dev-dependencies]\nm = { package = \"metroon-metta\", path = \"../metta\" }\n";
         assert_eq!(found(&[("crates/space/Cargo.toml", renamed)]).len(), 1);
         let down = "[dependencies]\nspace.workspace = true\nregex = \"1\"\n";
         assert!(found(&[("crates/metta/Cargo.toml", down)]).is_empty());
@@ -137,7 +137,7 @@ mod tests {
     fn a_use_that_points_up_is_found() {
         let with = |source| found(&[("crates/space/Cargo.toml", ""), ("crates/space/src/lib.rs", source)]);
         assert!(with("//! x\nuse metta::parse;\n")[0].starts_with("crates/space/src/lib.rs:2:"));
-        assert_eq!(with("fn f() { mnemon::run(); }\n").len(), 1);
+        assert_eq!(with("fn f() { metroon::run(); }\n").len(), 1);
         assert!(with("mod store;\nuse store::Row;\nuse crate::metta::x; // metta::y\n").is_empty());
         assert!(with("use space::Atom;\nuse region::Heap;\n").is_empty());
     }

@@ -74,12 +74,12 @@ mod tests {
     #[test]
     fn every_kind_of_dependency_is_read() {
         let text = "[package]\nname = \"a\"\n[dependencies]\nspace.workspace = true\n# metta = 1\n\
-                    m = { package = \"mnemon-metta\", path = \"../metta\" }\n\
+                    m = { package = \"metroon-metta\", path = \"../metta\" }\n\
                     [target.'cfg(target_os = \"linux\")'.dev-dependencies]\nx = \"1\"\n\
                     [build-dependencies.y]\nversion = \"1\"\npackage = \"z\"\n[lints]\nworkspace = true\n";
         let read: Vec<(usize, String)> =
             dependencies(text).into_iter().map(|found| (found.line, found.names.join("|"))).collect();
-        let expected = [(4, "space"), (6, "m|mnemon-metta"), (8, "x"), (9, "y|z")];
+        let expected = [(4, "space"), (6, "m|metroon-metta"), (8, "x"), (9, "y|z")];
         assert_eq!(read, expected.map(|(line, names)| (line, names.to_owned())));
     }
 }

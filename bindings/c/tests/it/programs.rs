@@ -21,9 +21,9 @@ fn built(source: &Path, folder: &Path, (way, options, shared): &(&str, &[&str], 
     let mut compiler = Command::new("gcc");
     compiler.args(STRICT).args(*options).arg("-I").arg(tools::package().join("include")).arg(source);
     if *shared {
-        compiler.arg("-L").arg(&libraries).arg("-lmnemon_region");
+        compiler.arg("-L").arg(&libraries).arg("-lmetroon_region");
     } else {
-        compiler.arg(libraries.join("libmnemon_region.a"));
+        compiler.arg(libraries.join("libmetroon_region.a"));
     }
     tools::expect(compiler.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program));
     program
@@ -95,7 +95,7 @@ fn the_header_is_cpp() {
         return;
     }
     let source = tools::folder("cpp").join("empty.cpp");
-    std::fs::write(&source, "#include <mnemon_region.h>\nint main() { return mnr_tag(mnr_immediate(2, 3)) - 2; }\n")
+    std::fs::write(&source, "#include <metroon_region.h>\nint main() { return mnr_tag(mnr_immediate(2, 3)) - 2; }\n")
         .expect("a file can be written");
     let mut compiler = Command::new("g++");
     compiler.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-I"]);

@@ -92,7 +92,7 @@ impl Form {
 
     /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
-        if bytes.starts_with(b"MNEMON") {
+        if bytes.starts_with(b"METROON") {
             return Some(Self::Tape);
         }
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -414,7 +414,7 @@ mod msgpack {
 }
 
 /// What the forms call themselves.
-const FORMAT: &str = "mnemon-tape";
+const FORMAT: &str = "metroon-tape";
 /// The version that is written. All versions up to it are read.
 const VERSION: u32 = 1;
 

@@ -10,7 +10,7 @@ use crc32c::crc32c;
 use std::ops::Range;
 
 /// How a sealed tape begins.
-pub(crate) const MAGIC: [u8; 8] = *b"MNEMONTP";
+pub(crate) const MAGIC: [u8; 8] = *b"METROONT";
 /// The version that is written. All versions up to it are read.
 pub(crate) const VERSION: u32 = 1;
 pub(crate) const HEADER_BYTES: u64 = 24;

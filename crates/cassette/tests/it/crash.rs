@@ -8,13 +8,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How many rounds of SIGKILL; `MNEMON_STRESS_ROUNDS` asks for more.
+/// How many rounds of SIGKILL; `METROON_STRESS_ROUNDS` asks for more.
 const ROUNDS: u64 = 200;
 /// Where the child records, if this is the child.
-const CHILD: &str = "MNEMON_CASSETTE_CHILD";
+const CHILD: &str = "METROON_CASSETTE_CHILD";
 
 fn rounds() -> u64 {
-    std::env::var("MNEMON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
+    std::env::var("METROON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
 }
 
 /// Records until it is killed, and says what was acknowledged. Does nothing unless a parent asks for it.

@@ -68,7 +68,7 @@ fn what_is_wrong_is_said() {
     assert!(error.contains("line"), "{error}");
     std::fs::write(folder.join("text"), "none of these").unwrap();
     assert!(matches!(Content::read(folder.join("text")), Err(FormError::Unknown { .. })));
-    let later = br#"{"format":"mnemon-tape","version":9,"exchanges":[]}"#;
+    let later = br#"{"format":"metroon-tape","version":9,"exchanges":[]}"#;
     assert!(matches!(Content::from_json(later), Err(FormError::Version { version: 9, .. })));
 }
 

@@ -12,12 +12,12 @@ use crate::hostile::{Numbers, mutated};
 use cassette::{Body, Content, Exchange, KeyScheme, Note, write_tape_on};
 use journal::simulated::SimulatedDisk;
 
-/// How many changed copies of each file; `MNEMON_FUZZ_ROUNDS` asks for more.
+/// How many changed copies of each file; `METROON_FUZZ_ROUNDS` asks for more.
 const ROUNDS: u64 = 300;
 
 fn run(form: &str, file: &[u8], seed: u64) {
     let read = |bytes: &[u8]| body::run(form, bytes);
-    let rounds = std::env::var("MNEMON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = std::env::var("METROON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     assert!(read(file));
     let mut numbers = Numbers(seed);
     let read = (0..rounds).filter(|_| read(&mutated(file, &mut numbers))).count();
@@ -84,7 +84,7 @@ fn documents_of_others_that_were_changed() {
 /// Bodies with secrets in every form, and some that are no text, of every type: redaction changes none that it does not report.
 #[test]
 fn bodies_that_redaction_does_not_report_are_as_they_were() {
-    let rounds = std::env::var("MNEMON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = std::env::var("METROON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let key = "sk-proj-0123456789abcdefABCDEF";
     let json = format!("{{\"password\": \"hunter2\", \"a\": \"{{\\\"token\\\":\\\"{key}\\\"}}\"}}\n");
     let form = format!("grant_type=authorization_code&code=4%2F0AX4XfWh&password=x&q={key}");

@@ -1,7 +1,6 @@
-//! Every version that was ever written is read for good: its files are kept in `tests/data`. `compressed.tape` is `golden.tape` as it was
-//! written when what is short was compressed as well.
+//! Every version that was ever written is read for good: its files are kept in `tests/data`.
 //!
-//! `MNEMON_BLESS=1` writes the files of the current version, once, when it is new.
+//! `METROON_BLESS=1` writes the files of the current version, once, when it is new.
 
 use crate::exchanges::{Folder, of_the_report, with_everything};
 use cassette::{Body, Content, Exchange, KeyScheme, Note, Recorder, RecorderOptions, Tape};
@@ -50,7 +49,7 @@ const NAMES: [&str; 6] =
 fn what_is_written_is_what_was() {
     for name in NAMES {
         let written = written(name);
-        if std::env::var_os("MNEMON_BLESS").is_some() && !data(name).exists() {
+        if std::env::var_os("METROON_BLESS").is_some() && !data(name).exists() {
             std::fs::create_dir_all(data("")).unwrap();
             std::fs::write(data(name), &written).unwrap();
         }
@@ -60,7 +59,7 @@ fn what_is_written_is_what_was() {
 
 #[test]
 fn what_was_written_is_read() {
-    for name in ["golden.tape", "compressed.tape", "golden.json", "golden.msgpack", "golden.txt"] {
+    for name in ["golden.tape", "golden.json", "golden.msgpack", "golden.txt"] {
         // Beside the tape lies a recording of its own.
         let folder = Folder::new();
         std::fs::copy(data(name), folder.join(name)).unwrap();

@@ -112,7 +112,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// What the process may take for it.
 const MEMORY_BYTES_MAX: u64 = 100 << 20;
 /// Where the child records and reads, if this is the child.
-const CHILD: &str = "MNEMON_CASSETTE_LONG_BODY";
+const CHILD: &str = "METROON_CASSETTE_LONG_BODY";
 
 /// Memory of this process that is not pages of files, in bytes.
 fn memory() -> u64 {

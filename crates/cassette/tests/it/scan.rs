@@ -84,7 +84,7 @@ fn check(error: &SealError, number: u64, place: &str) {
     assert_eq!((exposed.finding.what.as_str(), exposed.others), (WHAT, 0), "{error}");
     let message = error.to_string();
     assert!(
-        message.contains(&format!("exchange {number} has {WHAT} in its {place}; `mnemon tape redact`")),
+        message.contains(&format!("exchange {number} has {WHAT} in its {place}; `metroon tape redact`")),
         "{message}"
     );
     assert!(message.contains("keep_secrets()"), "{message}");

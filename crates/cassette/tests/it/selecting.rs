@@ -118,7 +118,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// What copying, merging and redacting it may take.
 const MEMORY_BYTES_MAX: u64 = 60 << 20;
 /// Where the child finds its tape, if this is the child.
-const CHILD: &str = "MNEMON_CASSETTE_LONG_COPY";
+const CHILD: &str = "METROON_CASSETTE_LONG_COPY";
 
 /// The most memory that work takes which is not pages of files, in bytes.
 fn memory_of(work: impl FnOnce() + Send) -> u64 {

@@ -1,6 +1,6 @@
 //! What vcrpy wrote is read, and what is written vcrpy replays.
 //!
-//! `MNEMON_VCRPY` names a Python that has vcrpy: `cargo xtask test` sets it. Without it these tests are skipped, and say so.
+//! `METROON_VCRPY` names a Python that has vcrpy: `cargo xtask test` sets it. Without it these tests are skipped, and say so.
 
 use crate::exchanges::{Folder, of_the_report};
 use base64::Engine;
@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 
 /// What the script says; `None` if there is no vcrpy.
 fn vcrpy(words: &[&str], input: &Value) -> Option<Value> {
-    let Some(python) = std::env::var_os("MNEMON_VCRPY") else {
-        let skipped = "skipped: MNEMON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one\n";
+    let Some(python) = std::env::var_os("METROON_VCRPY") else {
+        let skipped = "skipped: METROON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one\n";
         std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return None;
     };

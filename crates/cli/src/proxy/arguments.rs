@@ -1,4 +1,4 @@
-//! What `mnemon record` and `mnemon replay -- COMMAND` can be told.
+//! What `metroon record` and `metroon replay -- COMMAND` can be told.
 
 use crate::arguments::byte_count;
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};

@@ -53,7 +53,7 @@ impl OtherForm {
     pub(super) fn by_hand(&self) -> String {
         let (tape, file, form) = (self.tape.display(), self.file.display(), self.form);
         format!(
-            "`mnemon tape convert --force --to {form} {tape} {file}` makes {file} of what was recorded; then remove {tape}"
+            "`metroon tape convert --force --to {form} {tape} {file}` makes {file} of what was recorded; then remove {tape}"
         )
     }
 

@@ -1,4 +1,4 @@
-//! `mnemon record`, and `mnemon replay` with a cassette: a program's traffic through the proxy of `server`.
+//! `metroon record`, and `metroon replay` with a cassette: a program's traffic through the proxy of `server`.
 //!
 //! 1. [`arguments`] become options of a proxy, which listens when the program is started.
 //! 2. [`child`] runs the program with the variables that its runtime goes by, passes signals on, and gives its exit code.
@@ -47,7 +47,7 @@ struct Job<'a> {
     command: &'a [OsString],
 }
 
-/// `mnemon record`.
+/// `metroon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let RecordArguments {
         tape: file,
@@ -105,7 +105,7 @@ fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Optio
     }
 }
 
-/// `mnemon replay TAPE -- COMMAND`.
+/// `metroon replay TAPE -- COMMAND`.
 pub(crate) fn replay(
     tape: &Path,
     reading: ReadOptions,
@@ -302,7 +302,7 @@ impl Job<'_> {
             false => self.unsealed(),
         };
         let (kept, not_written) = self.write_other(&report, kept);
-        let style = std::env::var("MNEMON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
+        let style = std::env::var("METROON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
         let style = style.map_or(Style::default(), |name| Style::named(&name));
         let summary = Summary { report: &report, tape, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
@@ -368,7 +368,7 @@ impl Job<'_> {
         } else if recording.exists() {
             let (tape, recording) = (self.tape.display(), recording.display());
             let keeping = if secret { " --keep-secrets" } else { "" };
-            format!("what was recorded is in {recording}; `mnemon tape convert {tape} {tape}{keeping}` seals it")
+            format!("what was recorded is in {recording}; `metroon tape convert {tape} {tape}{keeping}` seals it")
         } else {
             "make room on the disk, or record to another one, and record it again".to_owned()
         };

@@ -81,6 +81,6 @@ pub(super) fn say_done(report: &Report, is_kept: bool) {
 fn say_how(proxy: &Proxy, doing: &str) {
     let address = proxy.address();
     let certificate = proxy.authority().certificate().display();
-    render::say(&format!("mnemon: {doing}, on http://{address}"));
+    render::say(&format!("metroon: {doing}, on http://{address}"));
     render::say(&format!("help: such as `curl --proxy http://{address} --cacert {certificate} URL`; Ctrl-C ends it"));
 }

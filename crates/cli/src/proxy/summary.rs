@@ -19,7 +19,7 @@ pub(super) enum Before {
     Replaced,
 }
 
-/// In whose words help is given: who starts `mnemon` for its own users names their switches, and not those of the command line.
+/// In whose words help is given: who starts `metroon` for its own users names their switches, and not those of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Style {
     #[default]
@@ -31,7 +31,7 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// By its name, as `MNEMON_HELP_STYLE` has it.
+    /// By its name, as `METROON_HELP_STYLE` has it.
     pub(super) fn named(name: &str) -> Self {
         match name {
             "pytest" => Self::Pytest,
@@ -44,12 +44,12 @@ impl Style {
     fn mode(self, mode: &str) -> String {
         match self {
             Self::CommandLine => format!("--mode {mode}"),
-            Self::Pytest => format!("--mnemon-mode={mode}"),
+            Self::Pytest => format!("--metroon-mode={mode}"),
             Self::Node => format!("mode: '{mode}'"),
         }
     }
 
-    /// How options of `mnemon` are given.
+    /// How options of `metroon` are given.
     fn options(self, options: &BTreeSet<Allowing>) -> String {
         let list = |quote: char| {
             let escaped = |text: String| text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
@@ -58,7 +58,7 @@ impl Style {
         };
         match self {
             Self::CommandLine => options.iter().map(Allowing::as_words).collect::<Vec<_>>().join(" "),
-            Self::Pytest => format!("@pytest.mark.mnemon(options=[{}])", list('"')),
+            Self::Pytest => format!("@pytest.mark.metroon(options=[{}])", list('"')),
             Self::Node => format!("options: [{}]", list('\'')),
         }
     }
@@ -194,9 +194,9 @@ impl Summary<'_> {
 
     fn again(&self, mode: &str) -> String {
         match self.style {
-            Style::CommandLine => format!("record it: `mnemon record -o {} --mode {mode} -- …`", self.tape),
+            Style::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.tape),
             Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
-            Style::Node => format!("record it: start mnemon with {}", self.style.mode(mode)),
+            Style::Node => format!("record it: start metroon with {}", self.style.mode(mode)),
         }
     }
 
@@ -250,7 +250,7 @@ impl Summary<'_> {
             0 => String::new(),
             passed => format!("; passed on {}", counted(passed, "request")),
         };
-        format!("mnemon: {}{passed}", self.what_was_done())
+        format!("metroon: {}{passed}", self.what_was_done())
     }
 
     fn what_was_done(&self) -> String {
@@ -385,9 +385,9 @@ mod tests {
     #[test]
     fn all_well_is_one_line() {
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Nothing, some), ["mnemon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, Before::Nothing, some), ["metroon: recorded 2 exchanges in trip.tape"]);
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
-        assert_eq!(lines(false, Before::Used, some), ["mnemon: answered 1 request from trip.tape"]);
+        assert_eq!(lines(false, Before::Used, some), ["metroon: answered 1 request from trip.tape"]);
         assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
     }
 
@@ -408,9 +408,9 @@ mod tests {
 
     #[test]
     fn a_tape_that_nothing_takes_the_place_of_is_said_to_stay() {
-        assert_eq!(lines(true, Before::Replaced, |_| ())[0], "mnemon: recorded nothing, so trip.tape stays as it was");
+        assert_eq!(lines(true, Before::Replaced, |_| ())[0], "metroon: recorded nothing, so trip.tape stays as it was");
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Replaced, some), ["mnemon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, Before::Replaced, some), ["metroon: recorded 2 exchanges in trip.tape"]);
     }
 
     #[test]
@@ -451,7 +451,7 @@ mod tests {
             all_helps(&request("a.test", "/x?y=1&it's=2", r#"{"b":{"c":[2]},"d":1}"#)),
             [
                 r"--ignore-json b.c.0 --ignore-json d --ignore-query 'it'\''s'",
-                r#"@pytest.mark.mnemon(options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"])"#,
+                r#"@pytest.mark.metroon(options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"])"#,
                 r"options: ['--ignore-json=b.c.0', '--ignore-json=d', '--ignore-query=it\'s']",
             ]
         );
@@ -469,10 +469,10 @@ mod tests {
             let before = Before::Nothing;
             Summary { report: &report, tape, records: true, before, kept, style, program: None }.lines().remove(0)
         };
-        assert_eq!(said(Kept::Nothing), "mnemon: nothing could be recorded, so there is no trip.tape");
+        assert_eq!(said(Kept::Nothing), "metroon: nothing could be recorded, so there is no trip.tape");
         assert_eq!(
             said(Kept::Unsealed(2, "trip.tape.recording".to_owned())),
-            "mnemon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
+            "metroon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
         );
     }
 

@@ -1,4 +1,4 @@
-//! `mnemon tape convert`, `merge` and `redact`: a tape from one or more others.
+//! `metroon tape convert`, `merge` and `redact`: a tape from one or more others.
 
 use super::{damaged, is_recording, open, with_recording};
 use crate::output::{Ended, Out, counted, fail};
@@ -19,10 +19,10 @@ pub(super) const ABOUT_CONVERT: &str = "\
 The form is that of the name: .tape, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
 place for is said, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
 
-A recording that a crash ended is sealed by converting it to the name of its tape: `mnemon tape convert trip.tape trip.tape`
+A recording that a crash ended is sealed by converting it to the name of its tape: `metroon tape convert trip.tape trip.tape`
 makes trip.tape of trip.tape.recording, which goes then.
 
-A tape with a secret of a known form is not written. `mnemon tape redact` takes secrets out; --keep-secrets writes them.
+A tape with a secret of a known form is not written. `metroon tape redact` takes secrets out; --keep-secrets writes them.
 
 Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
 already; 3 a file of another form that is no tape; 4 the tape is damaged.";
@@ -322,7 +322,7 @@ impl How {
         let (_, recording) = with_recording(to);
         if self.form_of(to) == Form::Tape && recording.exists() {
             let message = format!("there is a recording of {name} already: {}", recording.display());
-            let help = format!("choose another name, or seal it with `mnemon tape convert {name} {name}`");
+            let help = format!("choose another name, or seal it with `metroon tape convert {name} {name}`");
             return Err(fail(&message, &help, End::Usage));
         }
         if is_recording(to) {
@@ -362,7 +362,7 @@ impl How {
         if !found.is_empty() {
             let from = from.display();
             render::say(&format!(
-                "help: `mnemon tape redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
+                "help: `metroon tape redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
             ));
         }
         Ok(())
@@ -421,7 +421,7 @@ fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
         }
         SealError::Secret(exposed) => {
             let help = format!(
-                "`mnemon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
+                "`metroon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
                 from.display()
             );
             fail(&exposed.to_string(), &help, End::Error)

@@ -1,4 +1,4 @@
-//! `mnemon tape diff`: what differs between two tapes.
+//! `metroon tape diff`: what differs between two tapes.
 
 use super::{damaged, open};
 use crate::journal::escaped;

@@ -1,4 +1,4 @@
-//! `mnemon tape`: looking at cassettes of network traffic, checking them, and making others of them.
+//! `metroon tape`: looking at cassettes of network traffic, checking them, and making others of them.
 //!
 //! 1. A path is a sealed tape, a recording, or a tape in another form: [`Tape::open_any`] tells by the content. The name of a
 //!    tape means its recording as well, so what a crash left is looked at as the rest.
@@ -15,7 +15,7 @@ use crate::output::fail;
 use crate::run::End;
 use cassette::{Damage, Excess, Failure, Flaw, Form, FormError, ReadError, ReadOptions, Tape};
 use clap::{Args, Subcommand};
-use mnemon::TapeReader;
+use metroon::TapeReader;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -93,8 +93,7 @@ fn too_much(path: &Path, Excess { file, what, most, .. }: &Excess) -> End {
     // What lies in memory has no name of its own.
     let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
     let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
-    let help =
-        "if you trust the file, `--max-size 4G` of `mnemon tape`, `mnemon record` and `mnemon replay` raises the limit";
+    let help = "if you trust the file, `--max-size 4G` of `metroon tape`, `metroon record` and `metroon replay` raises the limit";
     fail(&message, help, End::Error)
 }
 
@@ -135,7 +134,7 @@ pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     // Recorded runs are journals as recordings are.
     if TapeReader::open(path).is_ok() {
         let message = format!("{} is a recorded run, not a cassette", path.display());
-        return fail(&message, &format!("`mnemon replay {}` runs it again", path.display()), End::Usage);
+        return fail(&message, &format!("`metroon replay {}` runs it again", path.display()), End::Usage);
     }
     fail(&error.to_string(), "", if was_none(error) { End::Usage } else { End::Damaged })
 }

@@ -1,4 +1,4 @@
-//! `mnemon tape show`: a line for each exchange, or one in full.
+//! `metroon tape show`: a line for each exchange, or one in full.
 
 use super::{open, timestamp};
 use crate::journal::escaped;
@@ -25,7 +25,7 @@ pub(crate) struct ShowArguments {
 }
 
 fn number(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "expected the number of an exchange, as `mnemon tape show TAPE` lists them")
+    text.parse().map_err(|_| "expected the number of an exchange, as `metroon tape show TAPE` lists them")
 }
 
 pub(super) fn show(arguments: &ShowArguments, options: ReadOptions) -> Ended {
@@ -69,7 +69,7 @@ fn no_such(arguments: &ShowArguments, tape: &Tape, number: u64) -> End {
         0 => format!("there is no exchange {number}: {name} has none"),
         _ => format!("there is no exchange {number} on {name}"),
     };
-    fail(&message, &format!("`mnemon tape show {name}` lists the exchanges"), End::Usage)
+    fail(&message, &format!("`metroon tape show {name}` lists the exchanges"), End::Usage)
 }
 
 fn as_json(exchange: &Exchange<'_>) -> Result<String, End> {

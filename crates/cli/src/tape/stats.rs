@@ -1,4 +1,4 @@
-//! `mnemon tape stats`: what a tape comes to.
+//! `metroon tape stats`: what a tape comes to.
 
 use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};

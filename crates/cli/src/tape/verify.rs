@@ -1,4 +1,4 @@
-//! `mnemon tape verify`: whether a tape is what was written.
+//! `metroon tape verify`: whether a tape is what was written.
 
 use super::{damaged, open, with_recording};
 use crate::journal::{list, warn};
@@ -72,7 +72,7 @@ pub(super) fn recording(path: &Path) -> Result<(), End> {
     render::error(&format!("{name} is damaged"), None);
     list(&report.damage);
     render::say(&format!(
-        "help: `mnemon journal salvage {name} --to NEW.recording` carries what can be read into a new recording"
+        "help: `metroon journal salvage {name} --to NEW.recording` carries what can be read into a new recording"
     ));
     Err(End::Damaged)
 }

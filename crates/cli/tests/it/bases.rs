@@ -60,7 +60,7 @@ fn sound_up_to(folder: &Folder) -> u64 {
     assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{}", ended.err);
     let (_, rest) = ended.err.split_once("commits up to ").unwrap_or_else(|| panic!("{}", ended.err));
     let (number, _) = rest.split_once(' ').expect("more follows");
-    let command = format!("`mnemon kb salvage kb --to NEW` makes a knowledge base of the commits up to {number}");
+    let command = format!("`metroon kb salvage kb --to NEW` makes a knowledge base of the commits up to {number}");
     assert!(ended.err.contains(&command), "{}", ended.err);
     number.parse().expect("it is a number")
 }
@@ -111,7 +111,7 @@ fn a_last_segment_that_is_empty_leaves_all_before_it() {
     assert!(sound > 20, "{sound}");
     let ended = folder.run(&["run", "--kb", "kb", "-e", "(a)"]);
     assert_eq!(ended.code, Some(4));
-    assert!(ended.err.contains("mnemon kb salvage"), "{}", ended.err);
+    assert!(ended.err.contains("metroon kb salvage"), "{}", ended.err);
     salvaged(&folder, sound);
 }
 
@@ -140,7 +140,7 @@ fn a_manifest_that_is_missing_is_damage_and_can_be_made_again() {
             let ended = folder.run(arguments);
             assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{arguments:?}: {}", ended.err);
             assert!(ended.err.contains("its MANIFEST is missing or damaged"), "{}", ended.err);
-            assert!(ended.err.contains("mnemon kb salvage DIR --to NEW"), "{}", ended.err);
+            assert!(ended.err.contains("metroon kb salvage DIR --to NEW"), "{}", ended.err);
         }
         assert_eq!(sound_up_to(&folder), 5);
     }
@@ -183,7 +183,7 @@ fn a_base_of_later_semantics_is_refused() {
         let ended = folder.run(arguments);
         assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{arguments:?}: {}", ended.err);
         assert!(ended.err.contains("version 3 of the language's semantics, and this program has 2"), "{}", ended.err);
-        assert!(ended.err.contains("help: use the version of Mnemon that wrote it, or a newer one"), "{}", ended.err);
+        assert!(ended.err.contains("help: use the version of Metroon that wrote it, or a newer one"), "{}", ended.err);
     }
     assert_eq!(frames(&folder.path().join("kb/journal")), found);
 }
@@ -258,11 +258,11 @@ fn a_lock_that_is_taken_away_lets_no_second_writer_in() {
     assert_eq!(folder.atoms(), ["(= (loop $n) (loop (+ $n 1)))", "(first)", "(second)"]);
 }
 
-/// Runs `mnemon` in a folder under a shell that sets a limit first.
+/// Runs `metroon` in a folder under a shell that sets a limit first.
 fn limited(folder: &Folder, limit: &str, arguments: &[&str]) -> Ended {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_mnemon")]).args(arguments);
-    command.current_dir(folder.path()).env("MNEMON_DATA_DIR", folder.path().join("data"));
+    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_metroon")]).args(arguments);
+    command.current_dir(folder.path()).env("METROON_DATA_DIR", folder.path().join("data"));
     command
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())

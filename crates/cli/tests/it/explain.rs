@@ -1,4 +1,4 @@
-//! `mnemon run --explain`: the code of functions, and the document that shows it.
+//! `metroon run --explain`: the code of functions, and the document that shows it.
 
 use crate::harness::{Folder, run};
 use std::path::Path;
@@ -21,7 +21,7 @@ fn type_commands(name: &str) -> usize {
             folder.write(name, &content);
         } else if kind == "console" {
             let (command, output) = content.split_once('\n').expect("a command has an output");
-            let arguments: Vec<&str> = command.trim_start_matches("$ mnemon ").split(' ').collect();
+            let arguments: Vec<&str> = command.trim_start_matches("$ metroon ").split(' ').collect();
             assert_eq!(folder.good(&arguments), output, "{command}");
             commands += 1;
         }

@@ -16,7 +16,7 @@ pub(crate) struct Ended {
 }
 
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mnemon"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_metroon"));
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -47,7 +47,7 @@ pub(crate) fn signal(process: u32, name: &str) {
     assert!(status.is_ok(), "`kill` can be run");
 }
 
-/// Runs `mnemon` with a text on its standard input.
+/// Runs `metroon` with a text on its standard input.
 pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Ended {
     feed(command(arguments), input)
 }
@@ -104,12 +104,12 @@ impl Folder {
         command
     }
 
-    /// Runs `mnemon` in this folder.
+    /// Runs `metroon` in this folder.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         wait(self.command(arguments).spawn().expect("the binary runs"))
     }
 
-    /// Runs `mnemon` in this folder, which must end well; gives its output.
+    /// Runs `metroon` in this folder, which must end well; gives its output.
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);

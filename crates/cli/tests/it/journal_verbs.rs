@@ -1,4 +1,4 @@
-//! `mnemon journal`: what is shown of a journal, what is said of a damaged one, what is saved of it.
+//! `metroon journal`: what is shown of a journal, what is said of a damaged one, what is saved of it.
 
 use crate::harness::{command, run, wait};
 use journal::{Directory, Disk, Durability, FRAMES_AT, Identity, Journal, Options, SingleFile};
@@ -144,7 +144,7 @@ fn damage_is_named_with_the_way_out() {
     let name = text(&path);
     let expected = format!(
         "error: {name} is damaged\n  00000000000000000000.segment at byte 12367: a synced frame is damaged (64 bytes, \
-         frame 1)\nhelp: `mnemon journal salvage {name} --to NEW` carries what can be read into a new journal\n"
+         frame 1)\nhelp: `metroon journal salvage {name} --to NEW` carries what can be read into a new journal\n"
     );
     assert_eq!(ended.err, expected);
     assert_eq!(run(&["journal", "stats", name]).code, Some(4));

@@ -33,7 +33,7 @@ fn a_limit_of_address_space_is_named() {
     let limited = |arguments: &str| {
         let script = format!("ulimit -v 2000000 && exec \"$0\" run {arguments} -e '!(+ 1 2)'");
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_mnemon")]).output().expect("there is a shell")
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_metroon")]).output().expect("there is a shell")
     };
     let ended = limited("");
     let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));

@@ -1,4 +1,4 @@
-//! `mnemon kb load`, as a person uses it.
+//! `metroon kb load`, as a person uses it.
 
 use crate::harness::{Folder, signal};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The `mnemon` command as a person runs it: what it prints, what it says, how it ends.
+//! The `metroon` command as a person runs it: what it prints, what it says, how it ends.
 
 mod bases;
 mod crash;

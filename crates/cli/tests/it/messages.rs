@@ -251,7 +251,7 @@ fn a_file_that_is_not_there() {
     let ended = run(&["run", "no/such.metta"]);
     assert_eq!(
         ended.err,
-        "error: there is no file no/such.metta\nhelp: check the path; `mnemon run --help` shows the usage\n"
+        "error: there is no file no/such.metta\nhelp: check the path; `metroon run --help` shows the usage\n"
     );
 }
 

@@ -111,7 +111,7 @@ fn commits_are_counted_where_they_are_kept() {
 
 #[test]
 fn help_and_version_are_there() {
-    assert!(run(&["--version"]).out.starts_with("mnemon "));
+    assert!(run(&["--version"]).out.starts_with("metroon "));
     let help = run(&["run", "--help"]).out;
     assert!(help.contains("--steps <N>") && help.contains("Exit code"), "{help}");
     let nothing = run(&[]);

@@ -262,7 +262,7 @@ fn what_is_no_base_is_left_alone() {
     let folder = Folder::new("recall-none");
     folder.write("full/thing", "mine");
     folder.write("file", "mine");
-    folder.write("old/MANIFEST", "mnemon base\nformat 999\n");
+    folder.write("old/MANIFEST", "metroon base\nformat 999\n");
     for (path, code, word) in [
         ("full", 2, "is not a knowledge base"),
         ("file", 2, "is not a knowledge base"),

@@ -46,7 +46,7 @@ fn programs(folder: &Path) -> Vec<String> {
 /// A replay on another machine, as far as a process can tell.
 fn replay_elsewhere(tape: &Path, empty: &Path) -> Ended {
     let mut command = Command::new("sh");
-    command.args(["-c", "umask 0777 && exec \"$0\" replay \"$1\"", env!("CARGO_BIN_EXE_mnemon")]).arg(tape);
+    command.args(["-c", "umask 0777 && exec \"$0\" replay \"$1\"", env!("CARGO_BIN_EXE_metroon")]).arg(tape);
     command.current_dir(empty).env_clear();
     for (name, value) in [
         ("TZ", "Pacific/Chatham"),

@@ -1,4 +1,4 @@
-//! `mnemon tape convert`, `diff`, `merge` and `redact`: what is made of cassettes.
+//! `metroon tape convert`, `diff`, `merge` and `redact`: what is made of cassettes.
 
 use crate::harness::Folder;
 use crate::tape_verbs::{content, exchange, forms, record};
@@ -316,7 +316,7 @@ fn a_secret_keeps_a_tape_from_being_written() {
         let name = if to == "b.tape" { "b.tape" } else { "b.txt" };
         let expected = format!(
             "error: {name}: exchange 0 has an API key that begins with sk- in its response body, and there is another \
-             secret\nhelp: `mnemon tape redact a.json -o NEW` takes secrets out; --keep-secrets writes them as they are\n"
+             secret\nhelp: `metroon tape redact a.json -o NEW` takes secrets out; --keep-secrets writes them as they are\n"
         );
         assert_eq!(ended.err, expected);
         assert!(!folder.path().join(to).exists());

@@ -1,4 +1,4 @@
-//! What `mnemon tape` makes of files that a stranger may hand over: a message, little memory, and an end.
+//! What `metroon tape` makes of files that a stranger may hand over: a message, little memory, and an end.
 
 use crate::harness::{Ended, Folder, run_with_input};
 use crate::tape_verbs::forms;
@@ -23,7 +23,7 @@ const VERBS: [&[&str]; 9] = [
 fn run(folder: &Folder, verb: &[&str], tape: &str) -> Ended {
     let words: Vec<&str> = verb.iter().map(|word| if *word == "T" { tape } else { word }).collect();
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -v 1048576; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_mnemon"), "tape"]).args(words);
+    command.args(["-c", "ulimit -v 1048576; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_metroon"), "tape"]).args(words);
     command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     crate::harness::wait(command.spawn().expect("the shell runs"))
 }
@@ -50,13 +50,13 @@ fn rubbish_is_refused_by_every_verb() {
         ("noise.tape", (0..5000_u32).map(|byte| (byte.wrapping_mul(2_654_435_761) >> 24) as u8).collect()),
         ("header.tape.recording", recording[..40].to_vec()),
         ("empty.json", Vec::new()),
-        ("noise.json", b"{\"format\": \"mnemon-tape\", \"version\": 1, \"exchanges\": [{}]}".to_vec()),
-        ("later.json", b"{\"format\": \"mnemon-tape\", \"version\": 99, \"exchanges\": []}".to_vec()),
+        ("noise.json", b"{\"format\": \"metroon-tape\", \"version\": 1, \"exchanges\": [{}]}".to_vec()),
+        ("later.json", b"{\"format\": \"metroon-tape\", \"version\": 99, \"exchanges\": []}".to_vec()),
         ("open.har", b"{\"log\": {\"entries\": [".to_vec()),
         ("noise.yaml", b"interactions: [*a]".to_vec()),
         ("noise.mp", vec![0x94, 0xDD, 0xFF, 0xFF, 0xFF, 0xFF]),
-        ("many.mp", [&b"\x94\xABmnemon-tape\x01\xDD\xFF\xFF\xFF\xFF"[..], &[0x92, 0xA0, 0xA0].repeat(10)].concat()),
-        ("noise.txt", b"mnemon-tape text 1\nexchange 99999999999999999999999\n".to_vec()),
+        ("many.mp", [&b"\x94\xABmetroon-tape\x01\xDD\xFF\xFF\xFF\xFF"[..], &[0x92, 0xA0, 0xA0].repeat(10)].concat()),
+        ("noise.txt", b"metroon-tape text 1\nexchange 99999999999999999999999\n".to_vec()),
     ] {
         std::fs::write(folder.path().join(name), &bytes).expect("it is written");
         for verb in VERBS {
@@ -114,7 +114,7 @@ fn what_would_be_too_much_is_named_with_the_flag() {
         "-c",
         "ulimit -v 400000; exec \"$@\"",
         "sh",
-        env!("CARGO_BIN_EXE_mnemon"),
+        env!("CARGO_BIN_EXE_metroon"),
         "tape",
         "show",
         "laughs.yaml",
@@ -138,7 +138,7 @@ fn what_would_be_too_much_is_named_with_the_flag() {
     for wrong in ["0", "4X", "", "99999999999G"] {
         assert_eq!(folder.run(&["tape", "show", "a.tape", "--max-size", wrong]).code, Some(2), "{wrong}");
     }
-    let fed = run_with_input(&["tape", "show", "/dev/stdin", "--max-size", "10"], b"mnemon-tape text 1\nend\n");
+    let fed = run_with_input(&["tape", "show", "/dev/stdin", "--max-size", "10"], b"metroon-tape text 1\nend\n");
     assert!(fed.code == Some(1) && fed.err.contains("/dev/stdin: the file has more than the 10 bytes"), "{}", fed.err);
 }
 
@@ -164,7 +164,7 @@ fn secrets_of_an_import_are_named() {
         assert!(ended.err.contains(&line), "{}", ended.err);
     }
     assert!(ended.err.contains("the request target has "), "{}", ended.err);
-    assert!(ended.err.contains("help: `mnemon tape redact old.yaml -o NEW` takes secrets out"), "{}", ended.err);
+    assert!(ended.err.contains("help: `metroon tape redact old.yaml -o NEW` takes secrets out"), "{}", ended.err);
     let mode = std::fs::metadata(folder.path().join("new.tape")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let merged = folder.run(&["tape", "merge", "old.yaml", "-o", "merged.tape"]);

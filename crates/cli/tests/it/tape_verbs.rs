@@ -1,4 +1,4 @@
-//! `mnemon tape`: what is shown of a cassette, what is said of one that cannot be read.
+//! `metroon tape`: what is shown of a cassette, what is said of one that cannot be read.
 
 use crate::harness::{Ended, Folder};
 use cassette::{
@@ -134,7 +134,7 @@ received close +4000us code=1000
     assert_eq!(json["response"]["status"], 200);
     let ended = folder.run(&["tape", "show", "a.tape", "7"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
-    let expected = "error: there is no exchange 7 on a.tape\nhelp: `mnemon tape show a.tape` lists the exchanges\n";
+    let expected = "error: there is no exchange 7 on a.tape\nhelp: `metroon tape show a.tape` lists the exchanges\n";
     assert_eq!(ended.err, expected);
 }
 
@@ -272,7 +272,7 @@ fn a_damaged_recording_is_said_with_the_way_out() {
         assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{}", ended.err);
         assert!(ended.err.contains("error: cut.tape.recording is damaged\n  "), "{}", ended.err);
         assert!(ended.err.contains(&format!("at byte {}", journal::FRAMES_AT)), "{}", ended.err);
-        assert!(ended.err.contains("help: `mnemon journal salvage cut.tape.recording --to NEW"), "{}", ended.err);
+        assert!(ended.err.contains("help: `metroon journal salvage cut.tape.recording --to NEW"), "{}", ended.err);
     }
     let ended = folder.run(&["tape", "convert", "cut.tape", "cut.tape"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""), "{}", ended.err);
@@ -329,7 +329,7 @@ fn what_is_no_tape_is_a_wrong_use() {
         (".", "it is a folder, not a regular file"),
         ("notes", "notes is neither a tape nor a form of one; there are tape, json, msgpack, text"),
         ("empty", "empty is neither a tape"),
-        ("run.tape", "run.tape is a recorded run, not a cassette\nhelp: `mnemon replay run.tape`"),
+        ("run.tape", "run.tape is a recorded run, not a cassette\nhelp: `metroon replay run.tape`"),
     ] {
         each(&folder, path, |ended, verb| {
             assert_eq!(ended.code, Some(2), "{verb:?}: {}", ended.err);

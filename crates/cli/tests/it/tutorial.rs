@@ -101,7 +101,7 @@ impl Reader {
 
     /// The exit code of a command and what it printed, in the order in which it did.
     fn run(&self, command: &str) -> (i32, String) {
-        let binary = Path::new(env!("CARGO_BIN_EXE_mnemon")).parent().expect("it lies in a folder");
+        let binary = Path::new(env!("CARGO_BIN_EXE_metroon")).parent().expect("it lies in a folder");
         let folder = self.pond.as_ref().map_or(binary, Pond::folder);
         let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("sh");
@@ -145,7 +145,7 @@ fn the_page_on_cassettes_shows_what_happens() {
     assert!(commands >= 15, "{commands} commands");
 }
 
-/// Whether everything that pages run beside `mnemon` is there.
+/// Whether everything that pages run beside `metroon` is there.
 fn has_clients() -> bool {
     ["curl", "python3", "node"].iter().all(|program| has(program, "--version"))
 }
@@ -168,11 +168,11 @@ fn the_examples_of_traffic_are_recorded_and_answered() {
     let script = |name: &str| folder.join(name).display().to_string();
     let (python, node) = (format!("python3 {}", script("visit.py")), format!("node {}", script("visit.mjs")));
     let said = "a frog got 200 24 bytes\na toad got 200 24 bytes\n";
-    let step = |command: String, last: &str| Step { command, output: format!("{said}mnemon: {last}\n") };
+    let step = |command: String, last: &str| Step { command, output: format!("{said}metroon: {last}\n") };
     let steps = vec![
-        step(format!("mnemon record -o visit.tape -- {python}"), "recorded 2 exchanges in visit.tape"),
-        step(format!("mnemon replay visit.tape -- {node}"), "answered 2 requests from visit.tape"),
-        step(format!("mnemon replay visit.tape --speed 0 -- {python}"), "answered 2 requests from visit.tape"),
+        step(format!("metroon record -o visit.tape -- {python}"), "recorded 2 exchanges in visit.tape"),
+        step(format!("metroon replay visit.tape -- {node}"), "answered 2 requests from visit.tape"),
+        step(format!("metroon replay visit.tape --speed 0 -- {python}"), "answered 2 requests from visit.tape"),
     ];
     follow_beside("traffic", [Block::Console(steps)], Some(Pond::new("traffic")));
 }
@@ -186,7 +186,7 @@ fn the_readme_shows_what_happens() {
     let consoles = document.split("```console\n").skip(1).map(|rest| rest.split("```").next().expect("it ends"));
     // What asks the network needs programs that are not everywhere.
     let has_clients = has_clients();
-    let consoles = consoles.filter(|content| has_clients || !content.contains("mnemon record"));
+    let consoles = consoles.filter(|content| has_clients || !content.contains("metroon record"));
     let consoles = consoles.map(|content| Block::Console(steps(content)));
     let blocks = [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles);
     let commands = follow_beside("readme", blocks, Some(Pond::new("readme")));
@@ -195,10 +195,10 @@ fn the_readme_shows_what_happens() {
 
 /// A tutorial that shows something else is found out, whichever line it is.
 #[test]
-#[should_panic(expected = "$ mnemon run -e '!(+ 1 2)'")]
+#[should_panic(expected = "$ metroon run -e '!(+ 1 2)'")]
 fn an_output_that_is_not_printed_fails() {
     let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0, pond: None };
-    blocks("```console\n$ mnemon run -e '!(+ 1 2)'\n[4]\n```").into_iter().for_each(|block| reader.read(block));
+    blocks("```console\n$ metroon run -e '!(+ 1 2)'\n[4]\n```").into_iter().for_each(|block| reader.read(block));
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn forge(disk: &SimulatedDisk, forgery: &Forgery) {
 
 fn header(version: u32, segment: u64) -> Vec<u8> {
     let mut bytes =
-        [b"MNEMONJL".as_slice(), &version.to_le_bytes(), &[0; 20], &segment.to_le_bytes(), &[7; 32]].concat();
+        [b"METROONJ".as_slice(), &version.to_le_bytes(), &[0; 20], &segment.to_le_bytes(), &[7; 32]].concat();
     bytes.extend(crc32c(&bytes).to_le_bytes());
     bytes
 }

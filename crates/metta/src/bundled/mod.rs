@@ -49,7 +49,7 @@ pub(crate) struct Bundle {
 /// All of them.
 pub(crate) const BUNDLES: [&Bundle; 3] = [&random::MODULE, &fileio::MODULE, &system::MODULE];
 
-/// The modules that come with Hyperon and not yet with Mnemon.
+/// The modules that come with Hyperon and not yet with Metroon.
 pub(crate) const LACKING: [&str; 4] = ["json", "catalog", "das", "skel"];
 
 /// What a runner keeps for these modules.

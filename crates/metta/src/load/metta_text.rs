@@ -2,7 +2,7 @@
 //!
 //! 1. The end of a form is found by its brackets, strings and comments, in the words of the lexer ([`crate::syntax`]).
 //! 2. A form of symbols, small numbers and plain strings, which facts are made of, is handed out as it was cut.
-//! 3. Every other form is parsed as `mnemon run` parses it.
+//! 3. Every other form is parsed as `metroon run` parses it.
 //!
 //! A form after `!` is left out, since a load evaluates nothing. So is one that does not parse: unlike a program, a file of facts
 //! means the same whatever stands before.
@@ -84,7 +84,7 @@ fn class(byte: u8) -> Class {
 /// Longer words are left to the parser.
 const WORD_BYTES_MAX: usize = 1_000;
 
-const AFTER_BANG: &str = "forms after `!`: a load evaluates nothing; `mnemon run --kb` does";
+const AFTER_BANG: &str = "forms after `!`: a load evaluates nothing; `metroon run --kb` does";
 const NOT_UTF8: &str = "not UTF-8";
 const LONE_BANG: &str = "`!` without a form behind it";
 const NUL: &str = "a NUL byte in a comment";

@@ -1,4 +1,4 @@
-//! Code as text, for people: what `mnemon run --explain` prints.
+//! Code as text, for people: what `metroon run --explain` prints.
 //!
 //! 1. A name has a function for each number of arguments that its rules take, and for each type that its results are
 //!    expected to be of: the declared one, else none; and those that the code of the program asks for.

@@ -103,7 +103,7 @@ pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
     names.contains(&name.as_str())
 }
 
-/// The names of Hyperon's library that Mnemon does not have yet, by where they come from.
+/// The names of Hyperon's library that Metroon does not have yet, by where they come from.
 pub const NOT_SUPPORTED: [(&str, &[&str]); 5] = [
     (
         "the Python host",

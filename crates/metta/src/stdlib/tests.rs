@@ -192,7 +192,7 @@ fn table() -> Vec<(String, String)> {
 fn every_name_has_one_row_in_the_table_of_compatibility() {
     let mut listed = BTreeSet::new();
     for (name, says) in table() {
-        assert!(["works", "differs", "not yet", "Mnemon only"].contains(&says.as_str()), "{name}: {says}");
+        assert!(["works", "differs", "not yet", "Metroon only"].contains(&says.as_str()), "{name}: {says}");
         assert!(listed.insert(name.clone()), "{name} has two rows");
     }
     let lacking = NOT_SUPPORTED.iter().flat_map(|(_, names)| names.iter().copied()).chain(LACKING);

@@ -1,6 +1,6 @@
 //! What the front end promises, rule by rule.
 //!
-//! Readings were compared with `parse_all` of Hyperon Experimental 0.2.10; where Mnemon differs on
+//! Readings were compared with `parse_all` of Hyperon Experimental 0.2.10; where Metroon differs on
 //! purpose, the test says so. Most tests write a tree as one line: see [`read`].
 
 use super::parser::parse_within;

@@ -1,7 +1,7 @@
 //! Generated programs, run in two ways, print the same.
 //!
-//! `MNEMON_SEEDS=A..B` runs other programs than usual, `MNEMON_FEATURES=types,match` those with these features only
-//! (`-types,-match`: without them), `MNEMON_SIZE=8` longer ones.
+//! `METROON_SEEDS=A..B` runs other programs than usual, `METROON_FEATURES=types,match` those with these features only
+//! (`-types,-match`: without them), `METROON_SIZE=8` longer ones.
 
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
@@ -21,14 +21,14 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 const SIZE: usize = 4;
 
 fn features() -> Features {
-    let words = std::env::var("MNEMON_FEATURES").unwrap_or_default();
-    Features::all().narrowed(&words).unwrap_or_else(|error| panic!("MNEMON_FEATURES: {error}"))
+    let words = std::env::var("METROON_FEATURES").unwrap_or_default();
+    Features::all().narrowed(&words).unwrap_or_else(|error| panic!("METROON_FEATURES: {error}"))
 }
 
 /// How long programs are now.
 fn size() -> usize {
-    let size = std::env::var("MNEMON_SIZE").unwrap_or_default();
-    if size.is_empty() { SIZE } else { size.parse().unwrap_or_else(|_| panic!("MNEMON_SIZE={size}: write a number")) }
+    let size = std::env::var("METROON_SIZE").unwrap_or_default();
+    if size.is_empty() { SIZE } else { size.parse().unwrap_or_else(|_| panic!("METROON_SIZE={size}: write a number")) }
 }
 
 fn program(seed: u64) -> String {

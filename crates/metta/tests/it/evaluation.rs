@@ -1,6 +1,6 @@
 //! The steps by which an atom is evaluated, one table each; programs and answers as the specification has them.
 //!
-//! Where an answer has several results, their order is the one that Mnemon promises: depth first, rules in the order in
+//! Where an answer has several results, their order is the one that Metroon promises: depth first, rules in the order in
 //! which they were added, from left to right.
 
 use crate::harness::check;

@@ -1,6 +1,6 @@
 //! What the programs of the benchmarks cost in counts, exactly: a regression fails here without a clock.
 //!
-//! When a change of the machine moves these numbers, `MNEMON_GATES=print cargo test -p mnemon-metta --test it gates`
+//! When a change of the machine moves these numbers, `METROON_GATES=print cargo test -p metroon-metta --test it gates`
 //! fails and prints the table anew. Lower numbers are taken over as they are; a higher one needs a reason that the commit gives.
 
 use crate::harness::line_of;
@@ -130,7 +130,7 @@ impl Gate {
 
 #[test]
 fn programs_cost_what_they_did() {
-    let is_printed = std::env::var("MNEMON_GATES").is_ok_and(|value| value == "print");
+    let is_printed = std::env::var("METROON_GATES").is_ok_and(|value| value == "print");
     let (mut failures, mut table) = (Vec::new(), String::new());
     for gate in GATES {
         // The second time counts: what is made once in a process is not what a program costs.

@@ -240,8 +240,7 @@ fn well_typed_programs_cost_what_untyped_ones_do() {
     for program in programs {
         let untyped = cost(&format!("{RULES} {program}"));
         let typed = cost(&format!("{TYPES} {RULES} {program}"));
-        let counts =
-            |ran: &harness::Ran| (ran.statistics.steps, ran.statistics.cells, ran.statistics.interpreted);
+        let counts = |ran: &harness::Ran| (ran.statistics.steps, ran.statistics.cells, ran.statistics.interpreted);
         assert_eq!(typed.ran.answers, untyped.ran.answers, "{program}");
         let ((steps, cells, _), (typed_steps, typed_cells, interpreted)) = (counts(&untyped.ran), counts(&typed.ran));
         assert_eq!(interpreted, 0, "{program}");

@@ -203,7 +203,7 @@ fn without_names(line: &str) -> String {
 
 #[test]
 fn both_evaluators_answer_the_same_over_typed_rules() {
-    let programs = std::env::var("MNEMON_TYPED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let programs = std::env::var("METROON_TYPED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
     for seed in 0..programs {
         let program = Dice(seed).program();
         let answers = |evaluator| {

@@ -179,7 +179,7 @@ fn messages_say_what_and_what_next() {
 }
 
 /// Set for the child process of the tests below, which has little address space.
-const CHILD: &str = "MNEMON_REGION_TEST_LITTLE_MEMORY";
+const CHILD: &str = "METROON_REGION_TEST_LITTLE_MEMORY";
 
 /// Runs a test of this program in a process with so many KiB of address space.
 #[cfg(target_os = "linux")]

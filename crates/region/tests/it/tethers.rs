@@ -466,7 +466,7 @@ fn places_are_used_again() {
 
 /// How many rounds a test of threads against each other runs: few, or as many as the environment says.
 fn rounds() -> u32 {
-    std::env::var("MNEMON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000)
+    std::env::var("METROON_STRESS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000)
 }
 
 /// D8: In 300,000 rounds of a tether against a close, two threads got the same region from their pools 30 times.

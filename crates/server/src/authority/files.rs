@@ -26,7 +26,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// No key and certificate are longer.
 const BYTES_MAX: u64 = 1 << 20;
 
-const FIRST_LINE: &str = "mnemon certificate authority 1";
+const FIRST_LINE: &str = "metroon certificate authority 1";
 const CERTIFICATE_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
 

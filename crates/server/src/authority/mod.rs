@@ -35,7 +35,7 @@ pub struct Authority {
     expires: u64,
 }
 
-/// The folder of the user's data: `$MNEMON_DATA_DIR`, else `$XDG_DATA_HOME/mnemon`, else `~/.local/share/mnemon`.
+/// The folder of the user's data: `$METROON_DATA_DIR`, else `$XDG_DATA_HOME/metroon`, else `~/.local/share/metroon`.
 ///
 /// # Errors
 /// None of the variables is set.
@@ -44,7 +44,7 @@ pub fn data_directory() -> Result<PathBuf, AuthorityError> {
     let of_the_user = || variable("HOME").map(|home| home.join(".local/share"));
     // XDG paths that are not absolute are to be ignored.
     let shared = || variable("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(of_the_user);
-    let folder = variable("MNEMON_DATA_DIR").or_else(|| shared().map(|shared| shared.join("mnemon")));
+    let folder = variable("METROON_DATA_DIR").or_else(|| shared().map(|shared| shared.join("metroon")));
     folder.ok_or(AuthorityError::NoFolder)
 }
 
@@ -116,8 +116,8 @@ fn params(made: u64, expires: u64) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.not_before = date_time_ymd(1970, 1, 1) + Duration::from_secs(made);
     params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(expires);
-    params.distinguished_name.push(DnType::CommonName, "Mnemon recording proxy");
-    params.distinguished_name.push(DnType::OrganizationName, "Mnemon, on this computer only");
+    params.distinguished_name.push(DnType::CommonName, "Metroon recording proxy");
+    params.distinguished_name.push(DnType::OrganizationName, "Metroon, on this computer only");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params
@@ -144,7 +144,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = env::temp_dir().join(format!("mnemon-authority-{name}-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("metroon-authority-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         folder
     }

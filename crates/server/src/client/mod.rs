@@ -84,9 +84,9 @@ fn take(thread: &Thread, tcp: std::net::TcpStream) {
 }
 
 async fn turn_away(mut tcp: TcpStream, most: usize) {
-    let body = format!("mnemon: more than {most} connections at a time; allow more, or make fewer\n");
+    let body = format!("metroon: more than {most} connections at a time; allow more, or make fewer\n");
     let head = format!(
-        "HTTP/1.1 503 Service Unavailable\r\nX-Mnemon: refused\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 503 Service Unavailable\r\nX-Metroon: refused\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     let answer = async {

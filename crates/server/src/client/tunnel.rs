@@ -62,9 +62,9 @@ async fn pass(shared: &Shared, mut stream: Stream, tunnel: Tunnel) {
         }
         Err(failure) => {
             shared.counts.failure(failure.kind);
-            let body = format!("mnemon: {failure}\n");
+            let body = format!("metroon: {failure}\n");
             let length = body.len();
-            let head = format!("HTTP/1.1 502 Bad Gateway\r\nX-Mnemon: passed\r\nContent-Length: {length}\r\n\r\n");
+            let head = format!("HTTP/1.1 502 Bad Gateway\r\nX-Metroon: passed\r\nContent-Length: {length}\r\n\r\n");
             // A client that has gone needs no answer.
             let _ = timeout(shared.limits.stall, stream.write_all((head + &body).as_bytes())).await;
             let _ = linger(&mut stream).await;

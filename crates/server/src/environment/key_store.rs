@@ -24,7 +24,7 @@ pub(super) fn of(pem: &[u8]) -> Option<Vec<u8>> {
     store.extend(length(certificates.len())?);
     for (number, certificate) in certificates.iter().enumerate() {
         store.extend(TRUSTED.to_be_bytes());
-        push_text(&mut store, &format!("mnemon-{number}"));
+        push_text(&mut store, &format!("metroon-{number}"));
         // When it was added; equal content is to have equal bytes.
         store.extend(0_u64.to_be_bytes());
         push_text(&mut store, "X.509");

@@ -2,7 +2,7 @@
 //!
 //! There is no one way: each runtime has its own. Most take variables for the proxy and for a file of certificates. Java
 //! takes properties and a store of certificates in a form of its own. Python and Node load a file of ours at their start,
-//! which does the rest. These files come with Mnemon and are written beside the certificate authority.
+//! which does the rest. These files come with Metroon and are written beside the certificate authority.
 
 mod key_store;
 
@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 const PYTHON: [(&str, &str); 2] = [
-    ("mnemon_preload.py", include_str!("../../preload/mnemon_preload.py")),
+    ("metroon_preload.py", include_str!("../../preload/metroon_preload.py")),
     ("sitecustomize.py", include_str!("../../preload/sitecustomize.py")),
 ];
 const NODE: &str = include_str!("../../preload/preload.cjs");
@@ -130,11 +130,11 @@ fn variables(
     }
     BUNDLES.iter().for_each(|name| set(name, files.bundle.as_os_str()));
     EXTRAS.iter().for_each(|name| set(name, files.certificate.as_os_str()));
-    set("MNEMON_PROXY", OsStr::new(&proxy.to_string()));
-    set("MNEMON_CA", files.certificate.as_os_str());
-    set("MNEMON_CA_BUNDLE", files.bundle.as_os_str());
-    set("MNEMON_PYTHON", files.python.as_os_str());
-    set("MNEMON_NODE", files.node.as_os_str());
+    set("METROON_PROXY", OsStr::new(&proxy.to_string()));
+    set("METROON_CA", files.certificate.as_os_str());
+    set("METROON_CA_BUNDLE", files.bundle.as_os_str());
+    set("METROON_PYTHON", files.python.as_os_str());
+    set("METROON_NODE", files.node.as_os_str());
     set("PYTHONPATH", &joined(&files.python, inherited("PYTHONPATH"), ":"));
     set("NODE_OPTIONS", &appended(inherited("NODE_OPTIONS"), &require(&files.node)));
     // Node's own way, from version 24 on, knows neither `ws` nor agents of others, and would be in the way of ours.

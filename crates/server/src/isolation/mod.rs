@@ -152,7 +152,7 @@ impl Meeting {
     fn open() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (since, number) = (crate::session::now_ns(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let name = format!("mnemon-isolation-{}-{since}-{number}", std::process::id());
+        let name = format!("metroon-isolation-{}-{since}-{number}", std::process::id());
         let listener = UnixListener::bind_addr(&UnixAddr::from_abstract_name(&name)?)?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, name })

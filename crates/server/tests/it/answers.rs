@@ -80,11 +80,11 @@ fn miss_is_not_a_recorded_404() {
         let mut client = client(proxy);
         [client.get("/status/404"), client.get("/other?page=2"), client.get("/status/404")]
     });
-    assert_eq!((replayed[0].status, replayed[0].header("x-mnemon")), (404, None));
-    assert_eq!((replayed[1].status, replayed[1].header("x-mnemon")), (404, None));
+    assert_eq!((replayed[0].status, replayed[0].header("x-metroon")), (404, None));
+    assert_eq!((replayed[1].status, replayed[1].header("x-metroon")), (404, None));
     let proxy = trip.replay();
     let answer = client(&proxy).get("/other?page=3");
-    assert_eq!((answer.status, answer.header("x-mnemon").as_deref()), (599, Some("miss")));
+    assert_eq!((answer.status, answer.header("x-metroon").as_deref()), (599, Some("miss")));
     let said = answer.json();
     assert_eq!(said["nearest"]["exchange"], 1, "{said}");
     assert_eq!(said["nearest"]["differences"][0]["place"], "query page");
@@ -133,7 +133,7 @@ fn answers_that_are_too_old_are_refused_or_recorded_again() {
     let ask = |mode, max_age, then| {
         let proxy = Proxy::start(trip.options(mode).expiry(Expiry { max_age, then })).unwrap();
         let answer = client(&proxy).get("/json");
-        (answer.status, answer.header("x-mnemon"), proxy.stop().unwrap())
+        (answer.status, answer.header("x-metroon"), proxy.stop().unwrap())
     };
     let (status, what, report) = ask(Mode::None, 60, Expired::Refuse);
     assert_eq!((status, what.as_deref(), report.expired), (599, Some("expired"), 1));
@@ -261,13 +261,13 @@ fn network_error_recorded_and_replayed() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (recorded, replayed, tape) = failing(free, "rude.test");
     let recorded = recorded.unwrap();
-    assert_eq!((recorded.status, recorded.header("x-mnemon").as_deref()), (502, Some("refused")));
+    assert_eq!((recorded.status, recorded.header("x-metroon").as_deref()), (502, Some("refused")));
     assert_eq!(Some(recorded), replayed);
     assert_eq!(outcome(&tape), NetworkErrorKind::Refused);
 
     let (recorded, replayed, tape) = failing(free, "no-such-name.invalid");
     let recorded = recorded.unwrap();
-    assert_eq!((recorded.status, recorded.header("x-mnemon").as_deref()), (502, Some("dns")));
+    assert_eq!((recorded.status, recorded.header("x-metroon").as_deref()), (502, Some("dns")));
     assert_eq!(Some(recorded), replayed);
     assert_eq!(outcome(&tape), NetworkErrorKind::Dns);
 

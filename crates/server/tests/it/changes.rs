@@ -38,7 +38,7 @@ fn faults_are_put_in_and_the_answer_stays_for_later() {
         (answer.status, answer.text(), answer.header("retry-after").as_deref()),
         (503, "overloaded".into(), Some("1"))
     );
-    assert_eq!(answer.header("x-mnemon").as_deref(), Some("fault"));
+    assert_eq!(answer.header("x-metroon").as_deref(), Some("fault"));
     first.send(format!("GET http://{0}/json HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME));
     assert_eq!(first.try_answer("GET"), None);
     let begun = Instant::now();

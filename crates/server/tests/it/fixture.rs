@@ -38,7 +38,7 @@ impl Folder {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("mnemon-server-{}-{number}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("metroon-server-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -78,7 +78,7 @@ impl Trip {
         self.folder.path("trip.tape")
     }
 
-    /// Options of a proxy by which `api.mnemon.test` is the origin.
+    /// Options of a proxy by which `api.metroon.test` is the origin.
     pub(crate) fn options(&self, mode: Mode) -> ProxyOptions {
         let resolve = |port, to| Resolve { host: origin::NAME.to_owned(), port: Some(port), to };
         ProxyOptions::new(Traffic::tape(self.tape(), mode))

@@ -39,7 +39,7 @@ fn a_server_that_nobody_vouches_for_is_not_talked_to() {
     std::fs::write(trip.folder.path("origin.pem"), std::fs::read(own_ca(&trip)).unwrap()).unwrap();
     let proxy = trip.record();
     let answer = client(&proxy).secure(&proxy, NAME).ask_inside("GET", "/json", "", b"");
-    assert_eq!((answer.status, answer.header("x-mnemon").as_deref()), (502, Some("tls")), "{}", answer.text());
+    assert_eq!((answer.status, answer.header("x-metroon").as_deref()), (502, Some("tls")), "{}", answer.text());
     let report = proxy.stop().unwrap();
     assert_eq!(report.failures.values().sum::<u64>(), 1);
     let next = "--upstream-ca FILE trusts the certificates in a file, if they are yours";

@@ -33,7 +33,7 @@ fn smuggled_requests_are_refused() {
         client.send(&wrong);
         let answer = client.answer("POST");
         assert!(matches!(answer.status, 400 | 501), "{} for {wrong}", answer.status);
-        assert_eq!(answer.header("x-mnemon").as_deref(), Some("refused"), "{wrong}");
+        assert_eq!(answer.header("x-metroon").as_deref(), Some("refused"), "{wrong}");
         assert!(client.rest().is_empty(), "the connection ends: {wrong}");
     }
     assert_eq!(trip.origin.as_ref().unwrap().requests(), Vec::<String>::new());
@@ -82,8 +82,8 @@ fn a_body_has_a_limit_if_there_is_to_be_one() {
     let (_trip, proxy) = limited(|limits| limits.body_bytes = Some(100));
     assert_eq!(client(&proxy).ask("POST", "/upload", "", &[b'x'; 100]).status, 200);
     let refused = client(&proxy).ask("POST", "/upload", "", &[b'x'; 101]);
-    assert_eq!((refused.status, refused.header("x-mnemon").as_deref()), (502, Some("refused")));
-    assert_eq!(client(&proxy).get("/bytes/200").header("x-mnemon").as_deref(), Some("refused"));
+    assert_eq!((refused.status, refused.header("x-metroon").as_deref()), (502, Some("refused")));
+    assert_eq!(client(&proxy).get("/bytes/200").header("x-metroon").as_deref(), Some("refused"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn connections_have_a_limit() {
     assert_eq!((one.get("/json").status, other.get("/json").status), (200, 200));
     let mut third = client(&proxy);
     let answer = third.answer("GET");
-    assert_eq!((answer.status, answer.header("x-mnemon").as_deref()), (503, Some("refused")));
+    assert_eq!((answer.status, answer.header("x-metroon").as_deref()), (503, Some("refused")));
     drop(one);
     until("there is room again", || client(&proxy).get("/json").status == 200);
 }
@@ -159,5 +159,5 @@ fn a_tunnel_for_something_else_is_closed_and_said() {
     client.send(b"\x00\x01\x02");
     assert!(client.rest().is_empty());
     let report = proxy.stop().unwrap();
-    assert!(report.refused == 1 && report.warnings[0].contains("--pass host=api.mnemon.test"), "{report:?}");
+    assert!(report.refused == 1 && report.warnings[0].contains("--pass host=api.metroon.test"), "{report:?}");
 }

@@ -227,7 +227,7 @@ fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
         .args(["-c", limited])
         .arg(binary)
         .args(["--exact", "robustness::full_disk_child", "--ignored", "--nocapture"])
-        .env("MNEMON_FULL_DISK", "1")
+        .env("METROON_FULL_DISK", "1")
         .status()
         .unwrap();
     assert!(status.success());
@@ -236,7 +236,7 @@ fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
 #[test]
 #[ignore = "is run by a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged, in a process of its own"]
 fn full_disk_child() {
-    if std::env::var_os("MNEMON_FULL_DISK").is_none() {
+    if std::env::var_os("METROON_FULL_DISK").is_none() {
         return;
     }
     let trip = Trip::new();
@@ -255,7 +255,7 @@ fn full_disk_child() {
         }
     }
     let refused = refused.expect("the disk is full at some time");
-    assert_eq!((refused.status, refused.header("x-mnemon").as_deref()), (502, Some("recorder")));
+    assert_eq!((refused.status, refused.header("x-metroon").as_deref()), (502, Some("recorder")));
     assert!(refused.text().contains("File too large"), "{}", refused.text());
     assert!(acknowledged > 10, "{acknowledged}");
     let report = proxy.report();
@@ -303,8 +303,8 @@ fn a_killed_proxy_leaves_what_was_answered() {
 fn to_be_killed(trip: &Trip, folder: &Path) -> (Child, Client<TcpStream>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "robustness::killed_child", "--ignored", "--nocapture"])
-        .env("MNEMON_KILLED", folder)
-        .env("MNEMON_ORIGIN", trip.origin.as_ref().unwrap().plain().to_string())
+        .env("METROON_KILLED", folder)
+        .env("METROON_ORIGIN", trip.origin.as_ref().unwrap().plain().to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -353,7 +353,7 @@ const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocke
 #[test]
 #[ignore = "is run by a_killed_proxy_leaves_what_was_answered, in a process of its own"]
 fn killed_child() {
-    let (Some(folder), Ok(to)) = (std::env::var_os("MNEMON_KILLED"), std::env::var("MNEMON_ORIGIN")) else { return };
+    let (Some(folder), Ok(to)) = (std::env::var_os("METROON_KILLED"), std::env::var("METROON_ORIGIN")) else { return };
     let folder = std::path::PathBuf::from(folder);
     let options = ProxyOptions::new(Traffic::tape(folder.join("trip.tape"), Mode::All))
         .data_directory(folder.join("data"))

@@ -147,7 +147,7 @@ fn a_gigabyte_takes_little_memory() {
     let binary = std::env::current_exe().unwrap();
     let status = std::process::Command::new(binary)
         .args(["--exact", "streams::gigabyte_child", "--ignored", "--nocapture"])
-        .env("MNEMON_GIGABYTE", "1")
+        .env("METROON_GIGABYTE", "1")
         .status()
         .unwrap();
     assert!(status.success());
@@ -156,7 +156,7 @@ fn a_gigabyte_takes_little_memory() {
 #[test]
 #[ignore = "is run by a_gigabyte_takes_little_memory, in a process of its own"]
 fn gigabyte_child() {
-    if std::env::var_os("MNEMON_GIGABYTE").is_none() {
+    if std::env::var_os("METROON_GIGABYTE").is_none() {
         return;
     }
     const BYTES: usize = 1 << 30;

@@ -70,7 +70,7 @@ fn take_entries(document: &mut Node) -> Vec<Node> {
 }
 
 fn empty_document() -> Node {
-    let creator = [("name", "Mnemon".into()), ("version", env!("CARGO_PKG_VERSION").into())];
+    let creator = [("name", "Metroon".into()), ("version", env!("CARGO_PKG_VERSION").into())];
     let log = [("version", "1.2".into()), ("creator", Node::map(creator)), ("entries", Node::List(Vec::new()))];
     Node::map([("log", Node::map(log))])
 }

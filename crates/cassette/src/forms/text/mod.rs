@@ -21,7 +21,7 @@ use crate::exchange::NetworkErrorKind;
 use crate::message::HttpVersion;
 
 /// How a text begins, before its version.
-pub(super) const MAGIC: &str = "mnemon-tape text ";
+pub(super) const MAGIC: &str = "metroon-tape text ";
 /// The version that is written. All versions up to it are read.
 const VERSION: u32 = 1;
 

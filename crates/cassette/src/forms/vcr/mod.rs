@@ -77,7 +77,7 @@ impl VcrStyle {
         match self {
             Self::Python => Node::map([("interactions", interactions), ("version", 1_u64.into())]),
             Self::Ruby => {
-                let writer = concat!("Mnemon ", env!("CARGO_PKG_VERSION"));
+                let writer = concat!("Metroon ", env!("CARGO_PKG_VERSION"));
                 Node::map([("http_interactions", interactions), ("recorded_with", writer.into())])
             }
         }

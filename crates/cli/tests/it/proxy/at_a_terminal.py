@@ -1,4 +1,4 @@
-"""Runs `mnemon record` at a terminal of its own, types Ctrl-C, and prints what the program behind it counted."""
+"""Runs `metroon record` at a terminal of its own, types Ctrl-C, and prints what the program behind it counted."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-//! The plugin for pytest and the helper for Node, by their own tests, with this `mnemon`.
+//! The plugin for pytest and the helper for Node, by their own tests, with this `metroon`.
 
 use super::harness::{Pond, data_folder, has, named};
 use std::path::Path;
@@ -9,8 +9,8 @@ fn bindings(name: &str) -> std::path::PathBuf {
 }
 
 fn passes(command: &mut Command, pond: &Pond) {
-    command.env("MNEMON", env!("CARGO_BIN_EXE_mnemon")).env("MNEMON_DATA_DIR", data_folder());
-    command.env("MNEMON_TEST_OPTIONS", pond.options()).env_remove("CI");
+    command.env("METROON", env!("CARGO_BIN_EXE_metroon")).env("METROON_DATA_DIR", data_folder());
+    command.env("METROON_TEST_OPTIONS", pond.options()).env_remove("CI");
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         command.env_remove(name);
     }
@@ -21,7 +21,7 @@ fn passes(command: &mut Command, pond: &Pond) {
 
 #[test]
 fn the_plugin_for_pytest() {
-    let Some(python) = named("MNEMON_CLIENTS_PYTHON") else { return };
+    let Some(python) = named("METROON_CLIENTS_PYTHON") else { return };
     let folder = bindings("python-pytest");
     let mut command = Command::new(python);
     command.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).current_dir(&folder);
@@ -43,7 +43,7 @@ fn what_installing_leaves_is_not_committed() {
         return;
     }
     for left in
-        ["build/lib/x.py", "src/pytest_mnemon.egg-info/PKG-INFO", "src/pytest_mnemon/__pycache__/x.pyc", "dist/x.whl"]
+        ["build/lib/x.py", "src/pytest_metroon.egg-info/PKG-INFO", "src/pytest_metroon/__pycache__/x.pyc", "dist/x.whl"]
     {
         let mut command = Command::new("git");
         command.args(["check-ignore", "--quiet", left]).current_dir(bindings("python-pytest"));

@@ -21,7 +21,7 @@ fn write_list(folder: &Folder, list: &str, samples: &[(usize, &Sample)]) {
         let target = format!("/mirror/{number}?piece={}&length={length}", sample.piece);
         write!(
             text,
-            "{version}\nsilent\nshow-error\nfail\nurl = \"https://api.mnemon.test{target}\"\nupload-file = \"sent-{number}\"\n\
+            "{version}\nsilent\nshow-error\nfail\nurl = \"https://api.metroon.test{target}\"\nupload-file = \"sent-{number}\"\n\
              output = \"got-{number}\"\n"
         )
         .expect("memory takes it");
@@ -83,7 +83,7 @@ fn three_hundred_bodies_come_through_or_are_refused() {
     }
     write_list(&stage.folder, "list", &clean);
     let ended = stage.record(&program);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 275 exchanges in trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 275 exchanges in trip.tape\n"));
     take_got(&stage.folder, &clean);
     stage.stop_origin();
     let tape = Tape::open(stage.folder.path().join("trip.tape")).expect("it is sealed");
@@ -91,6 +91,6 @@ fn three_hundred_bodies_come_through_or_are_refused() {
         has_sample(&exchange, &samples[number_of(&exchange)]);
     }
     let ended = stage.replay(&[], &program);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: answered 275 requests from trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: answered 275 requests from trip.tape\n"));
     take_got(&stage.folder, &clean);
 }

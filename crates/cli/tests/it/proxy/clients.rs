@@ -110,7 +110,7 @@ fn both_ways(name: &str, program: &[OsString]) -> Vec<String> {
 
 fn both_ways_on(mut stage: Stage, name: &str, program: &[OsString]) -> Vec<String> {
     let ended = stage.record(program);
-    assert!(ended.err.contains("mnemon: recorded "), "{}", ended.err);
+    assert!(ended.err.contains("metroon: recorded "), "{}", ended.err);
     let first = Seen::of(&ended);
     stage.stop_origin();
     let recorded = recorded_times(&stage.folder.path().join("trip.tape"));
@@ -124,13 +124,13 @@ fn both_ways_on(mut stage: Stage, name: &str, program: &[OsString]) -> Vec<Strin
 }
 
 fn python(name: &str, script: &str) -> Option<Vec<String>> {
-    let python = named("MNEMON_CLIENTS_PYTHON")?;
+    let python = named("METROON_CLIENTS_PYTHON")?;
     Some(both_ways(name, &self::script(&python, script)))
 }
 
 /// A client of a server that the origin is not.
 fn with_server(kind: &str, name: &str, program: impl Fn(&Path) -> Vec<OsString>) -> Option<Vec<String>> {
-    let python = named("MNEMON_CLIENTS_PYTHON")?;
+    let python = named("METROON_CLIENTS_PYTHON")?;
     let mut stage = Stage::new(name);
     stage.serve(&python, kind);
     Some(both_ways_on(stage, name, &program(&python)))
@@ -173,7 +173,7 @@ fn python_openai() {
 /// It wants an older `openai` than the other clients, so it has a virtual environment of its own.
 #[test]
 fn python_litellm() {
-    let Some(python) = named("MNEMON_CLIENTS_LITELLM") else { return };
+    let Some(python) = named("METROON_CLIENTS_LITELLM") else { return };
     let lines = both_ways("litellm", &script(&python, "with_litellm.py"));
     has_line(&lines, "line whole A frog croaks, and eats flies.");
     has_line(&lines, "line delta ' eats flies'");
@@ -250,7 +250,7 @@ fn node_fetch_https_and_http2() {
 }
 
 fn npm(name: &str, script: &str) -> Option<Vec<String>> {
-    let modules = named("MNEMON_CLIENTS_NODE")?;
+    let modules = named("METROON_CLIENTS_NODE")?;
     let script = format!("NODE_PATH={} exec node {}", modules.display(), client(script).display());
     Some(both_ways(name, &words(&["sh", "-c", &script])))
 }
@@ -263,7 +263,7 @@ fn node_axios_and_undici() {
 /// Modules are found from where the program lies, so it is copied beside a link to them.
 #[test]
 fn node_modules_and_http2() {
-    let Some(modules) = named("MNEMON_CLIENTS_NODE") else { return };
+    let Some(modules) = named("METROON_CLIENTS_NODE") else { return };
     let program = client("with_modules.mjs");
     let (modules, program) = (modules.display(), program.display());
     let script = format!("ln -sfn {modules} node_modules && cp {program} client.mjs && exec node client.mjs");
@@ -312,14 +312,14 @@ fn curl() {
         return;
     }
     for (name, words) in [
-        ("curl-1", "--http1.1 --compressed https://api.mnemon.test/encoded/gzip https://api.mnemon.test/encoded/br"),
+        ("curl-1", "--http1.1 --compressed https://api.metroon.test/encoded/gzip https://api.metroon.test/encoded/br"),
         (
             "curl-2",
-            "--http2 --include https://api.mnemon.test/twice https://api.mnemon.test/count https://api.mnemon.test/count",
+            "--http2 --include https://api.metroon.test/twice https://api.metroon.test/count https://api.metroon.test/count",
         ),
-        ("curl-plain", "--include http://api.mnemon.test/twice http://api.mnemon.test/bytes/1000?length=no"),
-        ("curl-continue", "--http1.1 --data-binary @/bin/sh -H Expect:100-continue https://api.mnemon.test/upload"),
-        ("curl-stream", "--no-buffer https://api.mnemon.test/sse?n=2&gap=1"),
+        ("curl-plain", "--include http://api.metroon.test/twice http://api.metroon.test/bytes/1000?length=no"),
+        ("curl-continue", "--http1.1 --data-binary @/bin/sh -H Expect:100-continue https://api.metroon.test/upload"),
+        ("curl-stream", "--no-buffer https://api.metroon.test/sse?n=2&gap=1"),
     ] {
         let script = format!("curl --silent --show-error --fail {} | base64", words.replace('&', "\\&"));
         let lines = both_ways_untimed(name, &["sh".into(), "-c".into(), script.into()]);
@@ -346,7 +346,7 @@ fn certificates_are_verified() {
         return;
     }
     let stage = Stage::new("verified");
-    let system = "env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl --silent --show-error https://api.mnemon.test/json";
+    let system = "env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl --silent --show-error https://api.metroon.test/json";
     let ended = stage.record(&words(&["sh", "-c", system]));
     // curl's code for a certificate that cannot be verified.
     assert_eq!(ended.code, Some(60), "{}", ended.err);

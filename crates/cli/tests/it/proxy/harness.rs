@@ -1,4 +1,4 @@
-//! An origin, a folder, and `mnemon` between a client and the origin.
+//! An origin, a folder, and `metroon` between a client and the origin.
 
 use crate::harness::{Ended, Folder, wait};
 use origin::{Origin, Protocols};
@@ -47,7 +47,7 @@ impl Stage {
         Self { folder, origin: Some(origin), reach, server: None }
     }
 
-    /// Starts a further server at `more.mnemon.test`, of a kind that `serves.py` knows.
+    /// Starts a further server at `more.metroon.test`, of a kind that `serves.py` knows.
     pub(super) fn serve(&mut self, python: &Path, kind: &str) {
         let identity = self.origin.as_ref().expect("it is there").identity_pem();
         self.folder.write("identity.pem", identity);
@@ -58,7 +58,7 @@ impl Stage {
         let out = server.stdout.take().expect("it is piped");
         BufReader::new(out).read_line(&mut port).expect("it says its port");
         let port: u16 = port.trim().parse().expect("a port is a number");
-        self.reach.push(format!("--resolve=more.mnemon.test:443=127.0.0.1:{port}"));
+        self.reach.push(format!("--resolve=more.metroon.test:443=127.0.0.1:{port}"));
         self.server = Some(server);
     }
 
@@ -72,19 +72,19 @@ impl Stage {
         }
     }
 
-    /// `mnemon` in the folder, with an authority that the tests share.
-    pub(super) fn mnemon(&self, words: &[&str]) -> Command {
+    /// `metroon` in the folder, with an authority that the tests share.
+    pub(super) fn metroon(&self, words: &[&str]) -> Command {
         let mut command = self.folder.command(words);
-        command.env("MNEMON_DATA_DIR", data_folder());
+        command.env("METROON_DATA_DIR", data_folder());
         for name in INHERITED {
             command.env_remove(name);
         }
         command
     }
 
-    /// `mnemon record -o trip.tape WORDS`, which knows the origin.
+    /// `metroon record -o trip.tape WORDS`, which knows the origin.
     pub(super) fn recording(&self, words: &[&str]) -> Command {
-        let mut command = self.mnemon(&["record"]);
+        let mut command = self.metroon(&["record"]);
         if !words.contains(&"-o") {
             command.args(["-o", "trip.tape"]);
         }
@@ -100,7 +100,7 @@ impl Stage {
 
     /// Answers a program from what was recorded.
     pub(super) fn replay(&self, words: &[&str], program: &[OsString]) -> Ended {
-        let mut command = self.mnemon(&["replay", "trip.tape"]);
+        let mut command = self.metroon(&["replay", "trip.tape"]);
         run(command.args(words).arg("--").args(program))
     }
 }
@@ -123,7 +123,7 @@ pub(super) fn client(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy/clients").join(name)
 }
 
-/// The world of documents: an origin that answers for `pond.example` and `example.com`, and a `mnemon` that is told so.
+/// The world of documents: an origin that answers for `pond.example` and `example.com`, and a `metroon` that is told so.
 pub(crate) struct Pond {
     origin: Origin,
     folder: PathBuf,
@@ -156,16 +156,16 @@ impl Pond {
     }
 
     fn write_program(&self) {
-        let binary = env!("CARGO_BIN_EXE_mnemon");
+        let binary = env!("CARGO_BIN_EXE_metroon");
         let unset = INHERITED.join(" ");
         let data = data_folder();
         let text = format!(
-            "#!/bin/sh\nunset {unset} CI\nexport MNEMON_DATA_DIR='{}'\nif [ \"$1\" = record ]; then\n  shift\n  \
+            "#!/bin/sh\nunset {unset} CI\nexport METROON_DATA_DIR='{}'\nif [ \"$1\" = record ]; then\n  shift\n  \
              exec '{binary}' record {} \"$@\"\nfi\nexec '{binary}' \"$@\"\n",
             data.display(),
             self.options()
         );
-        let path = self.folder.join("mnemon");
+        let path = self.folder.join("metroon");
         std::fs::write(&path, text).expect("a file can be written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it can be made a program");
     }
@@ -188,7 +188,7 @@ pub(super) fn named(variable: &str) -> Option<PathBuf> {
 
 /// Says that a test is skipped, and gives `false`.
 fn skipped(missing: &str) -> bool {
-    assert!(std::env::var_os("MNEMON_CLIENTS_ALL").is_none(), "{missing} is missing, and no client may be");
+    assert!(std::env::var_os("METROON_CLIENTS_ALL").is_none(), "{missing} is missing, and no client may be");
     let text = format!("skipped: {missing} is missing; `cargo xtask test --install` gets what package managers have\n");
     std::io::stderr().write_all(text.as_bytes()).expect("it can be said");
     false

@@ -16,7 +16,7 @@ fn stage(name: &str) -> Option<Stage> {
         return None;
     }
     let stage = Stage::new(name);
-    let recorded = stage.record(&shell("curl -s 'https://api.mnemon.test/json'"));
+    let recorded = stage.record(&shell("curl -s 'https://api.metroon.test/json'"));
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
     let asked = stage.replay(&["--isolate"], &words(&["true"]));
     let message = asked.err.split("this system gives no network namespace").nth(1);
@@ -45,20 +45,20 @@ fn server() -> SocketAddr {
 #[test]
 fn what_goes_past_the_proxy_is_refused_and_named() {
     let Some(stage) = stage("past") else { return };
-    let script = "curl -s 'https://api.mnemon.test/json'; curl -s --noproxy '*' -m 9 http://frog.invalid:8080/; \
+    let script = "curl -s 'https://api.metroon.test/json'; curl -s --noproxy '*' -m 9 http://frog.invalid:8080/; \
                   curl -s --noproxy '*' -m 9 http://192.0.2.1/; curl -s --noproxy '*' -m 9 'http://[2001:db8::1]:81/'; true";
     let ended = stage.replay(&["--isolate"], &shell(script));
     assert_eq!((ended.code, ended.out.as_str()), (Some(4), r#"{"frog":"Sam","green":true}"#), "{}", ended.err);
     let said = "error: sh went past the proxy, to 192.0.2.1:80, [2001:db8::1]:81, frog.invalid:8080; it is isolated, so \
                 nothing got there\nhelp: ";
     assert!(ended.err.starts_with(said), "{}", ended.err);
-    assert!(ended.err.ends_with("mnemon: answered 1 request from trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: answered 1 request from trip.tape\n"), "{}", ended.err);
     // A recording is no replay that differs, and still not all that the program did.
     let mut recording = stage.recording(&["--isolate", "--mode=all", "--", "sh", "-c"]);
     let ended = run(recording.arg(script));
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), r#"{"frog":"Sam","green":true}"#), "{}", ended.err);
     assert!(ended.err.starts_with("error: sh went past the proxy, to 192.0.2.1:80"), "{}", ended.err);
-    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.tape\n"), "{}", ended.err);
 }
 
 #[test]
@@ -92,7 +92,7 @@ url = f'http://127.0.0.1:{server.server_port}/'
 print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url).read())
 if os.environ['NO_PROXY']:
     print(urllib.request.urlopen(url).read())
-    host, port = os.environ['MNEMON_PROXY'].rsplit(':', 1)
+    host, port = os.environ['METROON_PROXY'].rsplit(':', 1)
     proxy = socket.create_connection((host, int(port)))
     proxy.sendall(f'GET {url} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\nConnection: close\r\n\r\n'.encode())
     answer = b''
@@ -114,7 +114,7 @@ fn a_programs_own_server_is_reached() {
     for isolate in ["--isolate=on", "--isolate=off"] {
         let ended = stage.replay(&[isolate, "--pass", "host=localhost"], &program);
         assert_eq!((ended.code, ended.out.as_str()), (Some(0), all.as_str()), "{isolate}: {}", ended.err);
-        let said = "mnemon: answered 0 requests from trip.tape; passed on 1 request\n";
+        let said = "metroon: answered 0 requests from trip.tape; passed on 1 request\n";
         assert!(ended.err.contains(said), "{isolate}: {}", ended.err);
     }
 }
@@ -139,14 +139,13 @@ fn a_host_that_passes_is_neither_recorded_nor_answered_from_the_tape() {
         return;
     }
     let stage = Stage::new("pass");
-    let pass = ["--pass", "host=*.mnemon.test", "--"];
-    let script =
-        "curl -s --noproxy '' -k 'https://api.mnemon.test/count'; curl -s --noproxy '' 'http://api.mnemon.test/count'";
-    let said = "mnemon: recorded nothing, so there is no trip.tape; passed on 2 requests\n";
+    let pass = ["--pass", "host=*.metroon.test", "--"];
+    let script = "curl -s --noproxy '' -k 'https://api.metroon.test/count'; curl -s --noproxy '' 'http://api.metroon.test/count'";
+    let said = "metroon: recorded nothing, so there is no trip.tape; passed on 2 requests\n";
     let ended = run(stage.recording(&pass).args(shell(script)));
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "12"), "{}", ended.err);
     assert_eq!(ended.err, said);
-    let asked = stage.record(&shell("curl -s 'https://api.mnemon.test/count'"));
+    let asked = stage.record(&shell("curl -s 'https://api.metroon.test/count'"));
     assert_eq!(asked.out, "3", "{}", asked.err);
     let ended = run(stage.recording(&pass).args(shell(script)));
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "45"), "{}", ended.err);

@@ -1,4 +1,4 @@
-//! `mnemon record` and `mnemon replay -- COMMAND`, with the programs that people use.
+//! `metroon record` and `metroon replay -- COMMAND`, with the programs that people use.
 
 mod bindings;
 mod bodies;

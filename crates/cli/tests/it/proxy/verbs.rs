@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const CURL: &str = "curl --silent --show-error";
 
 fn curl(target: &str) -> Vec<std::ffi::OsString> {
-    shell(&format!("{CURL} 'https://api.mnemon.test{target}'"))
+    shell(&format!("{CURL} 'https://api.metroon.test{target}'"))
 }
 
 fn shell(script: &str) -> Vec<std::ffi::OsString> {
@@ -33,7 +33,7 @@ fn the_output_and_the_code_are_the_programs() {
     let stage = Stage::new("code");
     let ended = stage.record(&shell("echo out; echo err >&2; exit 7"));
     assert_eq!((ended.code, ended.out.as_str()), (Some(7), "out\n"));
-    assert!(ended.err.starts_with("err\nmnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("err\nmetroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
     assert!(ended.err.contains("warning: sh made no request through the proxy\nhelp: "), "{}", ended.err);
     assert!(!stage.folder.path().join("trip.tape").exists());
     let ended = stage.record(&shell("kill -9 $$"));
@@ -46,7 +46,7 @@ fn a_program_that_cannot_be_started_is_named() {
     let ended = stage.record(&words(&["no-such-program"]));
     assert_eq!(ended.code, Some(127));
     assert!(ended.err.starts_with("error: there is no program no-such-program\nhelp: "), "{}", ended.err);
-    assert!(ended.err.ends_with("mnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
     let ended = stage.record(&words(&["./"]));
     assert_eq!(ended.code, Some(126));
     assert!(ended.err.starts_with("error: cannot run ./: "), "{}", ended.err);
@@ -62,9 +62,9 @@ fn a_miss_is_told_with_the_nearest_recording() {
     stage.stop_origin();
     let ended = stage.replay(&[], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(4), "{}", ended.err);
-    let told = "error: no recorded exchange answers GET https://api.mnemon.test/echo?frog=Fritz\n  nearest is exchange 0, \
-                GET https://api.mnemon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\n\
-                help: record it: `mnemon record -o trip.tape --mode new -- …`, or allow it with --ignore-query frog\n";
+    let told = "error: no recorded exchange answers GET https://api.metroon.test/echo?frog=Fritz\n  nearest is exchange 0, \
+                GET https://api.metroon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\n\
+                help: record it: `metroon record -o trip.tape --mode new -- …`, or allow it with --ignore-query frog\n";
     assert!(ended.err.contains(told), "{}", ended.err);
     assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
     let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
@@ -112,10 +112,10 @@ fn what_was_not_asked_for_is_listed() {
         return;
     }
     let stage = Stage::new("unused");
-    stage.record(&shell(&format!("{CURL} https://api.mnemon.test/json https://api.mnemon.test/count")));
+    stage.record(&shell(&format!("{CURL} https://api.metroon.test/json https://api.metroon.test/count")));
     let ended = stage.replay(&[], &curl("/json"));
     assert_eq!(ended.code, Some(0));
-    let told = "note: 1 recorded exchange not asked for:\n      1  GET https://api.mnemon.test/count\nmnemon: answered 1 request";
+    let told = "note: 1 recorded exchange not asked for:\n      1  GET https://api.metroon.test/count\nmetroon: answered 1 request";
     assert!(ended.err.contains(told), "{}", ended.err);
 }
 
@@ -130,13 +130,13 @@ fn modes_say_what_they_did() {
         let ended = run(command.args(curl(target)));
         (ended.code, ended.err.lines().last().unwrap_or_default().to_owned())
     };
-    assert_eq!(mode("once", "/count"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
-    let again = "mnemon: answered 1 request from trip.tape, which was there already; --mode all records it anew";
+    assert_eq!(mode("once", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
+    let again = "metroon: answered 1 request from trip.tape, which was there already; --mode all records it anew";
     assert_eq!(mode("once", "/count"), (Some(0), again.to_owned()));
     assert_eq!(mode("once", "/json").0, Some(4));
-    assert_eq!(mode("new", "/json"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
-    assert_eq!(mode("none", "/json"), (Some(0), "mnemon: answered 1 request from trip.tape".to_owned()));
-    assert_eq!(mode("all", "/count"), (Some(0), "mnemon: recorded 1 exchange in trip.tape".to_owned()));
+    assert_eq!(mode("new", "/json"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
+    assert_eq!(mode("none", "/json"), (Some(0), "metroon: answered 1 request from trip.tape".to_owned()));
+    assert_eq!(mode("all", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
     assert_eq!(Tape::open(stage.folder.path().join("trip.tape")).expect("it is sealed").len(), 1);
 }
 
@@ -168,7 +168,7 @@ fn what_is_no_tape_is_left_as_it_is() {
     for name in ["page.html", "run.tape", "."] {
         let before = std::fs::read(stage.folder.path().join(name)).ok();
         for mode in ["all", "new", "once"] {
-            let ended = run(&mut stage.mnemon(&["record", "-o", name, "--mode", mode, "--", "true"]));
+            let ended = run(&mut stage.metroon(&["record", "-o", name, "--mode", mode, "--", "true"]));
             assert_eq!(ended.code, Some(2), "{name} {mode}: {}", ended.err);
             assert!(ended.err.starts_with("error: "), "{name} {mode}: {}", ended.err);
         }
@@ -187,7 +187,7 @@ fn forgotten_words_are_told() {
         (&["record", "-o", "folder/trip.tape", "--", "true"], "record to a folder that is there"),
         (&["replay", "trip.tape", "--edits", "none.json", "--", "true"], "name a file that is a tape"),
     ] {
-        let ended = run(&mut stage.mnemon(words));
+        let ended = run(&mut stage.metroon(words));
         assert!(matches!(ended.code, Some(1 | 2)) && ended.err.contains(tip), "{words:?}: {}", ended.err);
     }
 }
@@ -200,7 +200,7 @@ fn a_long_upload_is_answered() {
     }
     let mut stage = Stage::new("long");
     stage.folder.write("pond", &"water ".repeat(4 << 20));
-    let upload = |from: &str| shell(&format!("{CURL} --data-binary @{from} https://api.mnemon.test/upload"));
+    let upload = |from: &str| shell(&format!("{CURL} --data-binary @{from} https://api.metroon.test/upload"));
     let recorded = stage.record(&upload("pond"));
     assert!(recorded.out.contains("\"bytes\":25165824"), "{}{}", recorded.out, recorded.err);
     stage.stop_origin();
@@ -221,14 +221,14 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
             continue;
         }
         let stage = Stage::new(&format!("signal-{name}"));
-        let script = format!("{CURL} https://api.mnemon.test/json > got; exec sleep 60");
+        let script = format!("{CURL} https://api.metroon.test/json > got; exec sleep 60");
         let mut command = stage.recording(&["--"]);
         let child = command.args(shell(&script)).stdin(Stdio::null()).spawn().expect("the binary runs");
         until("the answer", || stage.folder.path().join("got").metadata().is_ok_and(|got| got.len() > 0));
         signal(child.id(), name);
         let ended = wait(child);
         assert_eq!(ended.code, Some(code), "{name}: {}", ended.err);
-        assert_eq!(ended.err, "mnemon: recorded 1 exchange in trip.tape\n", "{name}");
+        assert_eq!(ended.err, "metroon: recorded 1 exchange in trip.tape\n", "{name}");
         let tape = Tape::open(stage.folder.path().join("trip.tape")).expect("there is a tape");
         assert!(tape.is_sealed() && tape.len() == 1, "{name}");
     }
@@ -242,14 +242,14 @@ fn is_ignored(signal: i32) -> bool {
         .is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
 }
 
-/// What `nohup` has a program ignore it ignores with `mnemon` in between.
+/// What `nohup` has a program ignore it ignores with `metroon` in between.
 #[test]
 fn an_ignored_signal_stays_ignored() {
     if !has("curl", "--version") {
         return;
     }
     let stage = Stage::new("nohup");
-    let script = format!("{CURL} https://api.mnemon.test/json > got; sleep 0.5; echo done");
+    let script = format!("{CURL} https://api.metroon.test/json > got; sleep 0.5; echo done");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
     let recording = stage.recording(&["--"]);
@@ -277,13 +277,13 @@ fn ctrl_c_reaches_the_program_once() {
     let stage = Stage::new("terminal");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy/at_a_terminal.py");
     let mut command = std::process::Command::new("python3");
-    command.arg("-B").arg(script).arg(env!("CARGO_BIN_EXE_mnemon")).current_dir(stage.folder.path());
-    let output = command.env("MNEMON_DATA_DIR", data_folder()).output().expect("python3 runs");
+    command.arg("-B").arg(script).arg(env!("CARGO_BIN_EXE_metroon")).current_dir(stage.folder.path());
+    let output = command.env("METROON_DATA_DIR", data_folder()).output().expect("python3 runs");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("interrupts 1\r\n") && said.ends_with("\ncode 0\n"), "{said}");
 }
 
-/// A child gets the signal mask that the person's shell has, not the one of `mnemon`.
+/// A child gets the signal mask that the person's shell has, not the one of `metroon`.
 #[test]
 fn no_signal_is_blocked_in_the_program() {
     if !has("python3", "--version") {
@@ -335,7 +335,7 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     assert!(Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
     // Closing its input ends it.
     let ended = wait(staying.child);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "mnemon: recorded 1 exchange in trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 1 exchange in trip.tape\n"));
 }
 
 /// A program that started the proxy reads how much came, and a recording of nothing leaves a tape only if it may.
@@ -358,20 +358,20 @@ fn what_was_asked_is_counted_for_a_program() {
     assert_eq!(counted(&["--mode", "all"], true), (Some(1), Some(1), true));
 }
 
-/// Who starts `mnemon` for its own users has them told in its own words.
+/// Who starts `metroon` for its own users has them told in its own words.
 #[test]
 fn help_speaks_the_words_of_what_started_it() {
     let stage = Stage::new("words");
     for (style, again, allow) in [
-        ("pytest", "run pytest with --mnemon-mode=new", r#"@pytest.mark.mnemon(options=["--ignore-query=frog"])"#),
-        ("node", "start mnemon with mode: 'new'", "options: ['--ignore-query=frog']"),
+        ("pytest", "run pytest with --metroon-mode=new", r#"@pytest.mark.metroon(options=["--ignore-query=frog"])"#),
+        ("node", "start metroon with mode: 'new'", "options: ['--ignore-query=frog']"),
     ] {
         let _ = std::fs::remove_file(stage.folder.path().join("trip.tape"));
         let recorded = Staying::start(&stage, &[]);
         recorded.ask("/json").expect("it listens");
         assert_eq!(wait(recorded.child).code, Some(0));
-        let mut command = stage.mnemon(&["record", "-o", "trip.tape", "--mode=none", "--ready-json"]);
-        let staying = Staying::of(command.env("MNEMON_HELP_STYLE", style));
+        let mut command = stage.metroon(&["record", "-o", "trip.tape", "--mode=none", "--ready-json"]);
+        let staying = Staying::of(command.env("METROON_HELP_STYLE", style));
         let answer = staying.ask("/json?frog=Sam").expect("it listens");
         assert!(answer.contains(r#""message": "no recorded exchange answers GET"#), "{answer}");
         let ended = wait(staying.child);
@@ -408,7 +408,7 @@ fn a_tape_that_is_not_there_is_not_said_to_be() {
             };
         }
         limited.current_dir(stage.folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let script = "for n in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null 'https://api.mnemon.test/upload' --data-binary \
+        let script = "for n in 1 2 3 4 5 6 7 8; do curl -s -o /dev/null 'https://api.metroon.test/upload' --data-binary \
                       \"@random\"; done; true";
         std::fs::write(stage.folder.path().join("random"), noise(100_000)).expect("it can be written");
         let ended = run(limited.args(shell(script)));
@@ -438,12 +438,12 @@ fn a_proxy_that_stays_ends_with_a_signal() {
     let mut child = command.stdin(Stdio::null()).spawn().expect("the binary runs");
     let mut line = String::new();
     BufReader::new(child.stderr.as_mut().expect("it is piped")).read_line(&mut line).expect("it says something");
-    assert!(line.starts_with("mnemon: recording to trip.tape, on http://127.0.0.1:"), "{line}");
+    assert!(line.starts_with("metroon: recording to trip.tape, on http://127.0.0.1:"), "{line}");
     signal(child.id(), "INT");
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     // The next one would answer everything from a tape that has nothing.
-    assert!(ended.err.ends_with("mnemon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
     assert!(!stage.folder.path().join("trip.tape").exists());
 }
 
@@ -507,8 +507,8 @@ fn a_tape_is_recorded_as_text() {
     let text = |file: &str| std::fs::read_to_string(stage.folder.path().join(file)).expect("it is there");
     let ended = record("trip.txt", "once", "/json");
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
-    assert!(text("trip.txt").starts_with("mnemon-tape text 1\n"), "{}", text("trip.txt"));
+    assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    assert!(text("trip.txt").starts_with("metroon-tape text 1\n"), "{}", text("trip.txt"));
     assert_eq!(names(&stage), ["trip.txt"]);
     // It answers, is added to, and is recorded anew.
     let before = text("trip.txt");
@@ -516,10 +516,10 @@ fn a_tape_is_recorded_as_text() {
     assert!(ended.err.contains("answered 1 request from trip.txt, which was there already"), "{}", ended.err);
     assert_eq!(text("trip.txt"), before);
     let ended = record("trip.txt", "new", "/count");
-    assert!(ended.err.ends_with("mnemon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
     let added = text("trip.txt");
     assert!(added.starts_with(before.trim_end_matches("end\n")) && added.contains("/count"), "{added}");
-    let mut command = stage.mnemon(&["replay", "trip.txt", "--"]);
+    let mut command = stage.metroon(&["replay", "trip.txt", "--"]);
     let ended = run(command.args(curl("/count")));
     assert!(ended.code == Some(0) && ended.err.ends_with("answered 1 request from trip.txt\n"), "{}", ended.err);
     let ended = record("trip.txt", "all", "/json");
@@ -528,7 +528,7 @@ fn a_tape_is_recorded_as_text() {
     assert_eq!(names(&stage), ["trip.txt"]);
     for file in ["trip.json", "trip.har", "trip.yaml"] {
         assert_eq!(record(file, "once", "/json").code, Some(0), "{file}");
-        let mut command = stage.mnemon(&["replay", file, "--"]);
+        let mut command = stage.metroon(&["replay", file, "--"]);
         assert_eq!(run(command.args(curl("/json"))).code, Some(0), "{file}");
     }
     assert_eq!(names(&stage), ["trip.har", "trip.json", "trip.txt", "trip.yaml"]);
@@ -542,18 +542,18 @@ fn a_crash_leaves_the_recording_of_a_text() {
     }
     let stage = Stage::new("text-crash");
     let mut command = stage.recording(&["-o", "trip.txt", "--"]);
-    let crash = format!("{CURL} https://api.mnemon.test/json; kill -9 $PPID; sleep 1");
+    let crash = format!("{CURL} https://api.metroon.test/json; kill -9 $PPID; sleep 1");
     let ended = run(command.args(shell(&crash)));
     assert_eq!(ended.code, None, "{}", ended.err);
     assert!(!stage.folder.path().join("trip.txt").exists());
     let mut command = stage.recording(&["-o", "trip.txt", "--"]);
     let ended = run(command.args(curl("/json")));
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.tape.recording\nhelp: `mnemon tape convert \
+    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.tape.recording\nhelp: `metroon tape convert \
                     --force --to text trip.txt.tape trip.txt` makes trip.txt of what was recorded";
     assert!(ended.err.starts_with(expected), "{}", ended.err);
     let convert = ["tape", "convert", "--force", "--to", "text", "trip.txt.tape", "trip.txt"];
-    let ended = run(&mut stage.mnemon(&convert));
+    let ended = run(&mut stage.metroon(&convert));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");
     assert!(text.contains("/json"), "{text}");

@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 public class Client {
-    static final String BASE = "https://api.mnemon.test";
+    static final String BASE = "https://api.metroon.test";
 
     static void body(String name, byte[] content) throws Exception {
         String hash = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));

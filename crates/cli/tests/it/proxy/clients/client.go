@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const base = "https://api.mnemon.test"
+const base = "https://api.metroon.test"
 
 func check(err error) {
 	if err != nil {

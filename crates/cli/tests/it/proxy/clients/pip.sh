@@ -3,6 +3,6 @@ set -eu
 unset PIP_FIND_LINKS PIP_NO_INDEX PIP_EXTRA_INDEX_URL
 export PIP_CONFIG_FILE=/dev/null
 rm -rf packages
-"$MNEMON_CLIENTS_PYTHON" -m pip install --quiet --no-cache-dir --disable-pip-version-check --no-deps --target packages \
-  --index-url https://more.mnemon.test/simple/ frog==1.0
-PYTHONPATH=packages "$MNEMON_CLIENTS_PYTHON" -B -c 'import frog; print("line", frog.NAME)'
+"$METROON_CLIENTS_PYTHON" -m pip install --quiet --no-cache-dir --disable-pip-version-check --no-deps --target packages \
+  --index-url https://more.metroon.test/simple/ frog==1.0
+PYTHONPATH=packages "$METROON_CLIENTS_PYTHON" -B -c 'import frog; print("line", frog.NAME)'

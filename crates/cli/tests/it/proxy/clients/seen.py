@@ -5,8 +5,8 @@ import hashlib
 import sys
 import time
 
-BASE = "https://api.mnemon.test"
-SOCKET = "wss://api.mnemon.test"
+BASE = "https://api.metroon.test"
+SOCKET = "wss://api.metroon.test"
 
 
 def body(name, content):

@@ -7,7 +7,7 @@ import websockets
 
 import seen
 
-URL = "wss://more.mnemon.test/echo"
+URL = "wss://more.metroon.test/echo"
 MESSAGES = ["one", "croak " * 2000, "one", "a frog croaks at night " * 50]
 
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import http2 from 'node:http2';
 import https, { get } from 'node:https';
 
-const base = 'https://api.mnemon.test';
+const base = 'https://api.metroon.test';
 const body = (name, bytes) => console.log('body', name, bytes.length, createHash('sha256').update(bytes).digest('hex'));
 
 for (const path of ['/json', '/bytes/200000', '/encoded/gzip', '/encoded/br', '/redirect?to=/json']) {

@@ -2,7 +2,7 @@ import grpc
 
 import seen
 
-channel = grpc.secure_channel("more.mnemon.test:443", grpc.ssl_channel_credentials())
+channel = grpc.secure_channel("more.metroon.test:443", grpc.ssl_channel_credentials())
 answer, call = channel.unary_unary("/frogs.Pond/Croak").with_call(b"loud", timeout=20)
 seen.line("croak", answer)
 seen.line("trailers", sorted(call.trailing_metadata()))

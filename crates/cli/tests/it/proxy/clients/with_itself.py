@@ -8,7 +8,7 @@ import seen
 
 with urllib.request.urlopen(seen.BASE + "/json") as answer:
     seen.body("urllib", answer.read())
-connection = http.client.HTTPSConnection("api.mnemon.test", context=ssl.create_default_context())
+connection = http.client.HTTPSConnection("api.metroon.test", context=ssl.create_default_context())
 for _ in range(2):
     connection.request("GET", "/count")
     seen.body("http.client", connection.getresponse().read())

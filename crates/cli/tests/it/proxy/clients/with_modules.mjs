@@ -5,13 +5,13 @@ import got from 'got';
 import { Agent, Client, fetch as fetched, request } from 'undici';
 import byPath from './node_modules/undici/index.js';
 
-const base = 'https://api.mnemon.test';
+const base = 'https://api.metroon.test';
 const body = (name, bytes) => console.log('body', name, bytes.length, createHash('sha256').update(bytes).digest('hex'));
 const asked = async (name, answer) => body(name, Buffer.from(await (await answer).body.arrayBuffer()));
 
 await asked('undici', request(`${base}/count`));
 await asked('undici by path', byPath.request(`${base}/count`));
-await asked('undici plain', request('http://api.mnemon.test/count'));
+await asked('undici plain', request('http://api.metroon.test/count'));
 await asked('undici agent', request(`${base}/bytes/200000`, { dispatcher: new Agent({ connections: 1 }) }));
 body('undici fetch', Buffer.from(await (await fetched(`${base}/encoded/gzip`)).arrayBuffer()));
 const client = new Client(base, { allowH2: true });

@@ -3,7 +3,7 @@ const { createHash } = require('node:crypto');
 const axios = require('axios');
 const undici = require('undici');
 
-const base = 'https://api.mnemon.test';
+const base = 'https://api.metroon.test';
 const body = (name, bytes) => console.log('body', name, bytes.length, createHash('sha256').update(bytes).digest('hex'));
 
 async function main() {

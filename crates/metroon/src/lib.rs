@@ -1,0 +1,44 @@
+//! Metroon: a MeTTa reasoning engine.
+//!
+//! An [`Engine`] runs MeTTa programs, one after the other in one space, and hands out each answer as it comes:
+//!
+//! ```
+//! use metroon::{Engine, MemoryWorld};
+//!
+//! let world = MemoryWorld::default();
+//! let mut engine = Engine::new(world);
+//! let mut answers = Vec::new();
+//! engine.run_text("(= (double $x) (* 2 $x)) ! (double 21)", &mut |_, answer| {
+//!     answers.push(answer.results[0].to_string());
+//!     Ok(())
+//! });
+//! assert_eq!(answers, ["42"]);
+//! ```
+//!
+//! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
+//! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod load;
+mod permissions;
+mod program;
+mod recall;
+mod system_world;
+
+pub use engine::Engine;
+pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
+pub use metta::syntax;
+pub use metta::{
+    Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
+    Statistics,
+};
+pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
+pub use metta::{MemoryOutput, MemoryWorld, Reason};
+pub use permissions::{Permissions, PermittedWorld};
+pub use program::{Program, ProgramEnd, Reporter};
+pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
+pub use recall::{Difference, RecallError, ReplayEnd, SalvagedBase, Tape, TapeError, TapeReader};
+pub use space::Atom;
+pub use system_world::SystemWorld;

@@ -1,0 +1,257 @@
+//! Why a base cannot be used, and what to do about it.
+
+use journal::{AppendError, Failure, LockError, OpenError, Place, ReadError, SyncError};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+/// Why a base cannot be opened, read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BaseError {
+    /// Another process writes to it.
+    InUse {
+        /// Its directory.
+        path: PathBuf,
+        /// The number of the process, if it has left it.
+        process: Option<u32>,
+    },
+    /// What has the name of its lock is something else.
+    ForeignLock {
+        /// What it is, and what to do.
+        error: LockError,
+    },
+    /// The directory exists and is something else.
+    NotABase {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is none in the directory.
+    Missing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Its manifest is missing or damaged, and its journal is there.
+    NoManifest {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Its journal is missing, and its manifest is there.
+    NoJournal {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Something lies where a base is to be salvaged to.
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It was written by a version whose programs mean something else.
+    Semantics {
+        /// The version of the language's semantics that it was written with.
+        found: u32,
+        /// The version that this program has.
+        known: u32,
+    },
+    /// It is of a format that this version does not know.
+    Format {
+        /// Its directory.
+        path: PathBuf,
+        /// What its manifest says.
+        found: String,
+    },
+    /// The file system refuses.
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Its journal cannot be opened.
+    Open(Box<OpenError>),
+    /// Its journal cannot be read.
+    Read(Box<ReadError>),
+    /// Its journal takes no more.
+    Append(Box<AppendError>),
+    /// Its journal could not be made durable at the end.
+    Sync(Box<SyncError>),
+    /// A frame of its journal is sound and says something impossible.
+    Damaged {
+        /// The frame.
+        place: Place,
+        /// What is wrong.
+        reason: String,
+    },
+    /// What its journal says does not come to the state that was recorded with a commit.
+    Differs {
+        /// The commit.
+        epoch: u64,
+        /// Its last frame.
+        place: Place,
+        /// The state hash that was recorded.
+        recorded: u128,
+        /// The state hash that its commits come to.
+        found: u128,
+    },
+    /// There is no such commit.
+    NoEpoch {
+        /// The number asked for.
+        epoch: u64,
+        /// The last commit there is.
+        last: u64,
+    },
+    /// It was opened for reading only.
+    ReadOnly,
+}
+
+impl fmt::Display for BaseError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse { path, process } => {
+                let by = process.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"));
+                write!(formatter, "the knowledge base {} is being written by {by}", path.display())
+            }
+            Self::ForeignLock { error } => error.fmt(formatter),
+            Self::NotABase { path } => {
+                write!(formatter, "{} holds other things and is not a knowledge base", path.display())
+            }
+            Self::Missing { path } => write!(formatter, "there is no knowledge base in {}", path.display()),
+            Self::NoManifest { path } => {
+                write!(
+                    formatter,
+                    "{} holds the journal of a knowledge base, and its MANIFEST is missing or damaged",
+                    path.display()
+                )
+            }
+            Self::NoJournal { path } => {
+                write!(formatter, "{} is a knowledge base, and the journal with its commits is missing", path.display())
+            }
+            Self::Occupied { path } => write!(formatter, "{} holds something already", path.display()),
+            Self::Semantics { found, known } => write!(
+                formatter,
+                "it was written with version {found} of the language's semantics, and this program has {known}"
+            ),
+            Self::Format { path, found } => {
+                write!(formatter, "the manifest of {} says {found:?}, which this version does not know", path.display())
+            }
+            Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
+            Self::Open(error) => error.fmt(formatter),
+            Self::Read(error) => error.fmt(formatter),
+            Self::Append(error) => error.fmt(formatter),
+            Self::Sync(error) => error.fmt(formatter),
+            Self::Damaged { place, reason } => {
+                write!(formatter, "{} cannot be used: {reason}", frame_text(*place))
+            }
+            Self::Differs { epoch, place, recorded, found } => write!(
+                formatter,
+                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it come to \
+                 {found:032x}",
+                frame_text(*place)
+            ),
+            Self::NoEpoch { epoch, last: 0 } => {
+                write!(formatter, "there is no commit {epoch}: nothing was committed yet, and 0 is the beginning")
+            }
+            Self::NoEpoch { epoch, last } => {
+                write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
+            }
+            Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
+        }
+    }
+}
+
+impl std::error::Error for BaseError {}
+
+impl BaseError {
+    /// What to do next, where that is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::InUse { .. } => Some("wait for it to end; `metroon kb` reads a base that is being written"),
+            Self::Missing { .. } => Some("check the path; `metroon run --kb DIR` makes a knowledge base"),
+            Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
+            Self::NoJournal { .. } => Some("restore its folder `journal` from a copy: a base is what its journal says"),
+            Self::Occupied { .. } => Some("name a directory that does not exist yet, or an empty one"),
+            Self::Format { .. } | Self::Semantics { .. } => {
+                Some("use the version of Metroon that wrote it, or a newer one")
+            }
+            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            error if error.is_damage() => Some(
+                "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \
+                 knowledge base of those",
+            ),
+            Self::Append(_) | Self::Sync(_) | Self::Open(_) | Self::Read(_) => self.failure().map(advice),
+            _ => None,
+        }
+    }
+
+    /// What a disk refused, if that is what went wrong.
+    fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Open(error) => match &**error {
+                OpenError::Disk(failure) => Some(failure),
+                _ => None,
+            },
+            Self::Read(error) => match &**error {
+                ReadError::Disk(failure) => Some(failure),
+                _ => None,
+            },
+            Self::Append(error) => match &**error {
+                AppendError::Refused(failure) | AppendError::Unknown { failure, .. } => Some(failure),
+                _ => None,
+            },
+            Self::Sync(error) => match &**error {
+                SyncError::Failed(failure) => Some(failure),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether what lies on the disk is damaged.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::Differs { .. } | Self::Format { .. } => true,
+            Self::NoManifest { .. } | Self::NoJournal { .. } | Self::Semantics { .. } => true,
+            Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
+            Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
+            _ => false,
+        }
+    }
+}
+
+impl From<ReadError> for BaseError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(Box::new(error))
+    }
+}
+
+impl From<LockError> for BaseError {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Io { path, error } => Self::Io { path, error },
+            error => Self::ForeignLock { error },
+        }
+    }
+}
+
+/// What to do about a disk that refuses. What was committed before is kept in any case.
+pub(super) fn advice(failure: &Failure) -> &'static str {
+    match failure.error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "what was committed before is kept; make room, and run the program again"
+        }
+        ErrorKind::FileTooLarge => {
+            "what was committed before is kept; raise the limit of the size of files (`ulimit -f`), and run the program again"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "what was committed before is kept; see to it that you may write there, and run the program again"
+        }
+        _ => {
+            "what was committed before is kept; the disk or its connection failed: look into the log of the system, copy the \
+             directory to a disk that works, and see with `metroon kb verify DIR` what is there"
+        }
+    }
+}
+
+fn frame_text(place: Place) -> String {
+    format!("frame {} of the journal (segment {}, offset {})", place.number, place.segment, place.offset)
+}

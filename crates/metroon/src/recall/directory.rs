@@ -1,0 +1,201 @@
+//! The directory of a base: what lies in it, how it is made, and who may write there.
+//!
+//! 1. A base is made step by step: its directory, its lock, its journal with the first frame, its manifest. Each step is durable
+//!    before the next. So a base that has a manifest has a journal, and what lacks a journal then has lost it.
+//! 2. A directory without a manifest is a base that was half made if its journal holds nothing but the first frame, or is not
+//!    there. One whose journal holds more has lost its manifest, and nothing is made over it.
+//! 3. Nothing is read that is not a regular file, and no more of a manifest than the longest one has.
+
+use super::base_error::BaseError;
+use super::record;
+use journal::{Directory, Disk, FolderLock, LockError, ReadError, Reader, read_regular};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const LOCK: &str = "LOCK";
+const MANIFEST: &str = "MANIFEST";
+const MANIFEST_NEW: &str = "MANIFEST.new";
+const JOURNAL: &str = "journal";
+/// How the file of a segment ends that is being made.
+const SEGMENT_NEW: &str = ".segment.new";
+
+/// How the manifest of every version begins.
+const MANIFEST_BEGINS: &str = "metroon base\nformat ";
+/// No manifest of any version is longer.
+const MANIFEST_BYTES_MAX: u64 = 4096;
+/// How much of an unknown manifest is shown.
+const SHOWN_CHARACTERS_MAX: usize = 100;
+
+/// What lies in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A base.
+    Base,
+    /// A base whose manifest is missing or damaged.
+    WithoutManifest,
+    /// A base whose journal is missing.
+    WithoutJournal,
+    /// Nothing, or what is left of a base that was half made.
+    Free,
+    /// Something else, or there is no such directory.
+    Other,
+}
+
+/// Where the journal of a base lies.
+pub(super) fn journal_of(directory: &Path) -> PathBuf {
+    directory.join(JOURNAL)
+}
+
+/// Says what lies in a directory.
+///
+/// # Errors
+/// It cannot be read, or is a base of another format.
+pub(super) fn look(path: &Path) -> Result<Found, BaseError> {
+    let manifest = read_manifest(path)?;
+    let journal = look_at_journal(&journal_of(path))?;
+    Ok(match (manifest, journal) {
+        (Manifest::Known, Content::Begun | Content::Commits) => Found::Base,
+        (Manifest::Known, Content::Nothing | Content::Foreign) => Found::WithoutJournal,
+        (Manifest::Missing | Manifest::Damaged, Content::Commits) => Found::WithoutManifest,
+        (Manifest::Missing, Content::Nothing | Content::Begun) if is_free(path)? => Found::Free,
+        _ => Found::Other,
+    })
+}
+
+/// A directory in which a base can be opened or made.
+pub(super) fn usable(path: &Path) -> Result<Found, BaseError> {
+    let path = || path.to_owned();
+    match look(&path())? {
+        found @ (Found::Base | Found::Free) => Ok(found),
+        Found::WithoutManifest => Err(BaseError::NoManifest { path: path() }),
+        Found::WithoutJournal => Err(BaseError::NoJournal { path: path() }),
+        Found::Other => Err(BaseError::NotABase { path: path() }),
+    }
+}
+
+/// What lies where the journal of a base does.
+#[derive(Clone, Copy)]
+enum Content {
+    /// No journal, or one without a frame.
+    Nothing,
+    /// The first frame of a base.
+    Begun,
+    /// More, sound or not.
+    Commits,
+    /// Other things, or the journal of something else.
+    Foreign,
+}
+
+fn look_at_journal(path: &Path) -> Result<Content, BaseError> {
+    let io = |error| BaseError::Io { path: path.to_owned(), error };
+    let disk = match Directory::open(path) {
+        Ok(disk) => disk,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(Content::Foreign),
+        Err(error) => return Err(io(error)),
+    };
+    let names = disk.list().map_err(io)?;
+    let mut reader = match Reader::from_frame(Arc::new(disk), 0) {
+        Ok(reader) => reader,
+        Err(ReadError::Empty) if names.iter().all(|name| name.ends_with(SEGMENT_NEW)) => return Ok(Content::Nothing),
+        Err(ReadError::Empty) => return Ok(Content::Foreign),
+        Err(ReadError::Damaged(_)) => return Ok(Content::Commits),
+        Err(error) => return Err(error.into()),
+    };
+    match reader.read_next() {
+        Ok(Some(frame)) if !record::is_begin(frame.payload) => return Ok(Content::Foreign),
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(Content::Nothing),
+        Err(ReadError::Damaged(_)) => return Ok(Content::Commits),
+        Err(error) => return Err(error.into()),
+    }
+    match reader.read_next() {
+        Ok(None) => Ok(Content::Begun),
+        Ok(Some(_)) | Err(ReadError::Damaged(_)) => Ok(Content::Commits),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the manifest of a directory says.
+enum Manifest {
+    /// There is none.
+    Missing,
+    /// A base of the format that this version writes.
+    Known,
+    /// Nothing that any version writes.
+    Damaged,
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest, BaseError> {
+    let manifest = path.join(MANIFEST);
+    let bytes = match read_regular(&manifest, MANIFEST_BYTES_MAX) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Manifest::Missing);
+        }
+        // It is longer than any manifest.
+        Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(Manifest::Damaged),
+        Err(error) => return Err(BaseError::Io { path: manifest, error }),
+    };
+    if bytes == manifest_text().as_bytes() {
+        return Ok(Manifest::Known);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    if !text.starts_with(MANIFEST_BEGINS) {
+        return Ok(Manifest::Damaged);
+    }
+    let found = text.trim().chars().take(SHOWN_CHARACTERS_MAX).collect();
+    Err(BaseError::Format { path: path.to_owned(), found })
+}
+
+fn manifest_text() -> String {
+    format!("{MANIFEST_BEGINS}{}\n", record::FORMAT_VERSION)
+}
+
+/// Whether a directory holds nothing but what a base that was being made may have left there.
+fn is_free(path: &Path) -> Result<bool, BaseError> {
+    let io = |error| BaseError::Io { path: path.to_owned(), error };
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(false),
+        Err(error) => return Err(io(error)),
+    };
+    for entry in entries {
+        let name = entry.map_err(io)?.file_name();
+        if ![LOCK, MANIFEST_NEW, JOURNAL].iter().any(|left| name == *left) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Takes the lock of a base, and leaves the number of this process in it.
+pub(super) fn lock(path: &Path) -> Result<FolderLock, BaseError> {
+    FolderLock::take(path, LOCK).map_err(|error| match error {
+        LockError::Held { process } => BaseError::InUse { path: path.to_owned(), process },
+        error => error.into(),
+    })
+}
+
+/// Says durably that there is a base, the last step of making one.
+pub(super) fn write_manifest(path: &Path) -> Result<(), BaseError> {
+    let write = || -> io::Result<()> {
+        let new = path.join(MANIFEST_NEW);
+        // Never written through: it may be a link to something else.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&new)?;
+        file.write_all(manifest_text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path.join(MANIFEST))?;
+        File::open(path)?.sync_all()?;
+        // The directory's own name is durable once its parent is.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    };
+    write().map_err(|error| BaseError::Io { path: path.join(MANIFEST), error })
+}

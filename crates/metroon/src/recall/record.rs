@@ -1,0 +1,381 @@
+//! What a commit says, as bytes: the payloads of a base's journal. `docs/formats.md` draws them.
+//!
+//! A frame is one byte that says its kind, a header, and records end to end. Headers and records are written in the
+//! encoding of the crate `postcard`: variable-length integers, lengths before texts and bytes. Enum variants are numbered
+//! in the order below: new ones go to the end.
+
+use metta::Generator;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The version of the frames of bases that this crate writes. It reads all versions up to it.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// The version of what programs mean. A tape is replayed by the version it was recorded with. It rises with a release in which a
+/// program of the corpus answers otherwise, or takes other steps.
+pub(crate) const SEMANTICS_VERSION: u32 = 1;
+
+/// A frame is not made longer than this by another record: what is left of its commit goes to another frame.
+pub(crate) const PART_BYTES: usize = 1 << 19;
+
+/// The highest number of a variable that a commit may say was handed out; there is room for as many again.
+pub(crate) const VARIABLES_MAX: u64 = 1 << 62;
+
+/// The kinds of frames of a base.
+mod kind {
+    pub(super) const BEGIN: u8 = 1;
+    pub(super) const PART: u8 = 2;
+    pub(super) const COMMIT: u8 = 3;
+    pub(super) const NOTE: u8 = 4;
+}
+
+/// The first frame of a base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BeginHeader {
+    pub(crate) format: u32,
+    pub(crate) semantics: u32,
+}
+
+/// The last frame of a commit, which makes it visible.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CommitHeader {
+    /// The number of the commit, from 1.
+    pub(crate) epoch: u64,
+    /// The state hash after it, its bytes little-endian.
+    pub(crate) hash: [u8; 16],
+    /// How many of the frames before this one belong to it.
+    pub(crate) parts: u32,
+    /// How many variables the run had numbered.
+    pub(crate) variables: u64,
+    /// How many frames the tape had when the commit was made, if the run was recorded.
+    pub(crate) tape_frame: Option<u64>,
+}
+
+/// A frame of a base's journal.
+#[derive(Debug)]
+pub(crate) enum Frame<'a> {
+    Begin {
+        /// The version of the language's semantics that the base was written with.
+        semantics: u32,
+    },
+    Part {
+        records: &'a [u8],
+    },
+    Commit {
+        header: CommitHeader,
+        records: &'a [u8],
+    },
+    /// Records that change no state and so need no commit.
+    Note {
+        records: &'a [u8],
+    },
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, RecordError> {
+        let (&kind, rest) = payload.split_first().ok_or(RecordError::Empty)?;
+        match kind {
+            kind::BEGIN => {
+                let (header, rest) = header::<BeginHeader>(rest)?;
+                match header.format {
+                    _ if !rest.is_empty() => Err(RecordError::Malformed),
+                    FORMAT_VERSION => Ok(Self::Begin { semantics: header.semantics }),
+                    found => Err(RecordError::Version { found, newest: FORMAT_VERSION }),
+                }
+            }
+            kind::PART => Ok(Self::Part { records: rest }),
+            kind::COMMIT => {
+                let (header, records) = header::<CommitHeader>(rest)?;
+                if header.variables > VARIABLES_MAX {
+                    return Err(RecordError::Variables(header.variables));
+                }
+                Ok(Self::Commit { header, records })
+            }
+            kind::NOTE => Ok(Self::Note { records: rest }),
+            kind => Err(RecordError::Kind(kind)),
+        }
+    }
+}
+
+fn header<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(T, &'a [u8]), RecordError> {
+    postcard::take_from_bytes(bytes).map_err(|_| RecordError::Malformed)
+}
+
+/// Why a frame says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordError {
+    Empty,
+    Kind(u8),
+    /// A format that is not known, and the newest one that is.
+    Version {
+        found: u32,
+        newest: u32,
+    },
+    Malformed,
+    /// A record says that so many copies came or went at once.
+    Copies(i64),
+    /// A commit says that so many variables were numbered.
+    Variables(u64),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => formatter.write_str("the frame is empty"),
+            Self::Kind(kind) => write!(formatter, "frames of kind {kind} are not known to this version"),
+            Self::Version { found, newest } => {
+                write!(formatter, "it has format {found}, and this version reads formats up to {newest}")
+            }
+            Self::Malformed => formatter.write_str("what the frame says is malformed"),
+            Self::Copies(copies) => {
+                write!(formatter, "a record counts {copies} copies of an atom, and each says 1 or -1")
+            }
+            Self::Variables(variables) => {
+                write!(formatter, "it says that {variables} variables were numbered, and {VARIABLES_MAX} is the most")
+            }
+        }
+    }
+}
+
+/// An atom with the names of its variables, which its canonical bytes leave out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AtomRecord<'a> {
+    #[serde(borrow, with = "serde_bytes")]
+    pub(crate) bytes: &'a [u8],
+    #[serde(borrow)]
+    pub(crate) names: Vec<&'a str>,
+}
+
+/// One thing that a commit says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Record<'a> {
+    /// What follows was caused by this form.
+    Cause {
+        source: u32,
+        kind: CauseRecord,
+        line: u32,
+        column: u32,
+    },
+    /// A copy of an atom was added, or taken away if the count is negative. A few bytes must not stand for endless work,
+    /// so the count is 1 or -1.
+    Count {
+        space: u64,
+        copies: i64,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    /// A state was set.
+    State {
+        state: u64,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+    },
+    SpaceMade {
+        serial: u64,
+    },
+    StateMade {
+        serial: u64,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+        #[serde(borrow)]
+        type_atom: AtomRecord<'a>,
+    },
+    ModuleMade {
+        serial: u64,
+        path: &'a str,
+        directory: &'a str,
+        file: Option<&'a str>,
+    },
+    ModuleNamed {
+        path: &'a str,
+        module: u32,
+    },
+    ModuleForgotten {
+        module: u32,
+    },
+    Imported {
+        into: u32,
+        from: u32,
+    },
+    Bound {
+        module: u32,
+        token: &'a str,
+        is_pattern: bool,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    Setting {
+        key: &'a str,
+        #[serde(borrow)]
+        value: AtomRecord<'a>,
+    },
+    /// A source began to run: a text of this content, in this module.
+    SourceBegun {
+        source: u32,
+        module: u32,
+        /// What it is called.
+        origin: &'a str,
+        /// Its path from the base's directory, if it is a file.
+        file: Option<&'a str>,
+        /// BLAKE3 of its text.
+        content: [u8; 32],
+    },
+    /// A source ran to its end.
+    SourceEnded {
+        source: u32,
+    },
+    /// An edited source no longer states an atom.
+    Unstated {
+        source: u32,
+        #[serde(borrow)]
+        atom: AtomRecord<'a>,
+    },
+    /// The words of a module that comes with the program became known to another.
+    WordsImported {
+        into: u32,
+        from: u32,
+    },
+    /// A generator of random numbers was made, used or changed.
+    GeneratorSet {
+        number: u64,
+        generator: Generator,
+    },
+}
+
+/// What kind of form caused a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CauseRecord {
+    Statement,
+    Evaluation,
+    Retraction,
+}
+
+/// The records of a frame, one after the other.
+pub(crate) struct Records<'a>(&'a [u8]);
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'a>>, RecordError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let (record, rest) = header(self.0)?;
+        if let Record::Count { copies, .. } = record
+            && copies.unsigned_abs() != 1
+        {
+            return Err(RecordError::Copies(copies));
+        }
+        self.0 = rest;
+        Ok(Some(record))
+    }
+}
+
+/// Writes the frames of one commit.
+#[derive(Default)]
+pub(crate) struct CommitWriter {
+    parts: Vec<Vec<u8>>,
+    records: Vec<u8>,
+}
+
+impl CommitWriter {
+    pub(crate) fn push(&mut self, record: &Record<'_>) {
+        let before = self.records.len();
+        let records = std::mem::take(&mut self.records);
+        self.records = postcard::to_extend(record, records).expect("a vector takes every record");
+        if self.records.len() > PART_BYTES && before > 0 {
+            let rest = self.records.split_off(before);
+            let mut part = vec![kind::PART];
+            part.extend(std::mem::replace(&mut self.records, rest));
+            self.parts.push(part);
+        }
+    }
+
+    /// The frames, given the header of the last.
+    pub(crate) fn finish(self, mut header: CommitHeader) -> Vec<Vec<u8>> {
+        header.parts = self.parts.len() as u32;
+        let mut last = postcard::to_extend(&header, vec![kind::COMMIT]).expect("a vector takes every header");
+        last.extend(self.records);
+        let mut frames = self.parts;
+        frames.push(last);
+        frames
+    }
+}
+
+/// A frame of records that change no state.
+pub(crate) fn note_frame(records: &[Record<'_>]) -> Vec<u8> {
+    let push = |frame, record| postcard::to_extend(record, frame).expect("a vector takes every record");
+    records.iter().fold(vec![kind::NOTE], push)
+}
+
+/// The first frame of a new base.
+pub(crate) fn begin_frame() -> Vec<u8> {
+    let header = BeginHeader { format: FORMAT_VERSION, semantics: SEMANTICS_VERSION };
+    postcard::to_extend(&header, vec![kind::BEGIN]).expect("a vector takes every header")
+}
+
+/// Whether a frame is the first of a base, of any version.
+pub(crate) fn is_begin(payload: &[u8]) -> bool {
+    matches!(payload.split_first(), Some((&kind::BEGIN, rest)) if header::<BeginHeader>(rest).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATOM: AtomRecord<'_> = AtomRecord { bytes: &[0x10], names: Vec::new() };
+
+    /// One of each, in the order of their numbers.
+    fn records() -> Vec<Record<'static>> {
+        vec![
+            Record::Cause { source: 0, kind: CauseRecord::Retraction, line: 300, column: 1 },
+            Record::Count { space: 1, copies: -1, atom: AtomRecord { bytes: &[0x70, 0, 0, 0, 0], names: vec!["x"] } },
+            Record::State { state: 1, value: ATOM },
+            Record::SpaceMade { serial: 2 },
+            Record::StateMade { serial: 1, value: ATOM, type_atom: ATOM },
+            Record::ModuleMade { serial: 3, path: "p", directory: "", file: Some("f") },
+            Record::ModuleNamed { path: "p", module: 2 },
+            Record::ModuleForgotten { module: 2 },
+            Record::Imported { into: 1, from: 2 },
+            Record::Bound { module: 1, token: "w", is_pattern: true, atom: ATOM },
+            Record::Setting { key: "k", value: ATOM },
+            Record::SourceBegun { source: 0, module: 1, origin: "o", file: None, content: [7; 32] },
+            Record::SourceEnded { source: 0 },
+            Record::Unstated { source: 0, atom: ATOM },
+            Record::WordsImported { into: 1, from: 2 },
+            Record::GeneratorSet { number: 0, generator: Generator::Seeded { seed: 7, drawn: 3 } },
+        ]
+    }
+
+    #[test]
+    fn each_record_has_the_bytes_that_the_document_of_formats_gives_it() {
+        let content = [&[11, 0, 1, 1, b'o', 0][..], &[7; 32]].concat();
+        let expected: [&[u8]; 16] = [
+            &[0, 0, 2, 0xac, 0x02, 1],
+            &[1, 1, 1, 5, 0x70, 0, 0, 0, 0, 1, 1, b'x'],
+            &[2, 1, 1, 0x10, 0],
+            &[3, 2],
+            &[4, 1, 1, 0x10, 0, 1, 0x10, 0],
+            &[5, 3, 1, b'p', 0, 1, 1, b'f'],
+            &[6, 1, b'p', 2],
+            &[7, 2],
+            &[8, 1, 2],
+            &[9, 1, 1, b'w', 1, 1, 0x10, 0],
+            &[10, 1, b'k', 1, 0x10, 0],
+            &content,
+            &[12, 0],
+            &[13, 0, 1, 0x10, 0],
+            &[14, 1, 2],
+            &[15, 0, 1, 7, 3],
+        ];
+        let frame = note_frame(&records());
+        assert_eq!(frame[1..], expected.concat());
+        let mut read = Records::new(&frame[1..]);
+        for record in records() {
+            assert_eq!(read.next(), Ok(Some(record)));
+        }
+        assert_eq!(read.next(), Ok(None));
+    }
+}

@@ -1,0 +1,82 @@
+//! Running a program on the files of a folder, its output kept.
+
+use metroon::{Engine, Evaluator, FormAnswer, MemoryWorld, RunEnd, World, WorldError};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A program that asks for more than this runs in circles.
+pub(crate) const STEPS_MAX: u64 = 20_000_000;
+
+/// Folders that hold no programs of ours.
+const OTHERS: [&str; 4] = ["target", "data", ".git", "crates"];
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files with an ending in a folder, in alphabetical order.
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("a folder can be listed").path());
+    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|found| found == ending)).collect();
+    found.sort();
+    found
+}
+
+/// A text file's content.
+pub(crate) fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The programs in a folder and below it, by their paths from there.
+pub(crate) fn programs(folder: &Path, below: &str, world: MemoryWorld) -> MemoryWorld {
+    let entries = fs::read_dir(folder.join(below)).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.fold(world, |world, entry| {
+        let entry = entry.expect("a folder can be listed");
+        let name = entry.file_name().into_string().expect("names are UTF-8");
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if entry.path().is_dir() {
+            return if OTHERS.contains(&name.as_str()) { world } else { programs(folder, &path, world) };
+        }
+        if name.ends_with(".metta") { world.with_source(&path, read(&entry.path())) } else { world }
+    })
+}
+
+pub(crate) fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
+    let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
+    world.print(&format!("[{}]", results.join(", ")))
+}
+
+/// What a program prints, with a library that lacks some names, and how its run ended.
+pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
+    output_with(Evaluator::default(), folder, text, missing)
+}
+
+/// The same, evaluated in this way.
+pub(crate) fn output_with(evaluator: Evaluator, folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
+    let world = programs(folder, "", MemoryWorld::default());
+    let printed = world.output();
+    let mut engine = Engine::without(world, missing);
+    engine.set_evaluator(evaluator);
+    engine.limits_mut().steps_max = Some(STEPS_MAX);
+    let run = engine.run_text(text, &mut print_answer);
+    drop(engine);
+    (printed.printed().into_iter().map(|line| line + "\n").collect(), run.end)
+}
+
+/// What a program prints, and how its run ended.
+pub(crate) fn output(folder: &Path, text: &str) -> (String, RunEnd) {
+    output_without(folder, text, &[])
+}
+
+/// The first line in which two outputs differ.
+pub(crate) fn first_difference(expected: &str, actual: &str) -> String {
+    let mut lines = expected.lines().zip(actual.lines()).enumerate();
+    match lines.find(|(_, (expected, actual))| expected != actual) {
+        Some((number, (expected, actual))) => {
+            format!("line {}:\n  expected {expected}\n  got      {actual}", number + 1)
+        }
+        None => format!("{} lines expected, {} got", expected.lines().count(), actual.lines().count()),
+    }
+}
