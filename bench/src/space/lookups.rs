@@ -12,7 +12,7 @@ use metroon::{Engine, MemoryWorld};
 use pathmap::PathMap;
 use pathmap::zipper::{ZipperIteration, ZipperMoving};
 use space::{Atom, NO_TERM, Prepared, PreparedQuery, RowPart, RowQuery, Snapshot, Solution};
-use space::{SpaceRef, Term, Terms, VariableSource};
+use space::{SharedSpace, Term, Terms, VariableSource};
 use std::hint::black_box;
 
 pub(super) const EDGES: u64 = 1_000_000;
@@ -25,8 +25,8 @@ pub(super) fn rows_with_trie(plan: &Plan) -> Rows {
     in_process(plan, &space_of(edges), edges)
 }
 
-pub(super) fn space_of(edges: u64) -> SpaceRef {
-    let space = SpaceRef::new(1, "space", Terms::shared());
+pub(super) fn space_of(edges: u64) -> SharedSpace {
+    let space = SharedSpace::new(1, "space", Terms::shared());
     (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
     space
 }
@@ -66,7 +66,7 @@ pub(super) fn asked_about(question: u64, edges: u64) -> u64 {
 }
 
 /// Ours and a trie, in this process.
-fn in_process(plan: &Plan, space: &SpaceRef, edges: u64) -> Rows {
+fn in_process(plan: &Plan, space: &SharedSpace, edges: u64) -> Rows {
     let mut trie = PathMap::<()>::new();
     let mut bytes = Vec::new();
     for position in 0..edges {
@@ -130,7 +130,7 @@ fn in_process(plan: &Plan, space: &SpaceRef, edges: u64) -> Rows {
 const ONE_PREPARED: &str = "(edge aI $x), queries prepared and prefixes written as bytes before; one after the other";
 const MANY_PREPARED: &str = "the same, ours in one call, in which many wait for memory at once";
 
-pub(super) fn prepared_queries(space: &SpaceRef, open: &[Atom]) -> Vec<PreparedQuery> {
+pub(super) fn prepared_queries(space: &SharedSpace, open: &[Atom]) -> Vec<PreparedQuery> {
     open.iter().map(|query| space.prepare_query(query).expect("facts are rows")).collect()
 }
 
@@ -196,7 +196,7 @@ pub(super) fn pattern(number: u64) -> Atom {
 }
 
 /// Ours: the lengths of all names that answer the questions.
-fn asked(space: &SpaceRef, questions: &[Atom]) -> Timed {
+fn asked(space: &SharedSpace, questions: &[Atom]) -> Timed {
     let (mut clock, mut source) = (Clock::default(), VariableSource::default());
     let sum = clock.run(|| {
         let questions = black_box(questions).iter();

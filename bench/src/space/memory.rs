@@ -5,7 +5,7 @@ use super::{Failure, Peer, SUITE};
 use crate::region::read_rows;
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows};
-use space::{SpaceRef, Terms, VariableSource};
+use space::{SharedSpace, Terms, VariableSource};
 use std::process::Command;
 
 /// The part that is a process of its own.
@@ -46,7 +46,7 @@ pub(super) fn alone(plan: &Plan) -> Rows {
 
 fn ours(edges: u64) -> Result<f64, Failure> {
     let before = crate::worker::memory_of("self")?;
-    let space = SpaceRef::new(1, "space", Terms::shared());
+    let space = SharedSpace::new(1, "space", Terms::shared());
     (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
     let found = space.query(&atom("(edge $x b1)"), &mut VariableSource::default()).len();
     if found == 0 {

@@ -7,7 +7,7 @@ use super::facts::{edge, number_at};
 use super::{Contest, Failure};
 use crate::compare::Timed;
 use crate::{Plan, Rows};
-use space::{Atom, Snapshot, SpaceRef, Terms, VariableSource};
+use space::{Atom, SharedSpace, Snapshot, Terms, VariableSource};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const SNAPSHOT_NOTE: &str =
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let edges = plan.scaled(EDGES);
-    let space = SpaceRef::new(1, "space", Terms::shared());
+    let space = SharedSpace::new(1, "space", Terms::shared());
     (0..edges).for_each(|position| space.add(&edge(number_at(position, edges))));
     let patterns: Vec<Atom> = (0..1_000).map(|position| super::lookups::pattern(number_at(position, edges))).collect();
     let contest = |name, must, note| Contest { name, n: 1, peer: "ours, idle", must, rounds: 5, note };
@@ -51,7 +51,7 @@ struct Latencies {
     snapshots: Vec<Duration>,
 }
 
-fn read(space: &SpaceRef, patterns: &[Atom], count: usize) -> Latencies {
+fn read(space: &SharedSpace, patterns: &[Atom], count: usize) -> Latencies {
     let mut latencies = Latencies::default();
     let mut source = VariableSource::default();
     let take = |latencies: &mut Latencies| -> Snapshot {
@@ -74,7 +74,7 @@ fn read(space: &SpaceRef, patterns: &[Atom], count: usize) -> Latencies {
 }
 
 /// Reads while a thread adds other facts, which are taken out again.
-fn while_loading(space: &SpaceRef, edges: u64, read: impl FnOnce() -> Latencies) -> Latencies {
+fn while_loading(space: &SharedSpace, edges: u64, read: impl FnOnce() -> Latencies) -> Latencies {
     let (is_over, last) = (AtomicBool::new(false), AtomicU64::new(edges));
     let latencies = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -13,7 +13,7 @@ use crate::compare::{Clock, Timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
 use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Runner};
-use space::{Appender, Atom, Batch, SharedTerms, Space, SpaceRef, Term, Terms, VariableSource};
+use space::{Appender, Atom, Batch, SharedSpace, SharedTerms, Space, Term, Terms, VariableSource};
 use std::hint::black_box;
 
 const EDGES: u64 = 1_000_000;
@@ -61,7 +61,7 @@ fn of_atoms(plan: &Plan, facts: &[Atom]) -> Rows {
     let rows_of_terms = rows_of(facts, &known);
     let mut inserting = || {
         repeated(&mut || {
-            let space = SpaceRef::new(1, "space", SharedTerms::clone(&known));
+            let space = SharedSpace::new(1, "space", SharedTerms::clone(&known));
             space.append(|appender| black_box(&rows_of_terms).iter().for_each(|row| appender.row(row)));
         })
     };
@@ -88,19 +88,19 @@ fn stages(text: &str, edges: u64) -> Vec<(&'static str, Option<f64>, Stage<'_>)>
         done
     };
     let encoding = move || {
-        let space = SpaceRef::new(1, "space", Terms::shared());
+        let space = SharedSpace::new(1, "space", Terms::shared());
         timed(&mut || space.append(|appender| encode_text(text, appender)))
     };
     let inserting = move || {
         let shared = Terms::shared();
         let rows = terms_of(text, &shared);
-        let space = SpaceRef::new(1, "space", shared);
+        let space = SharedSpace::new(1, "space", shared);
         timed(&mut || space.append(|appender| black_box(&rows).iter().for_each(|row| appender.row(row))))
     };
     let indexing = move || {
         let shared = Terms::shared();
         let rows = terms_of(text, &shared);
-        let space = SpaceRef::new(1, "space", shared);
+        let space = SharedSpace::new(1, "space", shared);
         space.append(|appender| rows.iter().for_each(|row| appender.row(row)));
         timed(&mut || assert!(ask(&space) > 0))
     };
@@ -205,7 +205,7 @@ fn rows_of(atoms: &[Atom], known: &SharedTerms) -> Vec<Vec<Term>> {
     atoms.iter().map(row).collect()
 }
 
-fn ask(space: &SpaceRef) -> usize {
+fn ask(space: &SharedSpace) -> usize {
     let pattern = atom(&format!("(edge $x b{})", TARGETS / 8 / 10));
     space.query(&pattern, &mut VariableSource::default()).len()
 }

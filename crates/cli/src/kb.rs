@@ -7,7 +7,10 @@ use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::{End, base_failed, base_failed_with};
 use clap::{Args, Subcommand};
-use metroon::{Atom, Base, BaseError, Change, CommitView, LogEntry, Reason, SalvagedBase, SourceWriter, Unsound, View};
+use metroon::{
+    Atom, Change, CommitView, KnowledgeBase, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase, SourceWriter,
+    Unsound, View,
+};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -356,19 +359,19 @@ fn verify(directory: &Path) -> Ended {
 /// Tells what is sound of a base, what is not, and what to type.
 fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
     let Unsound { sound_up_to, error, .. } = unsound;
-    let is_of_later_version = matches!(error, BaseError::Format { .. } | BaseError::Semantics { .. });
+    let is_of_later_version = matches!(error, KnowledgeBaseError::Format { .. } | KnowledgeBaseError::Semantics { .. });
     if !error.is_damage() || is_of_later_version {
         return base_failed(directory, error);
     }
     let name = directory.display();
     let sound = match sound_up_to {
         0 => "no commit can be read".to_owned(),
-        last if matches!(error, BaseError::NoManifest { .. }) => format!("all commits up to {last} are sound"),
+        last if matches!(error, KnowledgeBaseError::NoManifest { .. }) => format!("all commits up to {last} are sound"),
         last => format!("commits up to {last} are sound, commit {} is not", last + 1),
     };
     render::say(&format!("{name}: damaged: {sound}"));
     let help = match sound_up_to {
-        0 if matches!(error, BaseError::NoJournal { .. }) => return base_failed(directory, error),
+        0 if matches!(error, KnowledgeBaseError::NoJournal { .. }) => return base_failed(directory, error),
         0 => format!(
             "restore it from a copy; `metroon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
         ),
@@ -380,11 +383,11 @@ fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
 /// Makes a base of what is sound in a damaged one.
 fn salvage(arguments: &SalvageArguments) -> Ended {
     let SalvageArguments { directory, to } = arguments;
-    let salvaged = Base::salvage(directory, to).map_err(|error| match error {
-        BaseError::Occupied { .. } => base_failed(to, &error),
+    let salvaged = KnowledgeBase::salvage(directory, to).map_err(|error| match error {
+        KnowledgeBaseError::Occupied { .. } => base_failed(to, &error),
         error => tell_unsound(directory, &Unsound { sound_up_to: 0, error }),
     })?;
-    let SalvagedBase { report, lost, .. } = salvaged;
+    let SalvagedKnowledgeBase { report, lost, .. } = salvaged;
     let mut out = Out::new();
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: {commits}, {atoms}, state {:032x}", to.display(), report.hash))?;

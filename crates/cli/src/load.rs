@@ -6,8 +6,8 @@ use crate::render;
 use crate::run::{End, base_failed, recall_failed};
 use clap::{Args, ValueEnum};
 use metroon::{
-    Base, BaseError, Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadProgress, LoadReport, RecallError,
-    Skipped, SystemWorld, WorldError,
+    Engine, FileFormat, KnowledgeBase, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,
+    LoadReport, RecallError, Skipped, SystemWorld, WorldError,
 };
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -103,12 +103,12 @@ pub(crate) fn load(arguments: &LoadArguments) -> Ended {
 }
 
 fn open(directory: &Path) -> Result<Engine, End> {
-    let base = Base::open(directory).map_err(|error| base_failed(directory, &error))?;
+    let base = KnowledgeBase::open(directory).map_err(|error| base_failed(directory, &error))?;
     for warning in base.warnings() {
         render::say(&format!("warning: {warning}"));
     }
     Engine::with_base(SystemWorld::default(), base).map_err(|error| match &error {
-        RecallError::Base(error) => base_failed(directory, error),
+        RecallError::KnowledgeBase(error) => base_failed(directory, error),
         _ => recall_failed(&error),
     })
 }
@@ -180,9 +180,9 @@ fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
             fail(&error.to_string(), "check the path", End::Usage)
         }
         LoadFailure::Load(LoadError::Memory(error)) => {
-            let base = error.downcast_ref::<BaseError>();
-            let end = if base.is_some_and(BaseError::is_damage) { End::Damaged } else { End::Error };
-            fail(&format!("{file}: {error}"), base.and_then(BaseError::help).unwrap_or_default(), end)
+            let base = error.downcast_ref::<KnowledgeBaseError>();
+            let end = if base.is_some_and(KnowledgeBaseError::is_damage) { End::Damaged } else { End::Error };
+            fail(&format!("{file}: {error}"), base.and_then(KnowledgeBaseError::help).unwrap_or_default(), end)
         }
         error => fail(&format!("{file}: {error}"), &help(epoch), End::Error),
     }

@@ -5,8 +5,8 @@ use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::render;
 use metroon::syntax::Diagnostic;
 use metroon::{
-    Base, BaseError, Engine, Evaluator, LimitReached, PermittedWorld, Program, ProgramEnd, RecallError, Reporter,
-    SystemWorld, Tape, TapeError, WorldError,
+    Engine, Evaluator, KnowledgeBase, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
+    RecallError, Reporter, SystemWorld, Tape, TapeError, WorldError,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -93,10 +93,10 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
     let permissions = arguments.permissions.permissions(&program.files)?;
     let base = match &arguments.kb {
-        Some(directory) => Some(Base::open(directory).map_err(|error| base_failed(directory, &error))?),
+        Some(directory) => Some(KnowledgeBase::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
     };
-    for warning in base.iter().flat_map(Base::warnings) {
+    for warning in base.iter().flat_map(KnowledgeBase::warnings) {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
@@ -111,19 +111,19 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
     let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
     let made = Engine::remembering(world, base, tape, program);
     made.map_err(|error| match (&error, &arguments.kb) {
-        (RecallError::Base(error), Some(directory)) => base_failed(directory, error),
+        (RecallError::KnowledgeBase(error), Some(directory)) => base_failed(directory, error),
         _ => recall_failed(&error),
     })
 }
 
 /// Tells why the base in a directory cannot be used.
-pub(crate) fn base_failed(directory: &Path, error: &BaseError) -> End {
+pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
     base_failed_with(directory, error, error.help())
 }
 
 /// Tells why the base in a directory cannot be used, and what to do about it.
-pub(crate) fn base_failed_with(directory: &Path, error: &BaseError, help: Option<&str>) -> End {
-    use BaseError::{Append, Damaged, Differs, NoEpoch, Open, Read, ReadOnly, Semantics, Sync};
+pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
+    use KnowledgeBaseError::{Append, Damaged, Differs, NoEpoch, Open, Read, ReadOnly, Semantics, Sync};
     // All others name it.
     let is_of_inside = matches!(
         error,
@@ -142,10 +142,13 @@ pub(crate) fn base_failed_with(directory: &Path, error: &BaseError, help: Option
     base_end(error)
 }
 
-fn base_end(error: &BaseError) -> End {
+fn base_end(error: &KnowledgeBaseError) -> End {
     match error {
         error if error.is_damage() => End::Damaged,
-        BaseError::Open(_) | BaseError::Read(_) | BaseError::Append(_) | BaseError::Sync(_) => End::Error,
+        KnowledgeBaseError::Open(_)
+        | KnowledgeBaseError::Read(_)
+        | KnowledgeBaseError::Append(_)
+        | KnowledgeBaseError::Sync(_) => End::Error,
         _ => End::Usage,
     }
 }
@@ -171,7 +174,7 @@ fn tape_end(error: &TapeError) -> End {
 /// Tells why a run cannot be remembered or replayed.
 pub(crate) fn recall_failed(error: &RecallError) -> End {
     match error {
-        RecallError::Base(error) => {
+        RecallError::KnowledgeBase(error) => {
             render::error(&error.to_string(), error.help());
             base_end(error)
         }
@@ -210,10 +213,11 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
             End::Error
         }
         ProgramEnd::Memory(error) => {
-            let base = error.downcast_ref::<BaseError>();
-            let help = base.and_then(BaseError::help).or(error.downcast_ref::<TapeError>().and_then(TapeError::help));
+            let base = error.downcast_ref::<KnowledgeBaseError>();
+            let help =
+                base.and_then(KnowledgeBaseError::help).or(error.downcast_ref::<TapeError>().and_then(TapeError::help));
             render::error(&format!("the run cannot go on: {error}"), help);
-            if base.is_some_and(BaseError::is_damage) { End::Damaged } else { End::Error }
+            if base.is_some_and(KnowledgeBaseError::is_damage) { End::Damaged } else { End::Error }
         }
         _ => End::Error,
     }

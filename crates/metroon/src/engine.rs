@@ -1,7 +1,7 @@
 //! The engine: programs run one after the other in one space.
 
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
-use crate::recall::{Base, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
+use crate::recall::{KnowledgeBase, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
 use metta::{Evaluator, HEAP_BYTES_DEFAULT, Limits, OnAnswer, Run, Runner, Source, Statistics, World};
 
 /// Runs MeTTa programs.
@@ -35,7 +35,7 @@ impl Engine {
     ///
     /// # Errors
     /// The base is damaged.
-    pub fn with_base(world: impl World + 'static, base: Base) -> Result<Self, RecallError> {
+    pub fn with_base(world: impl World + 'static, base: KnowledgeBase) -> Result<Self, RecallError> {
         Self::remembering(world, Some(base), None, &Program::default())
     }
 
@@ -46,7 +46,7 @@ impl Engine {
     /// The base is damaged, or the tape cannot be written.
     pub fn remembering(
         world: impl World + 'static,
-        base: Option<Base>,
+        base: Option<KnowledgeBase>,
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {

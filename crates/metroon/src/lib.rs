@@ -38,7 +38,10 @@ pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
-pub use recall::{Base, BaseError, BaseReport, Change, CommitView, LogEntry, SourceWriter, Unsound, Unwritten, View};
-pub use recall::{Difference, RecallError, ReplayEnd, SalvagedBase, Tape, TapeError, TapeReader};
+pub use recall::{
+    Change, CommitView, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseReport, LogEntry, SourceWriter, Unsound,
+    Unwritten, View,
+};
+pub use recall::{Difference, RecallError, ReplayEnd, SalvagedKnowledgeBase, Tape, TapeError, TapeReader};
 pub use space::Atom;
 pub use system_world::SystemWorld;

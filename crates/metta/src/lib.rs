@@ -39,8 +39,8 @@ pub use load::{
 };
 pub use machine::FrozenResults;
 pub use memory::{
-    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY, Occasion, Reason,
-    SourceContent, SourceId, SourceText,
+    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY,
+    Reason, SourceContent, SourceId, SourceText,
 };
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};

@@ -9,7 +9,7 @@ use crate::limits::Halted;
 use crate::modules::ModuleId;
 use crate::random::Generator;
 use crate::runner::Runner;
-use space::{Atom, Changes, SpaceRef};
+use space::{Atom, Changes, SharedSpace};
 use std::sync::Arc;
 
 /// Why a memory could not do its part. The run ends, since what follows could not be remembered.
@@ -207,7 +207,7 @@ impl Commit {
 /// What a transaction ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Occasion {
+pub enum CommitTrigger {
     /// The answer of a `!` form.
     Answer,
     /// `(commit!)`, in the middle of a form; or a load has read so much that it commits.
@@ -269,7 +269,7 @@ pub trait Memory {
     ///
     /// # Errors
     /// It cannot be kept, or is not the one that is remembered.
-    fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError>;
+    fn commit(&mut self, commit: Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError>;
 
     /// A form was ended from outside. If its time was up or somebody cancelled it, and the memory is durable, what was done
     /// since the last commit is undone; else a commit follows.
@@ -297,11 +297,11 @@ pub trait Memory {
     ///
     /// # Errors
     /// There is no such commit or space, or the past is not kept.
-    fn as_of(&mut self, runner: &mut Runner, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, MemoryError>;
+    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError>;
 
     /// Where the atoms of a space that match a pattern come from, in the order of the commits.
     ///
     /// # Errors
     /// The past is not kept.
-    fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
+    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
 }

@@ -8,7 +8,7 @@
 use crate::tokenizer::Tokenizer;
 use crate::world::WorldError;
 use rustc_hash::FxHashSet;
-use space::SpaceRef;
+use space::SharedSpace;
 use std::fmt;
 
 /// The name of the module of the program itself.
@@ -39,7 +39,7 @@ pub(crate) struct Module {
     /// Where its file lies; imports are looked up from here.
     pub(crate) directory: String,
     pub(crate) file: Option<String>,
-    pub(crate) space: SpaceRef,
+    pub(crate) space: SharedSpace,
     pub(crate) tokenizer: Tokenizer,
     pub(crate) imports: Vec<ModuleId>,
     /// Whether it comes from another process, and its file has not been looked at in this one.

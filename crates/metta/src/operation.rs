@@ -3,7 +3,7 @@
 use crate::limits::LimitReached;
 use crate::modules::ModuleId;
 use crate::runner::Runner;
-use space::{Atom, Grounded, HostValue, Solution, SpaceRef, StateRef};
+use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub struct Call<'a> {
     /// The module in whose source the function's name was read.
     pub home: ModuleId,
     /// The space of the evaluation.
-    pub context: &'a SpaceRef,
+    pub context: &'a SharedSpace,
 }
 
 impl<'a> Call<'a> {
@@ -87,7 +87,7 @@ impl<'a> Call<'a> {
     }
 
     /// The argument as a space.
-    pub fn space(&self, position: usize) -> Option<SpaceRef> {
+    pub fn space(&self, position: usize) -> Option<SharedSpace> {
         match self.argument(position)? {
             Atom::Grounded(Grounded::Space(space)) => Some(space.clone()),
             _ => None,
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
     }
 
     /// The argument as a state.
-    pub fn state(&self, position: usize) -> Option<StateRef> {
+    pub fn state(&self, position: usize) -> Option<SharedState> {
         match self.argument(position)? {
             Atom::Grounded(Grounded::State(state)) => Some(state.clone()),
             _ => None,
@@ -193,7 +193,7 @@ impl Operation {
     }
 
     /// Calls it.
-    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SpaceRef) -> Outcome {
+    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SharedSpace) -> Outcome {
         if let Some(limit) = runner.form_steps.act() {
             return Outcome::Stop(Stop::Limit(limit));
         }

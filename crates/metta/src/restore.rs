@@ -7,7 +7,7 @@ use crate::runner::Runner;
 use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use space::canonical::{self, DecodeError, Unresolved};
-use space::{Atom, SharedTerms, SpaceRef, StateRef, Symbol, VariableSource};
+use space::{Atom, SharedSpace, SharedState, SharedTerms, Symbol, VariableSource};
 use std::fmt;
 
 /// Why a commit cannot be applied to a runner.
@@ -114,7 +114,7 @@ impl Runner {
     }
 
     /// The state of a serial number, which must be one of those that were restored or made since.
-    pub fn state(&self, serial: u64) -> Option<&StateRef> {
+    pub fn state(&self, serial: u64) -> Option<&SharedState> {
         self.kept_states.get(usize::try_from(serial).ok()?.checked_sub(1)?)
     }
 
@@ -123,7 +123,7 @@ impl Runner {
     }
 
     /// The space of a serial number.
-    pub fn space(&self, serial: u64) -> Option<SpaceRef> {
+    pub fn space(&self, serial: u64) -> Option<SharedSpace> {
         self.spaces.get(usize::try_from(serial).ok()?).cloned()
     }
 
@@ -178,8 +178,8 @@ impl Runner {
         &mut self,
         bytes: &[u8],
         names: &[Symbol],
-        state: impl Fn(u64) -> Option<StateRef>,
-        space: impl Fn(u64) -> Option<SpaceRef>,
+        state: impl Fn(u64) -> Option<SharedState>,
+        space: impl Fn(u64) -> Option<SharedSpace>,
     ) -> Result<Atom, DecodeError> {
         let unnamed = Symbol::new("_");
         let Self { variables, modules, operations, .. } = self;

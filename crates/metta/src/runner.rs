@@ -12,7 +12,7 @@ use crate::limits::{FormSteps, LimitReached, Limits};
 use crate::load::Formats;
 use crate::machine::{self, FrozenResults, Machine};
 use crate::memory::{
-    Begun, Cause, CauseKind, Event, Known, Memory, MemoryError, Occasion, SourceContent, SourceId, SourceText,
+    Begun, Cause, CauseKind, CommitTrigger, Event, Known, Memory, MemoryError, SourceContent, SourceId, SourceText,
 };
 use crate::modules::{Module, ModuleId, TOP};
 use crate::names;
@@ -29,7 +29,7 @@ use crate::world::{World, WorldError};
 use region::FreezeError;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use space::{Atom, ChangeLog, Keeps, SharedTerms, SpaceRef, StateRef, Terms, VariableSource, canonical};
+use space::{Atom, ChangeDetail, ChangeLog, SharedSpace, SharedState, SharedTerms, Terms, VariableSource, canonical};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -190,13 +190,13 @@ pub struct Runner {
     /// How many states were made.
     pub(crate) states: u64,
     /// All states by serial number from 1, if the run is durable: atoms of a knowledge base name them.
-    pub(crate) kept_states: Vec<StateRef>,
+    pub(crate) kept_states: Vec<SharedState>,
     /// All spaces by serial number, to be emptied at the end: they may hold each other.
-    pub(crate) spaces: Vec<SpaceRef>,
+    pub(crate) spaces: Vec<SharedSpace>,
     /// Notes what changes in spaces and states.
     pub(crate) log: ChangeLog,
     /// How much the memory wants to know; inside a `(transaction …)` the log keeps more.
-    pub(crate) keeps: Keeps,
+    pub(crate) keeps: ChangeDetail,
     /// Whether each space keeps the hash of its content.
     keeps_hashes: bool,
     pub(crate) pending: Pending,
@@ -259,7 +259,7 @@ impl Runner {
             kept_states: Vec::new(),
             spaces: Vec::new(),
             log: ChangeLog::default(),
-            keeps: Keeps::Nothing,
+            keeps: ChangeDetail::Nothing,
             keeps_hashes: false,
             pending: Pending::default(),
             memory: None,
@@ -331,7 +331,7 @@ impl Runner {
     }
 
     /// The space of the library.
-    pub(crate) fn library_space(&self) -> SpaceRef {
+    pub(crate) fn library_space(&self) -> SharedSpace {
         self.modules[0].space.clone()
     }
 
@@ -378,13 +378,13 @@ impl Runner {
     }
 
     /// The space of the program itself, `&self`.
-    pub fn top_space(&self) -> SpaceRef {
+    pub fn top_space(&self) -> SharedSpace {
         self.modules[1].space.clone()
     }
 
     /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
     pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
-        self.begin_noting(if memory.is_durable() { Keeps::Changes } else { Keeps::Counts });
+        self.begin_noting(if memory.is_durable() { ChangeDetail::Changes } else { ChangeDetail::Counts });
         self.memory = Some(memory);
     }
 
@@ -395,7 +395,7 @@ impl Runner {
 
     /// Takes the memory away.
     pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
-        self.begin_noting(Keeps::Nothing);
+        self.begin_noting(ChangeDetail::Nothing);
         self.memory.take()
     }
 
@@ -403,12 +403,12 @@ impl Runner {
     pub fn keep_hashes(&mut self) {
         self.keeps_hashes = true;
         self.spaces[0].keep_hash_of_changes();
-        self.spaces[1..].iter().for_each(SpaceRef::keep_hash);
+        self.spaces[1..].iter().for_each(SharedSpace::keep_hash);
     }
 
-    fn make_space(&mut self, name: String) -> SpaceRef {
+    fn make_space(&mut self, name: String) -> SharedSpace {
         let serial = self.spaces.len() as u64;
-        let space = SpaceRef::counting(serial, name, Arc::clone(&self.terms), self.log.clone(), machine::classify);
+        let space = SharedSpace::counting(serial, name, Arc::clone(&self.terms), self.log.clone(), machine::classify);
         if self.keeps_hashes {
             space.keep_hash();
         }
@@ -458,7 +458,7 @@ impl Runner {
                 }
                 let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
                 if self.running.len() == 1 && !is_cancelled {
-                    self.commit(Occasion::EndOfSource)?;
+                    self.commit(CommitTrigger::EndOfSource)?;
                 }
                 Ok(end)
             },
@@ -577,7 +577,7 @@ impl Runner {
         {
             return Ok(());
         }
-        if matches!(found.stop, Some(Stop::Memory(_))) { Ok(()) } else { self.commit(Occasion::Answer) }
+        if matches!(found.stop, Some(Stop::Memory(_))) { Ok(()) } else { self.commit(CommitTrigger::Answer) }
     }
 
     /// Whether the form at hand was cancelled: nothing of it is kept then.
@@ -744,7 +744,7 @@ impl Runner {
     }
 
     /// An empty space with a serial number of its own.
-    pub(crate) fn new_space(&mut self) -> SpaceRef {
+    pub(crate) fn new_space(&mut self) -> SharedSpace {
         let serial = self.spaces.len() as u64;
         let space = self.make_space(format!("GroundingSpace-{serial}"));
         self.note(Event::SpaceMade { serial }, Undo::Space);
@@ -752,14 +752,14 @@ impl Runner {
     }
 
     /// A state with a serial number of its own.
-    pub(crate) fn new_state(&mut self, value: Atom, type_atom: Atom) -> StateRef {
+    pub(crate) fn new_state(&mut self, value: Atom, type_atom: Atom) -> SharedState {
         self.states += 1;
         let serial = self.states;
         if self.is_noting() {
             let event = Event::StateMade { serial, value: value.clone(), type_atom: type_atom.clone() };
             self.note(event, Undo::State);
         }
-        let state = StateRef::watched(serial, value, type_atom, self.log.clone());
+        let state = SharedState::watched(serial, value, type_atom, self.log.clone());
         if self.is_durable() {
             self.kept_states.push(state.clone());
         }
@@ -776,7 +776,7 @@ impl Runner {
     /// The word is not the regular expression it is to be.
     pub(crate) fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
         let tokenizer = &mut self.modules[module.0 as usize].tokenizer;
-        let before = (self.log.keeps() != Keeps::Nothing).then(|| Box::new(tokenizer.clone()));
+        let before = (self.log.keeps() != ChangeDetail::Nothing).then(|| Box::new(tokenizer.clone()));
         if is_pattern {
             tokenizer.register_token(token, atom.clone())?;
         } else {
@@ -799,8 +799,8 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        self.log.keep(Keeps::Nothing);
-        self.spaces.iter().for_each(SpaceRef::clear);
+        self.log.keep(ChangeDetail::Nothing);
+        self.spaces.iter().for_each(SharedSpace::clear);
     }
 }
 

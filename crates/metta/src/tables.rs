@@ -24,7 +24,7 @@ use crate::limits::LimitReached;
 use crate::names;
 use crate::runner::Runner;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Grounded, Rewrite, Solution, SpaceRef, Symbol, Variable, VariableSource, canonical, rewrite};
+use space::{Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite};
 
 /// The setting that names the tabled functions.
 pub(crate) const SETTING: &str = "table";
@@ -101,7 +101,7 @@ struct Active {
 }
 
 /// What is known of a call.
-pub(crate) enum Asked {
+pub(crate) enum CallState {
     /// These are its answers.
     Read(usize),
     /// These are its answers so far.
@@ -111,7 +111,7 @@ pub(crate) enum Asked {
 }
 
 /// How a round ends.
-pub(crate) enum Ended {
+pub(crate) enum RoundEnd {
     /// Somebody may have missed an answer.
     Again,
     /// The answers are in this table.
@@ -119,16 +119,16 @@ pub(crate) enum Ended {
 }
 
 /// A call, as it is looked up.
-pub(crate) struct Asking {
+pub(crate) struct CallKey {
     key: Vec<u8>,
     /// The variables of the call.
     pub(crate) variables: Vec<Variable>,
 }
 
-impl Asking {
+impl CallKey {
     /// How a call of a type in a space is looked up. `None` if it holds something of the past, which is not told apart by
     /// its number: it is evaluated without a table.
-    pub(crate) fn new(call: &Atom, type_atom: &Atom, space: &SpaceRef) -> Option<Self> {
+    pub(crate) fn new(call: &Atom, type_atom: &Atom, space: &SharedSpace) -> Option<Self> {
         if space.is_frozen() || holds_past(call) {
             return None;
         }
@@ -204,10 +204,10 @@ impl Tables {
     /// They take more.
     pub(crate) fn ask(
         &mut self,
-        asking: &Asking,
+        asking: &CallKey,
         changes: u64,
         bytes_max: Option<usize>,
-    ) -> Result<Asked, LimitReached> {
+    ) -> Result<CallState, LimitReached> {
         let stamp = Stamp { changes, resets: self.resets };
         if self.active.is_empty() && (stamp != self.stamp || bytes_max.is_some_and(|most| self.bytes > most / 2)) {
             self.clear();
@@ -218,22 +218,22 @@ impl Tables {
             None => self.make(&asking.key),
         };
         match self.tables[table].state {
-            State::Complete(filled) if filled == stamp => return Ok(Asked::Read(table)),
+            State::Complete(filled) if filled == stamp => return Ok(CallState::Read(table)),
             State::Complete(_) => self.empty(table),
             State::Open => {}
             State::Active(lowest) => {
                 self.depend(lowest);
-                return Ok(Asked::Follow(table));
+                return Ok(CallState::Follow(table));
             }
             State::Waiting(member) => {
                 let lowest = self.active.partition_point(|active| active.member <= member) - 1;
                 self.depend(lowest);
-                return Ok(Asked::Follow(table));
+                return Ok(CallState::Follow(table));
             }
         }
         self.check_bytes(bytes_max)?;
         self.begin(table, stamp);
-        Ok(Asked::Fill)
+        Ok(CallState::Fill)
     }
 
     fn check_bytes(&self, bytes_max: Option<usize>) -> Result<(), LimitReached> {
@@ -303,7 +303,7 @@ impl Tables {
     }
 
     /// Ends a round of the call in progress, after so many changes of spaces and states.
-    pub(crate) fn end_round(&mut self, changes: u64) -> Ended {
+    pub(crate) fn end_round(&mut self, changes: u64) -> RoundEnd {
         let place = self.active.len() - 1;
         let active = &self.active[place];
         let (table, member) = (active.table, active.member);
@@ -313,15 +313,15 @@ impl Tables {
             let around = self.active.last_mut().expect("it depends on a call below");
             around.lowest = around.lowest.min(done.lowest);
             around.open.extend(done.open);
-            return Ended::Done(table);
+            return RoundEnd::Done(table);
         }
         let missed = |&table: &usize| self.tables[table].least_read < self.tables[table].answers.len();
         if self.members[member..].iter().any(missed) {
             self.begin_again(changes);
-            return Ended::Again;
+            return RoundEnd::Again;
         }
         self.complete();
-        Ended::Done(table)
+        RoundEnd::Done(table)
     }
 
     /// Begins another round of a leader: the members of its component are evaluated anew when they are asked for.
@@ -410,7 +410,7 @@ impl Runner {
     ///
     /// # Errors
     /// Tables take more bytes than the heap may.
-    pub(crate) fn ask_table(&mut self, asking: &Asking) -> Result<Asked, LimitReached> {
+    pub(crate) fn ask_table(&mut self, asking: &CallKey) -> Result<CallState, LimitReached> {
         self.tables.ask(asking, self.log.stamp(), self.limits.heap_bytes_max)
     }
 
@@ -423,7 +423,7 @@ impl Runner {
     }
 
     /// Ends a round of the call in progress.
-    pub(crate) fn end_round(&mut self) -> Ended {
+    pub(crate) fn end_round(&mut self) -> RoundEnd {
         self.tables.end_round(self.log.stamp())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::bundled::generator_number;
 use crate::limits::{Halted, LimitReached};
-use crate::memory::{Cause, CauseKind, Commit, Event, MemoryError, NO_HISTORY, Occasion, Reason, SourceId};
+use crate::memory::{Cause, CauseKind, Commit, CommitTrigger, Event, MemoryError, NO_HISTORY, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
@@ -11,7 +11,7 @@ use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
 use space::canonical::{self, Unresolved};
-use space::{Atom, ChangeMark, Grounded, Keeps, SpaceRef};
+use space::{Atom, ChangeDetail, ChangeMark, Grounded, SharedSpace};
 
 /// What happened since the last commit, beside the changes that the spaces' log notes.
 #[derive(Default)]
@@ -66,7 +66,7 @@ pub(crate) enum Undo {
 impl Runner {
     /// Whether what happens is noted: there is a memory, or a `(transaction …)` is open.
     pub(crate) fn is_noting(&self) -> bool {
-        self.log.keeps() != Keeps::Nothing
+        self.log.keeps() != ChangeDetail::Nothing
     }
 
     /// Notes an event that has happened; the caller asks [`Runner::is_noting`] first where that saves work.
@@ -80,7 +80,7 @@ impl Runner {
     pub(crate) fn set_cause(&mut self, cause: Option<Cause>) -> Option<Cause> {
         let before = std::mem::replace(&mut self.pending.current, cause);
         if let Some(cause) = cause
-            && self.log.keeps() == Keeps::Changes
+            && self.log.keeps() == ChangeDetail::Changes
         {
             self.log.set_cause(self.pending.causes.len() as u32);
             self.pending.causes.push(cause);
@@ -92,7 +92,7 @@ impl Runner {
     ///
     /// # Errors
     /// The memory cannot keep it.
-    pub(crate) fn commit(&mut self, occasion: Occasion) -> Result<(), MemoryError> {
+    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), MemoryError> {
         let Some(mut memory) = self.memory.take() else { return Ok(()) };
         let changes = self.log.take();
         let happened = std::mem::take(&mut self.pending.happened);
@@ -100,7 +100,7 @@ impl Runner {
         events.extend(self.generator_events());
         let causes = std::mem::take(&mut self.pending.causes);
         let commit = Commit { causes, events, changes, variables: self.variables.last() };
-        let done = memory.commit(commit, occasion, self.current_cause());
+        let done = memory.commit(commit, trigger, self.current_cause());
         self.memory = Some(memory);
         self.set_cause(self.pending.current);
         done
@@ -135,7 +135,7 @@ impl Runner {
             let message = "this reaches outside and cannot be undone: it is not allowed inside a transaction";
             return Err(Outcome::failure(message));
         }
-        self.commit(Occasion::OutwardEffect).map_err(|error| Outcome::Stop(Stop::Memory(error.into())))
+        self.commit(CommitTrigger::OutwardEffect).map_err(|error| Outcome::Stop(Stop::Memory(error.into())))
     }
 
     /// Commits in the middle of a form.
@@ -145,7 +145,7 @@ impl Runner {
                 "commit! is not allowed inside a transaction, which commits as a whole or not at all",
             );
         }
-        match self.commit(Occasion::Asked) {
+        match self.commit(CommitTrigger::Asked) {
             Ok(()) => Outcome::unit(),
             Err(error) => Outcome::Stop(Stop::Memory(error.into())),
         }
@@ -153,7 +153,7 @@ impl Runner {
 
     /// Opens a `(transaction …)`; gives how many are open then.
     pub(crate) fn open_transaction(&mut self) -> usize {
-        self.log.keep(Keeps::Changes);
+        self.log.keep(ChangeDetail::Changes);
         let (changes, happened) = (self.log.mark(), self.pending.happened.len());
         let sources = self.memory.as_ref().map_or(0, |memory| memory.sources_begun());
         let mark = Mark { changes, happened, generators: self.bundled.generators.clone(), sources };
@@ -175,10 +175,10 @@ impl Runner {
             return;
         }
         match self.keeps {
-            Keeps::Changes => {}
-            Keeps::Counts => self.log.count_from(mark.changes),
-            Keeps::Nothing => {
-                self.log.keep(Keeps::Nothing);
+            ChangeDetail::Changes => {}
+            ChangeDetail::Counts => self.log.count_from(mark.changes),
+            ChangeDetail::Nothing => {
+                self.log.keep(ChangeDetail::Nothing);
                 self.pending = Pending { current: self.pending.current, ..Pending::default() };
             }
         }
@@ -209,9 +209,9 @@ impl Runner {
     }
 
     /// Notes this much from now on, and nothing of what has happened so far.
-    pub(crate) fn begin_noting(&mut self, keeps: Keeps) {
+    pub(crate) fn begin_noting(&mut self, keeps: ChangeDetail) {
         self.keeps = keeps;
-        self.log.keep(Keeps::Nothing);
+        self.log.keep(ChangeDetail::Nothing);
         self.log.keep(keeps);
         self.pending = Pending { generators: self.bundled.generators.clone(), ..Pending::default() };
     }
@@ -322,7 +322,7 @@ impl Runner {
     ///
     /// # Errors
     /// A message that says why that is not known.
-    pub(crate) fn as_of(&mut self, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, String> {
+    pub(crate) fn as_of(&mut self, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, String> {
         let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
         let found = memory.as_of(self, space, epoch);
         self.memory = Some(memory);
@@ -333,7 +333,7 @@ impl Runner {
     ///
     /// # Errors
     /// A message that says why that is not known.
-    pub fn why(&mut self, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, String> {
+    pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
         let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
         let found = memory.why(self, space, pattern);
         self.memory = Some(memory);

@@ -10,7 +10,7 @@
 //! Types are computed from the leaves up with an explicit stack. Types with variables are fresh at each use.
 
 use crate::names::{self, error, is_metatype};
-use space::{Atom, Bindings, Expression, Grounded, SpaceRef, Unifier, VariableSource, make_fresh, variables};
+use space::{Atom, Bindings, Expression, Grounded, SharedSpace, Unifier, VariableSource, make_fresh, variables};
 use space::{Rewrite, Variable, rewrite};
 
 /// How many types one expression may have: the product of its children's types grows fast.
@@ -50,13 +50,13 @@ pub fn is_function(atom: &Atom) -> bool {
 }
 
 /// The types of an atom in a space; `%Undefined%` when none is known.
-pub fn types_of(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
     let types = known_types(space, atom, source);
     if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
 /// The errors of an atom that has no valid type.
-pub fn type_errors(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
+pub fn type_errors(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
     types_of(space, atom, source).into_iter().map(|found| found.error).collect()
 }
 
@@ -77,7 +77,7 @@ impl<'a> Open<'a> {
 }
 
 /// The types that are known of an atom; empty when none is.
-fn known_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+fn known_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut current = atom;
     loop {
@@ -106,7 +106,7 @@ fn known_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Ve
     }
 }
 
-fn leaf_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+fn leaf_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
     match atom {
         Atom::Symbol(_) => declared_types(space, atom, source).into_iter().map(AtomType::valid).collect(),
         Atom::Grounded(value) => match grounded_type(value) {
@@ -131,7 +131,7 @@ pub fn grounded_type(value: &Grounded) -> Atom {
 }
 
 /// The types declared for an atom, and their supertypes.
-fn declared_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+fn declared_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
     let mut types = second_of(space, names::HAS_TYPE, atom, source);
     types.retain(|found| !found.is_symbol(names::UNDEFINED));
     add_supertypes(space, &mut types, source);
@@ -139,7 +139,7 @@ fn declared_types(space: &SpaceRef, atom: &Atom, source: &mut VariableSource) ->
 }
 
 /// What stands third in the statements `(relation atom $X)` of a space.
-fn second_of(space: &SpaceRef, relation: &str, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+fn second_of(space: &SharedSpace, relation: &str, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
     let wanted = source.fresh(names::asked());
     let query = Atom::expression([Atom::symbol(relation), atom.clone(), Atom::Variable(wanted.clone())]);
     let solutions = space.query(&query, source).into_iter();
@@ -147,7 +147,7 @@ fn second_of(space: &SpaceRef, relation: &str, atom: &Atom, source: &mut Variabl
     values.map(|(_, value)| value).collect()
 }
 
-fn add_supertypes(space: &SpaceRef, types: &mut Vec<Atom>, source: &mut VariableSource) {
+fn add_supertypes(space: &SharedSpace, types: &mut Vec<Atom>, source: &mut VariableSource) {
     let mut level = 0..types.len();
     for _ in 0..SUPERTYPE_LEVELS_MAX {
         for next in level.clone() {
@@ -164,7 +164,7 @@ fn add_supertypes(space: &SpaceRef, types: &mut Vec<Atom>, source: &mut Variable
     }
 }
 
-fn expression_types(space: &SpaceRef, expression: &Open<'_>, source: &mut VariableSource) -> Vec<AtomType> {
+fn expression_types(space: &SharedSpace, expression: &Open<'_>, source: &mut VariableSource) -> Vec<AtomType> {
     let (head, arguments) = expression.types.split_first().expect("the expression has a head");
     let mut types = tuple_types(head, arguments);
     types.extend(declared_types(space, expression.atom, source));
@@ -326,25 +326,25 @@ fn unify_under(left: &Atom, right: &Atom, bindings: &Bindings, source: &mut Vari
 
 /// The type with a fresh variable, noted in `open`, in place of each `%Undefined%`.
 fn open_undefined(type_atom: &Atom, open: &mut Vec<Atom>, source: &mut VariableSource) -> Atom {
-    enum Part<'a> {
+    enum TypePart<'a> {
         Visit(&'a Atom),
         Close(usize),
     }
-    let mut work = vec![Part::Visit(type_atom)];
+    let mut work = vec![TypePart::Visit(type_atom)];
     let mut done: Vec<Atom> = Vec::new();
     while let Some(part) = work.pop() {
         match part {
-            Part::Visit(atom) if atom.is_symbol(names::UNDEFINED) => {
+            TypePart::Visit(atom) if atom.is_symbol(names::UNDEFINED) => {
                 let variable = Atom::Variable(source.fresh(names::asked()));
                 open.push(variable.clone());
                 done.push(variable);
             }
-            Part::Visit(Atom::Expression(expression)) => {
-                work.push(Part::Close(expression.len()));
-                work.extend(expression.children().iter().rev().map(Part::Visit));
+            TypePart::Visit(Atom::Expression(expression)) => {
+                work.push(TypePart::Close(expression.len()));
+                work.extend(expression.children().iter().rev().map(TypePart::Visit));
             }
-            Part::Visit(leaf) => done.push(leaf.clone()),
-            Part::Close(length) => {
+            TypePart::Visit(leaf) => done.push(leaf.clone()),
+            TypePart::Close(length) => {
                 let children = done.split_off(done.len() - length);
                 done.push(Atom::Expression(Expression::new(children)));
             }

@@ -5,7 +5,7 @@
 
 use crate::atom::Atom;
 use crate::contents::{Contents, expression_of};
-use crate::handle::SpaceRef;
+use crate::shared_space::SharedSpace;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
@@ -22,7 +22,7 @@ pub struct Appender<'a> {
     /// Room for the row at hand.
     pub(crate) row: &'a mut Vec<Term>,
     /// Whose log notes what is added, if one does.
-    pub(crate) noted: Option<&'a SpaceRef>,
+    pub(crate) noted: Option<&'a SharedSpace>,
 }
 
 impl Appender<'_> {

@@ -11,7 +11,7 @@
 //! - Equal atoms have equal hashes.
 //! - No operation here recurses on the native stack, [`Drop`] included.
 
-use crate::grounded::{Grounded, StateRef};
+use crate::grounded::{Grounded, SharedState};
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -212,7 +212,7 @@ struct Node {
     ground_from: u32,
     /// From this child on all children are rigid.
     rigid_from: u32,
-    /// The term it has in the dictionary that interned it last; see [`Known`].
+    /// The term it has in the dictionary that interned it last; see [`CachedTerm`].
     term: AtomicU64,
 }
 
@@ -220,7 +220,7 @@ struct Node {
 ///
 /// It spares the walk over an expression that was interned before. Only the dictionary that wrote it believes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CachedTerm {
     pub(crate) dictionary: u32,
     pub(crate) term: u32,
 }
@@ -267,13 +267,13 @@ impl Expression {
     }
 
     /// The term that a dictionary (never numbered 0) left here when it interned this very expression.
-    pub(crate) fn known(&self) -> Option<Known> {
+    pub(crate) fn known(&self) -> Option<CachedTerm> {
         let word = self.node.term.load(Relaxed);
-        (self.start == 0 && word != 0).then_some(Known { dictionary: (word >> 32) as u32, term: word as u32 })
+        (self.start == 0 && word != 0).then_some(CachedTerm { dictionary: (word >> 32) as u32, term: word as u32 })
     }
 
     /// Leaves the term that a dictionary has given to this expression.
-    pub(crate) fn set_known(&self, known: Known) {
+    pub(crate) fn set_known(&self, known: CachedTerm) {
         if self.start == 0 {
             self.node.term.store(u64::from(known.dictionary) << 32 | u64::from(known.term), Relaxed);
         }
@@ -369,12 +369,12 @@ fn compare_shallow(left: &Atom, right: &Atom) -> Shallow {
 struct Classes {
     towards: FxHashMap<usize, usize>,
     /// The states named by address stay alive.
-    held: Vec<StateRef>,
+    held: Vec<SharedState>,
 }
 
 impl Classes {
     /// Puts two states into one class; `false` when they were in one already.
-    fn join(&mut self, left: &StateRef, right: &StateRef) -> bool {
+    fn join(&mut self, left: &SharedState, right: &SharedState) -> bool {
         let (from, to) = (self.root(left.address()), self.root(right.address()));
         if from == to {
             return false;

@@ -32,7 +32,7 @@ pub struct Batch {
     text: String,
     names: Vec<Name>,
     leaves: Vec<Atom>,
-    parts: Vec<Part>,
+    parts: Vec<RecordPart>,
     /// How many expressions of the last record are open.
     depth: usize,
     records: usize,
@@ -51,7 +51,7 @@ struct Name {
 
 /// A part of a record; names and leaves lie beside.
 #[derive(Clone, Copy)]
-enum Part {
+enum RecordPart {
     Open,
     Close,
     Symbol,
@@ -62,20 +62,20 @@ impl Batch {
     /// An expression begins: a record, or a part of one.
     pub fn open(&mut self) {
         self.depth += 1;
-        self.parts.push(Part::Open);
+        self.parts.push(RecordPart::Open);
     }
 
     /// A symbol, a part of an expression.
     pub fn symbol(&mut self, name: &str) {
         self.text.push_str(name);
         self.names.push(Name { hash: SoughtName::new(name).hash(), end: self.text.len() });
-        self.parts.push(Part::Symbol);
+        self.parts.push(RecordPart::Symbol);
     }
 
     /// A number, a text or another rigid atom that is no expression, a part of an expression.
     pub fn leaf(&mut self, atom: Atom) {
         self.leaves.push(atom);
-        self.parts.push(Part::Leaf);
+        self.parts.push(RecordPart::Leaf);
     }
 
     /// The expression that began last ends; gives whether the record does.
@@ -85,7 +85,7 @@ impl Batch {
     pub fn close(&mut self) -> bool {
         self.depth = self.depth.checked_sub(1).expect("an expression that ends has begun");
         self.records += usize::from(self.depth == 0);
-        self.parts.push(Part::Close);
+        self.parts.push(RecordPart::Close);
         self.depth == 0
     }
 
@@ -133,14 +133,14 @@ impl Appender<'_> {
         let (mut names, mut leaves, mut start) = (names.iter(), leaves.iter(), 0);
         for part in parts {
             match part {
-                Part::Open => open.push(rows.len()),
-                Part::Symbol => {
+                RecordPart::Open => open.push(rows.len()),
+                RecordPart::Symbol => {
                     let Name { hash, end } = names.next().expect("each symbol has its name");
                     rows.push(self.terms.intern_hashed(*hash, &text[start..*end]));
                     start = *end;
                 }
-                Part::Leaf => rows.push(self.terms.intern_leaf(leaves.next().expect("each leaf has its atom"))),
-                Part::Close => {
+                RecordPart::Leaf => rows.push(self.terms.intern_leaf(leaves.next().expect("each leaf has its atom"))),
+                RecordPart::Close => {
                     let start = open.pop().expect("an expression that ends has begun");
                     if open.is_empty() {
                         ends.push(rows.len());

@@ -5,8 +5,8 @@
 //! state that is set again and again is noted once between two marks.
 
 use crate::atom::Atom;
-use crate::grounded::StateRef;
-use crate::handle::SpaceRef;
+use crate::grounded::SharedState;
+use crate::shared_space::SharedSpace;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,14 +29,14 @@ pub enum ChangeKind {
     /// A copy of an atom was added.
     Added {
         /// Where.
-        space: SpaceRef,
+        space: SharedSpace,
         /// The atom.
         atom: Atom,
     },
     /// A copy of an atom was removed.
     Removed {
         /// Where.
-        space: SpaceRef,
+        space: SharedSpace,
         /// The atom as it was stored.
         atom: Atom,
         /// Its insertion number.
@@ -45,7 +45,7 @@ pub enum ChangeKind {
     /// A state was set.
     Set {
         /// The state.
-        state: StateRef,
+        state: SharedState,
         /// Its content before.
         before: Atom,
     },
@@ -53,7 +53,7 @@ pub enum ChangeKind {
 
 /// How much a [`ChangeLog`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keeps {
+pub enum ChangeDetail {
     /// Nothing.
     Nothing,
     /// Counts, a sample, the spaces that changed and the states that were set.
@@ -74,7 +74,7 @@ pub struct Changes {
     /// How many were removed.
     pub removed: u64,
     /// The spaces that changed.
-    pub spaces: Vec<SpaceRef>,
+    pub spaces: Vec<SharedSpace>,
 }
 
 impl Changes {
@@ -129,11 +129,11 @@ impl ChangeLog {
     }
 
     /// How much is kept.
-    pub fn keeps(&self) -> Keeps {
+    pub fn keeps(&self) -> ChangeDetail {
         match self.0.keeps.load(Ordering::Relaxed) {
-            0 => Keeps::Nothing,
-            1 => Keeps::Counts,
-            _ => Keeps::Changes,
+            0 => ChangeDetail::Nothing,
+            1 => ChangeDetail::Counts,
+            _ => ChangeDetail::Changes,
         }
     }
 
@@ -143,9 +143,9 @@ impl ChangeLog {
     }
 
     /// Keeps this much from now on; what was kept is forgotten if that is nothing.
-    pub fn keep(&self, keeps: Keeps) {
+    pub fn keep(&self, keeps: ChangeDetail) {
         self.0.keeps.store(keeps as u8, Ordering::Relaxed);
-        if keeps == Keeps::Nothing {
+        if keeps == ChangeDetail::Nothing {
             drop(self.take());
         }
     }
@@ -220,28 +220,28 @@ impl ChangeLog {
             noted.kept.sample.extend(atoms.iter().take(room).cloned());
             atoms
         };
-        self.0.keeps.store(Keeps::Counts as u8, Ordering::Relaxed);
+        self.0.keeps.store(ChangeDetail::Counts as u8, Ordering::Relaxed);
         drop(forgotten);
     }
 
-    pub(crate) fn note_added(&self, space: &SpaceRef, atom: &Atom) {
+    pub(crate) fn note_added(&self, space: &SharedSpace, atom: &Atom) {
         self.note_added_with(space, || atom.clone());
     }
 
     /// The same with an atom that is made when it is needed.
-    pub(crate) fn note_added_with(&self, space: &SpaceRef, atom: impl FnOnce() -> Atom) {
+    pub(crate) fn note_added_with(&self, space: &SharedSpace, atom: impl FnOnce() -> Atom) {
         self.0.added.fetch_add(1, Ordering::Relaxed);
         self.note_atom(space, || ChangeKind::Added { space: space.clone(), atom: atom() });
     }
 
-    pub(crate) fn note_removed(&self, space: &SpaceRef, atom: Atom, number: u64) {
+    pub(crate) fn note_removed(&self, space: &SharedSpace, atom: Atom, number: u64) {
         self.0.removed.fetch_add(1, Ordering::Relaxed);
         self.note_atom(space, || ChangeKind::Removed { space: space.clone(), atom, number });
     }
 
-    fn note_atom(&self, space: &SpaceRef, kind: impl FnOnce() -> ChangeKind) {
+    fn note_atom(&self, space: &SharedSpace, kind: impl FnOnce() -> ChangeKind) {
         let is_known = space.note_change(true);
-        if is_known && self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == Keeps::Counts {
+        if is_known && self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == ChangeDetail::Counts {
             return;
         }
         // Before the log is locked: to make the atom may lock the space, and who adds many atoms locks the log with the space locked.
@@ -251,7 +251,7 @@ impl ChangeLog {
         if !is_known {
             kept.spaces.push(space.clone());
         }
-        if self.keeps() == Keeps::Changes {
+        if self.keeps() == ChangeDetail::Changes {
             kept.changes.push(Change { kind, cause: *cause });
         } else if kept.sample.len() < SAMPLE_MAX {
             kept.sample.push(Change { kind, cause: *cause });
@@ -264,7 +264,7 @@ impl ChangeLog {
         [read(&self.0.added), read(&self.0.removed)]
     }
 
-    pub(crate) fn note_set(&self, state: &StateRef, before: Atom) {
+    pub(crate) fn note_set(&self, state: &SharedState, before: Atom) {
         let mut noted = self.noted();
         if noted.set.insert(state.serial()) {
             let cause = noted.cause;

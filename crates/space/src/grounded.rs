@@ -6,8 +6,8 @@
 use crate::atom::{Atom, free_one};
 use crate::bindings::Solution;
 use crate::change::ChangeLog;
-use crate::handle::SpaceRef;
 use crate::number::Number;
+use crate::shared_space::SharedSpace;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -24,9 +24,9 @@ pub enum Grounded {
     /// A text.
     Text(Arc<str>),
     /// A space.
-    Space(SpaceRef),
+    Space(SharedSpace),
     /// A changeable cell.
-    State(StateRef),
+    State(SharedState),
     /// What one alternative of `collapse-bind` bound.
     Bindings(Arc<Solution>),
     /// A value of the host, such as a native function.
@@ -121,21 +121,21 @@ impl From<&str> for Grounded {
     }
 }
 
-impl From<SpaceRef> for Grounded {
-    fn from(value: SpaceRef) -> Self {
+impl From<SharedSpace> for Grounded {
+    fn from(value: SharedSpace) -> Self {
         Self::Space(value)
     }
 }
 
-impl From<StateRef> for Grounded {
-    fn from(value: StateRef) -> Self {
+impl From<SharedState> for Grounded {
+    fn from(value: SharedState) -> Self {
         Self::State(value)
     }
 }
 
 /// A cell whose content programs change. Its type is fixed when it is made.
 #[derive(Clone)]
-pub struct StateRef(Arc<Cell>);
+pub struct SharedState(Arc<Cell>);
 
 struct Cell {
     serial: u64,
@@ -145,7 +145,7 @@ struct Cell {
     is_frozen: AtomicBool,
 }
 
-impl StateRef {
+impl SharedState {
     /// A state with this serial number, content and type.
     pub fn new(serial: u64, value: Atom, type_atom: Atom) -> Self {
         Self::watched(serial, value, type_atom, ChangeLog::default())
@@ -156,7 +156,7 @@ impl StateRef {
         Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
     }
 
-    /// From now on nothing may change it: who could asks [`StateRef::is_frozen`] first.
+    /// From now on nothing may change it: who could asks [`SharedState::is_frozen`] first.
     pub fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Relaxed);
     }
@@ -235,13 +235,13 @@ impl Drop for Cell {
     }
 }
 
-impl fmt::Debug for SpaceRef {
+impl fmt::Debug for SharedSpace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }
 
-impl fmt::Debug for StateRef {
+impl fmt::Debug for SharedState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "state {}", self.serial())
     }

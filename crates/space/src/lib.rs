@@ -2,7 +2,7 @@
 //!
 //! An atom outside a space is a reference-counted immutable tree ([`Atom`]). Inside a space, ground atoms are
 //! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
-//! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SpaceRef`] is the shared handle that
+//! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SharedSpace`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
 //! much at once, a [`Prepared`] atom is looked for without a walk over it and a [`PreparedQuery`] asked without its names. Matching is two-sided unification
 //! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
@@ -21,7 +21,6 @@ pub mod canonical;
 mod change;
 mod contents;
 mod grounded;
-mod handle;
 mod number;
 mod pattern_tree;
 mod patterns;
@@ -31,6 +30,7 @@ mod relation;
 mod rewrite;
 mod room;
 mod rows;
+mod shared_space;
 mod snapshot;
 mod solve;
 mod space;
@@ -42,16 +42,16 @@ pub use append::Appender;
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use batch::Batch;
 pub use bindings::{Bindings, Solution};
-pub use change::{Change, ChangeKind, ChangeLog, ChangeMark, Changes, Keeps, SAMPLE_MAX};
+pub use change::{Change, ChangeDetail, ChangeKind, ChangeLog, ChangeMark, Changes, SAMPLE_MAX};
 pub use contents::{Match, Multiplicity, Stored};
-pub use grounded::{Grounded, HostValue, StateRef};
-pub use handle::{CLASSES, Classify, SpaceRef, conjunction};
+pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use prepared::{Prepared, PreparedQuery};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
-pub use rows::{IsOver, NO_TERM, RowPart, RowQuery};
+pub use rows::{NO_TERM, RowPart, RowQuery, ShouldStop};
+pub use shared_space::{CLASSES, Classify, SharedSpace, conjunction};
 pub use snapshot::Snapshot;
 pub use space::Space;
 pub use term::{SharedTerms, Term, Terms};

@@ -314,7 +314,7 @@ impl PatternTree {
 
     /// The same of the paths from a node on, where there are several ways to go.
     fn may_match_from(&self, node: u32, parts: &[RowPart], terms: &Terms) -> bool {
-        let mut ways = Ways::default();
+        let mut ways = TreePaths::default();
         ways.add(node, 0, 0);
         let mut looks = 0;
         while let Some((node, at, skip)) = ways.next() {
@@ -400,19 +400,19 @@ impl Entry {
 
 /// Ways to go on through a tree: a node, how much of the pattern was read before it, and how many subterms of the tree are still
 /// to be skipped.
-struct Ways {
+struct TreePaths {
     ways: [(u32, u32, u32); WAYS_MAX],
     count: usize,
     are_too_many: bool,
 }
 
-impl Default for Ways {
+impl Default for TreePaths {
     fn default() -> Self {
         Self { ways: [(0, 0, 0); WAYS_MAX], count: 0, are_too_many: false }
     }
 }
 
-impl Ways {
+impl TreePaths {
     fn add(&mut self, node: u32, at: usize, skip: usize) {
         match self.ways.get_mut(self.count) {
             Some(way) => {
@@ -453,7 +453,7 @@ impl Node {
     }
 
     /// The ways past one subterm of the tree, but for what may stand for anything.
-    fn skip_to(&self, at: usize, skip: usize, ways: &mut Ways) {
+    fn skip_to(&self, at: usize, skip: usize, ways: &mut TreePaths) {
         for (step, &node) in &self.steps {
             let inside = if let Step::Open(length) = step { *length } else { 0 };
             ways.add(node, at, skip - 1 + inside);

@@ -15,9 +15,11 @@
 
 use crate::atom::Atom;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents, Stored, columns};
-use crate::relation::{Answerer, COLUMNS_COVERED, Cover, Covered, Finder, Listed, Lister, Path, Relation, hash_of};
+use crate::relation::{
+    COVERED_COLUMNS, CoveringAnswer, CoveringIndex, Finder, IndexLookup, IndexReader, Path, Relation, RowList, hash_of,
+};
 use crate::rows::{NO_TERM, RowPart, RowQuery, VARIABLES_MAX, matches_leaf};
-use crate::take::Taking;
+use crate::take::Projection;
 use crate::term::{Term, Terms};
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +29,7 @@ const TOGETHER: usize = 64;
 /// Columns up to this number lie in the query itself.
 const SHORT_MAX: usize = 4;
 
-/// An atom that was made ready; see [`SpaceRef::prepare`](crate::SpaceRef::prepare).
+/// An atom that was made ready; see [`SharedSpace::prepare`](crate::SharedSpace::prepare).
 pub struct Prepared {
     dictionary: u32,
     form: Form,
@@ -74,7 +76,7 @@ impl Contents {
     }
 }
 
-/// A query whose names were looked up; see [`SpaceRef::prepare_query`](crate::SpaceRef::prepare_query).
+/// A query whose names were looked up; see [`SharedSpace::prepare_query`](crate::SharedSpace::prepare_query).
 pub struct PreparedQuery {
     dictionary: u32,
     /// The key in the column by which rows are found; [`NO_TERM`] if there is none.
@@ -99,11 +101,11 @@ struct Point {
 /// What answers the queries of a few forms in a snapshot, where no rules are to be looked at: by some bits of the head, what was asked
 /// first.
 #[derive(Default)]
-pub(crate) struct Routes([OnceLock<Route>; 4]);
+pub(crate) struct PlanCache([OnceLock<CachedPlan>; 4]);
 
-struct Route {
+struct CachedPlan {
     form: u64,
-    cover: Arc<Cover>,
+    cover: Arc<CoveringIndex>,
     /// Whether every row has one copy.
     is_plain: bool,
 }
@@ -217,14 +219,14 @@ impl Point {
     }
 }
 
-impl Routes {
+impl PlanCache {
     #[inline(always)]
-    fn at(&self, point: Point) -> &OnceLock<Route> {
+    fn at(&self, point: Point) -> &OnceLock<CachedPlan> {
         &self.0[point.head.number() as usize % self.0.len()]
     }
 
     #[inline(always)]
-    fn get(&self, point: Point) -> Option<&Route> {
+    fn get(&self, point: Point) -> Option<&CachedPlan> {
         self.at(point).get().filter(|route| route.form == point.word())
     }
 }
@@ -275,7 +277,7 @@ impl Contents {
         let mut start = 0;
         while let Some(first) = queries.get(start) {
             start = match self.answerer_of_all(first, terms) {
-                Some((point, answerer)) => self.ask_alike(queries, start, (point, answerer), terms, &mut each),
+                Some((point, index_lookup)) => self.ask_alike(queries, start, (point, index_lookup), terms, &mut each),
                 None => self.ask_together(queries, start, terms, &mut each)?,
             };
         }
@@ -283,19 +285,19 @@ impl Contents {
     }
 
     /// What answers a query and all that differ from it in their key.
-    fn answerer_of_all<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<(Point, Answerer<'a>)> {
+    fn answerer_of_all<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<(Point, IndexLookup<'a>)> {
         query.check(terms);
         let QueryForm::Point(point) = query.form else { return None };
         let is_ruled = !self.patterns().is_empty() && self.is_ruled_form(point, terms);
-        if is_ruled { None } else { Some((point, self.answerer(point, terms)?)) }
+        if is_ruled { None } else { Some((point, self.index_lookup(point, terms)?)) }
     }
 
     #[inline(always)]
-    fn answerer<'a>(&'a self, point: Point, terms: &'a Terms) -> Option<Answerer<'a>> {
-        if usize::from(point.length) != COLUMNS_COVERED {
+    fn index_lookup<'a>(&'a self, point: Point, terms: &'a Terms) -> Option<IndexLookup<'a>> {
+        if usize::from(point.length) != COVERED_COLUMNS {
             return None;
         }
-        self.relation_of_length(COLUMNS_COVERED).answerer(point.head, point.column.into(), terms)
+        self.relation_of_length(COVERED_COLUMNS).index_lookup(point.head, point.column.into(), terms)
     }
 
     /// Asks the queries from a place on that differ from each other in their keys only; gives the place of the next one.
@@ -303,20 +305,20 @@ impl Contents {
         &self,
         queries: &[PreparedQuery],
         start: usize,
-        (point, answerer): (Point, Answerer<'_>),
+        (point, index_lookup): (Point, IndexLookup<'_>),
         terms: &Terms,
         each: &mut impl FnMut(usize, &[Term]),
     ) -> usize {
         let dictionary = queries[start].dictionary;
         for (query, place) in queries[start..].iter().zip(start..) {
             if (place - start).is_multiple_of(TOGETHER) {
-                answerer.cover().look_ahead(queries[place..].iter().take(TOGETHER).map(|query| query.key));
+                index_lookup.cover().look_ahead(queries[place..].iter().take(TOGETHER).map(|query| query.key));
             }
             if !query.is_like(point, dictionary) {
                 return place;
             }
             let mut each = |answer: &[Term]| each(place, answer);
-            if !hand_on(answerer.get(query.key), &mut each) {
+            if !hand_on(index_lookup.get(query.key), &mut each) {
                 self.answer_listed(point, query.key, terms, &mut each);
             }
         }
@@ -362,7 +364,7 @@ impl Contents {
 
     /// What lists the rows for a query, if it goes by one column.
     #[inline]
-    fn lister<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<Lister<'a>> {
+    fn lister<'a>(&'a self, query: &PreparedQuery, terms: &'a Terms) -> Option<IndexReader<'a>> {
         let (length, column) = query.found_by()?;
         self.relation_of_length(length).finder(column, terms)?.lister()
     }
@@ -376,7 +378,7 @@ impl Contents {
     #[inline]
     pub(crate) fn ask_routed(
         &self,
-        routes: &Routes,
+        routes: &PlanCache,
         query: &PreparedQuery,
         terms: &Terms,
         mut each: impl FnMut(&[Term]),
@@ -386,7 +388,7 @@ impl Contents {
             match routes.get(point) {
                 Some(route) => {
                     let covered = match route.cover.get(query.key) {
-                        Covered::One(answer) if !route.is_plain => self.counted(point, answer, query.key, terms),
+                        CoveringAnswer::One(answer) if !route.is_plain => self.counted(point, answer, query.key, terms),
                         covered => covered,
                     };
                     if !hand_on(covered, &mut each) {
@@ -402,21 +404,21 @@ impl Contents {
 
     /// The answer of a key with the copies of its row.
     #[inline(never)]
-    fn counted(&self, point: Point, answer: Term, key: Term, terms: &Terms) -> Covered {
-        let finder = self.relation_of_length(COLUMNS_COVERED).finder(point.column.into(), terms);
-        finder.and_then(Finder::lister).map_or(Covered::Several, |lister| lister.counted(answer, key))
+    fn counted(&self, point: Point, answer: Term, key: Term, terms: &Terms) -> CoveringAnswer {
+        let finder = self.relation_of_length(COVERED_COLUMNS).finder(point.column.into(), terms);
+        finder.and_then(Finder::lister).map_or(CoveringAnswer::Several, |lister| lister.counted(answer, key))
     }
 
     /// Makes the route of a form, if there is room for it.
     #[inline(never)]
-    fn make_route(&self, routes: &Routes, point: Point, terms: &Terms) {
+    fn make_route(&self, routes: &PlanCache, point: Point, terms: &Terms) {
         let route = routes.at(point);
         if route.get().is_some() || (!self.patterns().is_empty() && self.is_ruled_form(point, terms)) {
             return;
         }
-        if let Some(answerer) = self.answerer(point, terms) {
-            let (cover, is_plain) = (Arc::clone(answerer.cover()), answerer.is_plain());
-            route.get_or_init(|| Route { form: point.word(), cover, is_plain });
+        if let Some(index_lookup) = self.index_lookup(point, terms) {
+            let (cover, is_plain) = (Arc::clone(index_lookup.cover()), index_lookup.is_plain());
+            route.get_or_init(|| CachedPlan { form: point.word(), cover, is_plain });
         }
     }
 
@@ -427,8 +429,8 @@ impl Contents {
             return None;
         }
         if let QueryForm::Point(point) = query.form
-            && let Some(answerer) = self.answerer(point, terms)
-            && hand_on(answerer.get(query.key), &mut each)
+            && let Some(index_lookup) = self.index_lookup(point, terms)
+            && hand_on(index_lookup.get(query.key), &mut each)
         {
             return Some(());
         }
@@ -473,7 +475,7 @@ impl Contents {
     fn answer(
         &self,
         query: &PreparedQuery,
-        found: Option<(Lister<'_>, Listed<'_>)>,
+        found: Option<(IndexReader<'_>, RowList<'_>)>,
         terms: &Terms,
         each: &mut impl FnMut(&[Term]),
     ) -> Option<()> {
@@ -494,7 +496,7 @@ impl Contents {
         &self,
         point: Point,
         key: Term,
-        found: Option<(Lister<'_>, Listed<'_>)>,
+        found: Option<(IndexReader<'_>, RowList<'_>)>,
         terms: &Terms,
         each: &mut impl FnMut(&[Term]),
     ) {
@@ -512,7 +514,7 @@ impl Contents {
     fn answer_of_all(
         &self,
         (columns, variables): (&[RowPart], usize),
-        found: Option<(Lister<'_>, Listed<'_>)>,
+        found: Option<(IndexReader<'_>, RowList<'_>)>,
         terms: &Terms,
         each: &mut impl FnMut(&[Term]),
     ) {
@@ -530,12 +532,12 @@ impl Contents {
 
 /// Hands on what a key was answered; `false` if its rows are to be looked at.
 #[inline(always)]
-fn hand_on(covered: Covered, each: &mut impl FnMut(&[Term])) -> bool {
+fn hand_on(covered: CoveringAnswer, each: &mut impl FnMut(&[Term])) -> bool {
     match covered {
-        Covered::One(answer) => each(&[answer]),
-        Covered::Copies(answer, copies) => (0..copies).for_each(|_| each(&[answer])),
-        Covered::No => {}
-        Covered::Several => return false,
+        CoveringAnswer::One(answer) => each(&[answer]),
+        CoveringAnswer::Copies(answer, copies) => (0..copies).for_each(|_| each(&[answer])),
+        CoveringAnswer::No => {}
+        CoveringAnswer::Several => return false,
     }
     true
 }
@@ -578,7 +580,7 @@ fn answer_of_many(
         known.rotate_left(1);
     }
     let (count, none) = (columns.len() - known.len(), [NO_TERM; VARIABLES_MAX]);
-    let taking = Taking { parts: columns, count, keys: &known, current: &none[..variables], terms };
+    let taking = Projection { parts: columns, count, keys: &known, current: &none[..variables], terms };
     relation.walk(&known, terms, &mut rows, &mut |piece| match count == variables {
         true => taking.hand_on(&piece, each),
         false => piece.each_row(|row, copies| answer_of(columns, (row, copies), variables, terms, each)),

@@ -4,14 +4,14 @@
 //! name. Printing walks with an explicit stack; a state met inside itself prints as `(State ...)`.
 
 use crate::atom::{Atom, Symbol, Variable};
-use crate::grounded::{Grounded, StateRef};
+use crate::grounded::{Grounded, SharedState};
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write};
 
 enum Step {
     Atom(Atom),
     Text(&'static str),
-    LeaveState(StateRef),
+    LeaveState(SharedState),
 }
 
 impl fmt::Display for Atom {
@@ -68,7 +68,7 @@ fn print_atom(
 }
 
 fn print_state(
-    state: &StateRef,
+    state: &SharedState,
     steps: &mut Vec<Step>,
     open_states: &mut FxHashSet<usize>,
     formatter: &mut fmt::Formatter<'_>,

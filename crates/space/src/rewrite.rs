@@ -16,7 +16,7 @@ pub enum Rewrite {
     Continue(Atom),
 }
 
-struct Frame {
+struct OpenExpression {
     expression: Expression,
     next: usize,
     /// The children built so far, once one of them differs from the original.
@@ -25,7 +25,7 @@ struct Frame {
     replaces: bool,
 }
 
-impl Frame {
+impl OpenExpression {
     fn new(expression: Expression, replaces: bool) -> Self {
         Self { expression, next: 0, built: None, replaces }
     }
@@ -61,12 +61,14 @@ struct Visited {
 
 /// Replaces variables as `decide` says; `None` when nothing changed.
 pub fn rewrite(atom: &Atom, mut decide: impl FnMut(&Variable) -> Rewrite) -> Option<Atom> {
-    let mut frames: Vec<Frame> = Vec::new();
+    let mut frames: Vec<OpenExpression> = Vec::new();
     let mut current = atom.clone();
     loop {
         let visited = visit(current, &mut decide);
         match (visited.atom, frames.last_mut()) {
-            (Atom::Expression(expression), _) if visited.open => frames.push(Frame::new(expression, visited.changed)),
+            (Atom::Expression(expression), _) if visited.open => {
+                frames.push(OpenExpression::new(expression, visited.changed))
+            }
             (atom, Some(parent)) => parent.accept(atom, visited.changed),
             (atom, None) => return visited.changed.then_some(atom),
         }
@@ -92,7 +94,7 @@ fn visit(mut atom: Atom, decide: &mut impl FnMut(&Variable) -> Rewrite) -> Visit
 }
 
 /// The next child to visit, after closing the frames that are complete; the result when the last one closes.
-fn next_child(frames: &mut Vec<Frame>) -> Result<Atom, (Atom, bool)> {
+fn next_child(frames: &mut Vec<OpenExpression>) -> Result<Atom, (Atom, bool)> {
     loop {
         let top = frames.last().expect("a frame is open");
         if let Some(child) = top.expression.children().get(top.next) {

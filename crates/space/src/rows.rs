@@ -4,7 +4,7 @@
 //!    be there, or a variable.
 //! 2. If an atom that is no row may match, in the space or in one it imports, the query is not answered here.
 //! 3. The patterns of a conjunction are answered one after the other, each for all that was found before: this is the order
-//!    in which [`SpaceRef::query`] answers.
+//!    in which [`SharedSpace::query`] answers.
 //! 4. For each, the shortest index among the paths whose keys are known is walked, as in [`Relation`].
 //!
 //! All spaces and the dictionary are locked to the end. If one cannot be locked at once the query is not answered here.
@@ -12,10 +12,10 @@
 use crate::atom::{Atom, Variable};
 use crate::bindings::Solution;
 use crate::contents::{COLUMNS_INDEXED_MAX, Contents};
-use crate::handle::{SpaceRef, conjunction};
-use crate::relation::{Path, Piece, Relation};
+use crate::relation::{Path, Relation, RowSelection};
+use crate::shared_space::{SharedSpace, conjunction};
 use crate::space::Space;
-use crate::take::Taking;
+use crate::take::Projection;
 use crate::term::{Term, Terms};
 use std::cell::Cell;
 use std::sync::{Arc, RwLockReadGuard};
@@ -46,14 +46,14 @@ pub struct RowQuery {
     variables: usize,
     plans: Vec<Plan>,
     /// What is known of the patterns, one after the other.
-    known: Vec<(Path, Known)>,
+    known: Vec<(Path, KnownKey)>,
     bound: Vec<bool>,
     answers: Answers,
     is_given_up: bool,
 }
 
 /// Whether who asks a space gives up. It is asked now and then.
-pub type IsOver<'a> = &'a dyn Fn() -> bool;
+pub type ShouldStop<'a> = &'a dyn Fn() -> bool;
 
 /// So many partial answers are gone on with until it is asked.
 const ANSWERS_BETWEEN_LOOKS: usize = 16;
@@ -133,7 +133,7 @@ impl RowQuery {
 
 /// A key that is known at a path of a pattern's rows.
 #[derive(Clone, Copy, Debug)]
-enum Known {
+enum KnownKey {
     Key(Term),
     /// That of what an earlier pattern has bound.
     Variable(u32),
@@ -162,7 +162,7 @@ impl Plan {
         end: usize,
         parts: &[RowPart],
         bound: &mut [bool],
-        known: &mut Vec<(Path, Known)>,
+        known: &mut Vec<(Path, KnownKey)>,
     ) -> Option<Self> {
         let [RowPart::Open(length), columns @ ..] = &parts[start..end] else { return None };
         let length = *length as usize;
@@ -209,26 +209,26 @@ impl Plan {
     }
 
     /// Whether a relation may have a row for it, going by the keys that the pattern itself has.
-    fn may_answer(&self, known: &[(Path, Known)], relation: &Relation, terms: &Terms) -> bool {
-        let has = |&(path, known): &(Path, Known)| match known {
-            Known::Key(key) => key != NO_TERM && relation.has(path, key, terms),
-            Known::Variable(_) => true,
+    fn may_answer(&self, known: &[(Path, KnownKey)], relation: &Relation, terms: &Terms) -> bool {
+        let has = |&(path, known): &(Path, KnownKey)| match known {
+            KnownKey::Key(key) => key != NO_TERM && relation.has(path, key, terms),
+            KnownKey::Variable(_) => true,
         };
         // The last is the head, which most often rules a relation out. A row that is known whole is found without an index.
         !relation.is_empty() && (self.is_known || known[self.known[0]..self.known[1]].last().is_none_or(has))
     }
 }
 
-fn known_part(part: RowPart, bound: &[bool]) -> Option<Known> {
+fn known_part(part: RowPart, bound: &[bool]) -> Option<KnownKey> {
     match part {
-        RowPart::Key(key) => Some(Known::Key(key)),
-        RowPart::Variable(variable) if bound[variable as usize] => Some(Known::Variable(variable)),
+        RowPart::Key(key) => Some(KnownKey::Key(key)),
+        RowPart::Variable(variable) if bound[variable as usize] => Some(KnownKey::Variable(variable)),
         _ => None,
     }
 }
 
 /// Adds what is known of the children of a compound column.
-fn known_inside(column: u32, parts: &[RowPart], length: u32, bound: &[bool], known: &mut Vec<(Path, Known)>) {
+fn known_inside(column: u32, parts: &[RowPart], length: u32, bound: &[bool], known: &mut Vec<(Path, KnownKey)>) {
     let mut at = 0;
     let from = known.len();
     for child in 0..length.min(COLUMNS_INDEXED_MAX as u32) {
@@ -395,14 +395,14 @@ pub(crate) fn are_rows<S>(pattern: &Atom, spaces: &[S], contents: impl Fn(&S) ->
     are_rows
 }
 
-/// The solutions of a query that rows answer, in the order of [`SpaceRef::query`]; `None` if that is to be asked. None are
+/// The solutions of a query that rows answer, in the order of [`SharedSpace::query`]; `None` if that is to be asked. None are
 /// inside if it was given up.
 pub(crate) fn solutions<S>(
     query: &Atom,
     spaces: &[S],
     contents: impl Fn(&S) -> &Contents,
     terms: &Terms,
-    is_over: IsOver<'_>,
+    is_over: ShouldStop<'_>,
 ) -> Option<Option<Vec<Solution>>> {
     let mut room = ROOM.take().unwrap_or_default();
     let mut variables = Variables::default();
@@ -442,15 +442,15 @@ struct Answers {
     row: Vec<Term>,
 }
 
-impl SpaceRef {
-    /// Finds the solutions of a query in the order in which [`SpaceRef::query`] finds them; gives how many there are, and
-    /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SpaceRef::query`] is to be asked.
+impl SharedSpace {
+    /// Finds the solutions of a query in the order in which [`SharedSpace::query`] finds them; gives how many there are, and
+    /// leaves them in [`RowQuery::answers`]. `None` if they are not all rows: then [`SharedSpace::query`] is to be asked.
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
         self.rows_unless(query, &|| false)
     }
 
     /// The same, which is given up as soon as that is said: see [`RowQuery::is_given_up`].
-    pub fn rows_unless(&self, query: &mut RowQuery, is_over: IsOver<'_>) -> Option<usize> {
+    pub fn rows_unless(&self, query: &mut RowQuery, is_over: ShouldStop<'_>) -> Option<usize> {
         self.with_spaces(|spaces, terms| answer_rows(query, spaces, |space| space.contents(), terms, is_over))
     }
 
@@ -507,7 +507,7 @@ pub(crate) fn answer_rows<S>(
     spaces: &[S],
     contents: impl Fn(&S) -> &Contents,
     terms: &Terms,
-    is_over: IsOver<'_>,
+    is_over: ShouldStop<'_>,
 ) -> Option<usize> {
     query.is_given_up = false;
     if !query.plan() {
@@ -524,7 +524,7 @@ fn answer<S>(
     spaces: &[S],
     contents: impl Fn(&S) -> &Contents,
     terms: &Terms,
-    is_over: IsOver<'_>,
+    is_over: ShouldStop<'_>,
 ) -> usize {
     let RowQuery { parts, plans, known: all_known, answers, variables: width, is_given_up, .. } = query;
     answers.begin(*width);
@@ -579,14 +579,14 @@ impl Answers {
         &mut self,
         plan: &Plan,
         parts: &[RowPart],
-        known: &[(Path, Known)],
+        known: &[(Path, KnownKey)],
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
         let Self { next, current, rows, keys, row, .. } = self;
-        let key_of = |known: Known| match known {
-            Known::Key(key) => key,
-            Known::Variable(variable) => terms.key(current[variable as usize]),
+        let key_of = |known: KnownKey| match known {
+            KnownKey::Key(key) => key,
+            KnownKey::Variable(variable) => terms.key(current[variable as usize]),
         };
         rows.clear();
         if plan.is_known {
@@ -605,7 +605,7 @@ impl Answers {
             return 0;
         }
         let mut made = 0;
-        let taking = Taking { parts, count: plan.taken, keys, current, terms };
+        let taking = Projection { parts, count: plan.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |piece| {
             made += if plan.taken > 0 {
                 taking.take(&piece, next)
@@ -621,7 +621,7 @@ impl Answers {
 fn match_all(
     plan: &Plan,
     parts: &[RowPart],
-    piece: &Piece<'_>,
+    piece: &RowSelection<'_>,
     current: &[Term],
     next: &mut Vec<Term>,
     terms: &Terms,

@@ -7,9 +7,9 @@
 use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
-use crate::handle::answer;
-use crate::prepared::{Prepared, PreparedQuery, Routes};
+use crate::prepared::{PlanCache, Prepared, PreparedQuery};
 use crate::rows::{self, RowQuery, answer_rows};
+use crate::shared_space::answer;
 use crate::solve::solve;
 use crate::term::{Term, Terms};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub struct Snapshot {
 
 /// Contents that do not change, and the shortest ways through them. These are given up first.
 struct Shared {
-    routes: Routes,
+    routes: PlanCache,
     contents: Contents,
 }
 
 impl Snapshot {
     pub(crate) fn new(terms: Arc<Terms>, contents: Contents) -> Self {
-        Self { terms, shared: Arc::new(Shared { routes: Routes::default(), contents }) }
+        Self { terms, shared: Arc::new(Shared { routes: PlanCache::default(), contents }) }
     }
 
     /// The terms there were.
@@ -63,9 +63,9 @@ impl Snapshot {
         self.shared.contents.count_prepared(atom, &self.terms)
     }
 
-    /// See [`Space::children_behind`](crate::Space::children_behind).
-    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
-        self.shared.contents.children_behind(prefix, &self.terms, source)
+    /// See [`Space::children_after`](crate::Space::children_after).
+    pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.shared.contents.children_after(prefix, &self.terms, source)
     }
 
     /// See [`Space::contains_exactly`](crate::Space::contains_exactly).
@@ -88,7 +88,7 @@ impl Snapshot {
         self.shared.contents.matches(query, &self.terms, source)
     }
 
-    /// The solutions of a query, in the order of [`SpaceRef::query`](crate::SpaceRef::query). Imports are not asked; spaces
+    /// The solutions of a query, in the order of [`SharedSpace::query`](crate::SharedSpace::query). Imports are not asked; spaces
     /// and states inside its atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
         let contents = std::slice::from_ref(&self.shared.contents);
@@ -106,7 +106,7 @@ impl Snapshot {
         })
     }
 
-    /// Answers a query as rows of terms; see [`SpaceRef::rows`](crate::SpaceRef::rows).
+    /// Answers a query as rows of terms; see [`SharedSpace::rows`](crate::SharedSpace::rows).
     pub fn rows(&self, query: &mut RowQuery) -> Option<usize> {
         answer_rows(query, std::slice::from_ref(&self.shared.contents), |contents| contents, &self.terms, &|| false)
     }

@@ -8,7 +8,7 @@
 
 use crate::atom::{Atom, VariableSource, alpha_equivalent};
 use crate::bindings::Bindings;
-use crate::handle::{SpaceRef, conjunction};
+use crate::shared_space::{SharedSpace, conjunction};
 use crate::unify::Deferred;
 
 /// Spaces stored in spaces are searched this deep; what lies deeper does not match.
@@ -17,7 +17,7 @@ const SPACES_NESTED_MAX: usize = 10_000;
 /// A query to be answered, and the one (by its place in the list of all) whose answer depends on it.
 #[derive(Clone)]
 struct Goal {
-    space: SpaceRef,
+    space: SharedSpace,
     pattern: Atom,
     inside: Option<usize>,
 }
@@ -42,7 +42,7 @@ struct Search {
 pub(crate) fn solve(
     bindings: Bindings,
     deferred: Deferred,
-    root: Option<(&SpaceRef, &Atom)>,
+    root: Option<(&SharedSpace, &Atom)>,
     source: &mut VariableSource,
 ) -> Vec<Bindings> {
     if deferred.is_empty() {

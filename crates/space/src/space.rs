@@ -202,7 +202,7 @@ impl Space {
         Prepared::new(atom, &mut write(&self.terms))
     }
 
-    /// See [`SpaceRef::prepare_query`](crate::SpaceRef::prepare_query).
+    /// See [`SharedSpace::prepare_query`](crate::SharedSpace::prepare_query).
     pub(crate) fn prepare_query(&mut self, query: &Atom) -> Option<PreparedQuery> {
         PreparedQuery::new(query, &mut write(&self.terms))
     }
@@ -221,8 +221,8 @@ impl Space {
     /// Expressions of every length beyond the prefix are looked at, copies are counted, and atoms agree as they match (`1` is
     /// `1.0`, and variables count by their place). The children come in the order in which the first of each was added; their
     /// variables are fresh. Cost: the expressions behind the prefix.
-    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
-        self.contents.children_behind(prefix, &read(&self.terms), source)
+    pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.contents.children_after(prefix, &read(&self.terms), source)
     }
 
     /// Whether it holds this very atom, up to the names of variables: kinds of numbers are kept apart, and so are states.

@@ -4,13 +4,13 @@
 //! Such a pattern asks nothing of a row but what is known, and an index has looked at that, or at a part of it. So
 //! columns are copied as they lie, many rows at once.
 
-use crate::relation::{Path, Piece, Stretch};
+use crate::relation::{Path, RowBatch, RowSelection};
 use crate::rows::{NO_TERM, RowPart, VARIABLES_MAX};
 use crate::term::{Term, Terms};
 
 /// What is taken of rows.
 #[derive(Clone, Copy)]
-pub(crate) struct Taking<'a> {
+pub(crate) struct Projection<'a> {
     /// The columns of the pattern; how many of them are taken.
     pub(crate) parts: &'a [RowPart],
     pub(crate) count: usize,
@@ -21,10 +21,10 @@ pub(crate) struct Taking<'a> {
     pub(crate) terms: &'a Terms,
 }
 
-impl Taking<'_> {
+impl Projection<'_> {
     /// Adds an answer for each copy of each row that has the keys; gives how many there are.
     #[inline]
-    pub(crate) fn take(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) -> usize {
+    pub(crate) fn take(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) -> usize {
         let (from, width) = (answers.len(), self.current.len());
         if piece.is_sure {
             answers.reserve(piece.len() * width);
@@ -42,27 +42,27 @@ impl Taking<'_> {
     }
 
     /// Adds the columns of all variables.
-    fn columns<const N: usize>(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
+    fn columns<const N: usize>(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) {
         let columns = self.columns_of::<N>();
         let of = |row: &[Term]| columns.map(|column| row[column]);
         let is_it = |row: &[Term]| piece.is_sure || self.has_keys(row);
-        piece.each(|stretch| match stretch {
-            Stretch::Rows(cells, width) if piece.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
-            Stretch::Rows(cells, width) => {
+        piece.each(|batch| match batch {
+            RowBatch::Rows(cells, width) if piece.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
+            RowBatch::Rows(cells, width) => {
                 let rows = cells.chunks_exact(width).filter(|row| is_it(row));
                 rows.for_each(|row| answers.extend_from_slice(&of(row)));
             }
-            Stretch::Each(rows) if piece.is_sure => answers.extend(rows.terms().flat_map(of)),
-            Stretch::Each(rows) => {
+            RowBatch::Each(rows) if piece.is_sure => answers.extend(rows.terms().flat_map(of)),
+            RowBatch::Each(rows) => {
                 rows.terms().filter(|row| is_it(row)).for_each(|row| answers.extend_from_slice(&of(row)));
             }
-            Stretch::Row(row, copies) if is_it(row) => (0..copies).for_each(|_| answers.extend_from_slice(&of(row))),
-            Stretch::Row(..) => {}
+            RowBatch::Row(row, copies) if is_it(row) => (0..copies).for_each(|_| answers.extend_from_slice(&of(row))),
+            RowBatch::Row(..) => {}
         });
     }
 
     /// Adds the answer at hand, completed by columns.
-    fn complete(&self, piece: &Piece<'_>, answers: &mut Vec<Term>) {
+    fn complete(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) {
         piece.each_row(|row, copies| {
             if !piece.is_sure && !self.has_keys(row) {
                 return;
@@ -78,7 +78,7 @@ impl Taking<'_> {
 
     /// Hands on the answers, each of nothing but columns.
     #[inline]
-    pub(crate) fn hand_on(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+    pub(crate) fn hand_on(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
         match self.count {
             1 => self.hand_on_columns::<1>(piece, each),
             2 => self.hand_on_columns::<2>(piece, each),
@@ -86,7 +86,7 @@ impl Taking<'_> {
         }
     }
 
-    fn hand_on_columns<const N: usize>(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+    fn hand_on_columns<const N: usize>(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
         let columns = self.columns_of::<N>();
         piece.each_row(|row, copies| {
             if piece.is_sure || self.has_keys(row) {
@@ -95,7 +95,7 @@ impl Taking<'_> {
         });
     }
 
-    fn hand_on_many(&self, piece: &Piece<'_>, each: &mut impl FnMut(&[Term])) {
+    fn hand_on_many(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
         let columns = self.columns_of::<VARIABLES_MAX>();
         piece.each_row(|row, copies| {
             if piece.is_sure || self.has_keys(row) {

@@ -17,12 +17,12 @@
 use crate::atom::{Atom, Expression, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::grounded::Grounded;
-use crate::handle::SpaceRef;
 use crate::rewrite::instantiate;
+use crate::shared_space::SharedSpace;
 use crate::solve::solve;
 
 /// A query that unification met on its way: this pattern must match in this space.
-pub(crate) type Deferred = Vec<(SpaceRef, Atom)>;
+pub(crate) type Deferred = Vec<(SharedSpace, Atom)>;
 
 /// After this many pairs, and each time that twice as many were met, a walk makes sure that it ends.
 const PAIRS_UNCHECKED: usize = 1_000;

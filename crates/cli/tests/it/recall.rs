@@ -56,7 +56,7 @@ fn a_file_is_known_wherever_it_is_run_from_and_whatever_it_is_called() {
     folder.write("two/q.metta", "(a 2)\n");
     folder.good(&["run", "--kb", "kb", "two/q.metta"]);
     assert_eq!(folder.atoms(), ["(a 2)"]);
-    // Base and file moved together.
+    // The base and the file moved together.
     let moved = Folder::new("recall-moved-together");
     std::fs::remove_dir_all(moved.path()).expect("it is empty");
     std::fs::rename(folder.path(), moved.path()).expect("it moves");

@@ -65,19 +65,19 @@ impl NTriples {
         }
     }
 
-    fn part(&self, part: &Part, out: &mut dyn Out) {
+    fn part(&self, part: &TriplePart, out: &mut dyn Out) {
         match part {
-            Part::Iri(iri) => self.iri(iri, out),
-            Part::Blank(label) => text::name(&format!("_:{label}{}", self.blank_suffix), &self.words, out),
-            Part::Plain(text) => out.leaf(Atom::from(text.as_str())),
-            Part::Language(text, language) => {
+            TriplePart::Iri(iri) => self.iri(iri, out),
+            TriplePart::Blank(label) => text::name(&format!("_:{label}{}", self.blank_suffix), &self.words, out),
+            TriplePart::Plain(text) => out.leaf(Atom::from(text.as_str())),
+            TriplePart::Language(text, language) => {
                 out.open();
                 out.symbol("lang");
                 out.leaf(Atom::from(text.as_str()));
                 text::name(language, &self.words, out);
                 out.close();
             }
-            Part::Typed(text, datatype) => match self.value(text, datatype) {
+            TriplePart::Typed(text, datatype) => match self.value(text, datatype) {
                 Some(value) => out.leaf(value),
                 None => {
                     out.open();
@@ -146,7 +146,7 @@ impl Format for NTriples {
 
 /// A part of a triple.
 #[derive(Debug, PartialEq)]
-enum Part {
+enum TriplePart {
     Iri(String),
     Blank(String),
     Plain(String),
@@ -161,7 +161,7 @@ type Read<T> = Result<T, &'static str>;
 
 impl Cursor<'_> {
     /// The triple of the line; nothing for an empty line or a comment.
-    fn triple(mut self) -> Read<Option<[Part; 3]>> {
+    fn triple(mut self) -> Read<Option<[TriplePart; 3]>> {
         self.skip_blank();
         if self.0.is_empty() || self.0.starts_with('#') {
             return Ok(None);
@@ -173,7 +173,11 @@ impl Cursor<'_> {
         self.expect(".", "a triple ends with ` .`")?;
         self.skip_blank();
         let is_over = self.0.is_empty() || self.0.starts_with('#');
-        if is_over { Ok(Some([subject, Part::Iri(predicate), object])) } else { Err("something follows the triple") }
+        if is_over {
+            Ok(Some([subject, TriplePart::Iri(predicate), object]))
+        } else {
+            Err("something follows the triple")
+        }
     }
 
     fn skip_blank(&mut self) {
@@ -185,7 +189,7 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    fn resource(&mut self, otherwise: &'static str) -> Read<Part> {
+    fn resource(&mut self, otherwise: &'static str) -> Read<TriplePart> {
         self.skip_blank();
         match self.0.strip_prefix("_:") {
             Some(rest) => {
@@ -195,9 +199,9 @@ impl Cursor<'_> {
                 let label = rest[..end].trim_end_matches('.');
                 self.0 = &rest[label.len()..];
                 let is_sound = label.starts_with(|first: char| begins_label(first) || first.is_ascii_digit());
-                if is_sound { Ok(Part::Blank(label.to_owned())) } else { Err("a blank node has a label") }
+                if is_sound { Ok(TriplePart::Blank(label.to_owned())) } else { Err("a blank node has a label") }
             }
-            None => self.iri(otherwise).map(Part::Iri),
+            None => self.iri(otherwise).map(TriplePart::Iri),
         }
     }
 
@@ -213,7 +217,7 @@ impl Cursor<'_> {
         unescaped(iri, false)
     }
 
-    fn object(&mut self) -> Read<Part> {
+    fn object(&mut self) -> Read<TriplePart> {
         self.skip_blank();
         if !self.0.starts_with('"') {
             return self.resource("an object is <IRI>, _:label or \"literal\"");
@@ -227,16 +231,16 @@ impl Cursor<'_> {
             self.0 = &rest[end..];
             let is_tag = language.starts_with(|first: char| first.is_ascii_alphabetic());
             return if is_tag {
-                Ok(Part::Language(text, language.to_ascii_lowercase()))
+                Ok(TriplePart::Language(text, language.to_ascii_lowercase()))
             } else {
                 Err("a language follows `@`")
             };
         }
         if let Some(rest) = self.0.strip_prefix("^^") {
             self.0 = rest;
-            return Ok(Part::Typed(text, self.iri("a type is <IRI>")?));
+            return Ok(TriplePart::Typed(text, self.iri("a type is <IRI>")?));
         }
-        Ok(Part::Plain(text))
+        Ok(TriplePart::Plain(text))
     }
 
     fn literal(&mut self) -> Read<String> {
@@ -320,21 +324,21 @@ fn character_of(digits: &str) -> Option<char> {
 mod tests {
     use super::*;
 
-    fn triple(line: &str) -> Read<Option<[Part; 3]>> {
+    fn triple(line: &str) -> Read<Option<[TriplePart; 3]>> {
         Cursor(line).triple()
     }
 
-    fn iri(text: &str) -> Part {
-        Part::Iri(text.to_owned())
+    fn iri(text: &str) -> TriplePart {
+        TriplePart::Iri(text.to_owned())
     }
 
     #[test]
     fn lines_are_triples_comments_or_nothing() {
-        let expected = [Part::Blank("a.b".to_owned()), iri("p"), iri("o")];
+        let expected = [TriplePart::Blank("a.b".to_owned()), iri("p"), iri("o")];
         assert_eq!(triple("_:a.b <p> <o> . # said by Ann"), Ok(Some(expected)));
-        assert_eq!(triple("<s><p>_:o."), Ok(Some([iri("s"), iri("p"), Part::Blank("o".to_owned())])));
+        assert_eq!(triple("<s><p>_:o."), Ok(Some([iri("s"), iri("p"), TriplePart::Blank("o".to_owned())])));
         for label in ["a:b", ":", "0-", "a\u{b7}b", "e\u{301}", "\u{10000}", "a..b"] {
-            let expected = [Part::Blank(label.to_owned()), iri("p"), iri("o")];
+            let expected = [TriplePart::Blank(label.to_owned()), iri("p"), iri("o")];
             assert_eq!(triple(&format!("_:{label} <p> <o> .")), Ok(Some(expected)), "{label}");
         }
         assert_eq!(triple("  # nothing"), Ok(None));
@@ -361,10 +365,10 @@ mod tests {
             Ok(Some([_, _, object])) => object,
             other => panic!("{text}: {other:?}"),
         };
-        assert_eq!(object(r#""a\tb\\n\"\u00e9\U0001F600""#), Part::Plain("a\tb\\n\"é😀".to_owned()));
-        assert_eq!(object(r#""\\\\""#), Part::Plain(r"\\".to_owned()));
-        assert_eq!(object("\"chat\"@fr-BE"), Part::Language("chat".to_owned(), "fr-be".to_owned()));
-        assert_eq!(object("\"5\"^^<t>"), Part::Typed("5".to_owned(), "t".to_owned()));
+        assert_eq!(object(r#""a\tb\\n\"\u00e9\U0001F600""#), TriplePart::Plain("a\tb\\n\"é😀".to_owned()));
+        assert_eq!(object(r#""\\\\""#), TriplePart::Plain(r"\\".to_owned()));
+        assert_eq!(object("\"chat\"@fr-BE"), TriplePart::Language("chat".to_owned(), "fr-be".to_owned()));
+        assert_eq!(object("\"5\"^^<t>"), TriplePart::Typed("5".to_owned(), "t".to_owned()));
         assert!(triple(r#"<s> <p> "\x" ."#).is_err());
         assert!(triple(r#"<s> <p> "\ud800" ."#).is_err());
         assert!(triple(r"<s\n> <p> <o> .").is_err());

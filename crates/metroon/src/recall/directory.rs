@@ -6,7 +6,7 @@
 //!    there. One whose journal holds more has lost its manifest, and nothing is made over it.
 //! 3. Nothing is read that is not a regular file, and no more of a manifest than the longest one has.
 
-use super::base_error::BaseError;
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::record;
 use journal::{Directory, Disk, FolderLock, LockError, ReadError, Reader, read_regular};
 use std::fs::{self, File};
@@ -30,9 +30,9 @@ const SHOWN_CHARACTERS_MAX: usize = 100;
 
 /// What lies in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum DirectoryState {
     /// A base.
-    Base,
+    KnowledgeBase,
     /// A base whose manifest is missing or damaged.
     WithoutManifest,
     /// A base whose journal is missing.
@@ -52,26 +52,26 @@ pub(super) fn journal_of(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 /// It cannot be read, or is a base of another format.
-pub(super) fn look(path: &Path) -> Result<Found, BaseError> {
+pub(super) fn look(path: &Path) -> Result<DirectoryState, KnowledgeBaseError> {
     let manifest = read_manifest(path)?;
     let journal = look_at_journal(&journal_of(path))?;
     Ok(match (manifest, journal) {
-        (Manifest::Known, Content::Begun | Content::Commits) => Found::Base,
-        (Manifest::Known, Content::Nothing | Content::Foreign) => Found::WithoutJournal,
-        (Manifest::Missing | Manifest::Damaged, Content::Commits) => Found::WithoutManifest,
-        (Manifest::Missing, Content::Nothing | Content::Begun) if is_free(path)? => Found::Free,
-        _ => Found::Other,
+        (Manifest::Known, Content::Begun | Content::Commits) => DirectoryState::KnowledgeBase,
+        (Manifest::Known, Content::Nothing | Content::Foreign) => DirectoryState::WithoutJournal,
+        (Manifest::Missing | Manifest::Damaged, Content::Commits) => DirectoryState::WithoutManifest,
+        (Manifest::Missing, Content::Nothing | Content::Begun) if is_free(path)? => DirectoryState::Free,
+        _ => DirectoryState::Other,
     })
 }
 
 /// A directory in which a base can be opened or made.
-pub(super) fn usable(path: &Path) -> Result<Found, BaseError> {
+pub(super) fn usable(path: &Path) -> Result<DirectoryState, KnowledgeBaseError> {
     let path = || path.to_owned();
     match look(&path())? {
-        found @ (Found::Base | Found::Free) => Ok(found),
-        Found::WithoutManifest => Err(BaseError::NoManifest { path: path() }),
-        Found::WithoutJournal => Err(BaseError::NoJournal { path: path() }),
-        Found::Other => Err(BaseError::NotABase { path: path() }),
+        found @ (DirectoryState::KnowledgeBase | DirectoryState::Free) => Ok(found),
+        DirectoryState::WithoutManifest => Err(KnowledgeBaseError::NoManifest { path: path() }),
+        DirectoryState::WithoutJournal => Err(KnowledgeBaseError::NoJournal { path: path() }),
+        DirectoryState::Other => Err(KnowledgeBaseError::NotABase { path: path() }),
     }
 }
 
@@ -88,8 +88,8 @@ enum Content {
     Foreign,
 }
 
-fn look_at_journal(path: &Path) -> Result<Content, BaseError> {
-    let io = |error| BaseError::Io { path: path.to_owned(), error };
+fn look_at_journal(path: &Path) -> Result<Content, KnowledgeBaseError> {
+    let io = |error| KnowledgeBaseError::Io { path: path.to_owned(), error };
     let disk = match Directory::open(path) {
         Ok(disk) => disk,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::Nothing),
@@ -128,7 +128,7 @@ enum Manifest {
     Damaged,
 }
 
-fn read_manifest(path: &Path) -> Result<Manifest, BaseError> {
+fn read_manifest(path: &Path) -> Result<Manifest, KnowledgeBaseError> {
     let manifest = path.join(MANIFEST);
     let bytes = match read_regular(&manifest, MANIFEST_BYTES_MAX) {
         Ok(bytes) => bytes,
@@ -137,7 +137,7 @@ fn read_manifest(path: &Path) -> Result<Manifest, BaseError> {
         }
         // It is longer than any manifest.
         Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(Manifest::Damaged),
-        Err(error) => return Err(BaseError::Io { path: manifest, error }),
+        Err(error) => return Err(KnowledgeBaseError::Io { path: manifest, error }),
     };
     if bytes == manifest_text().as_bytes() {
         return Ok(Manifest::Known);
@@ -147,7 +147,7 @@ fn read_manifest(path: &Path) -> Result<Manifest, BaseError> {
         return Ok(Manifest::Damaged);
     }
     let found = text.trim().chars().take(SHOWN_CHARACTERS_MAX).collect();
-    Err(BaseError::Format { path: path.to_owned(), found })
+    Err(KnowledgeBaseError::Format { path: path.to_owned(), found })
 }
 
 fn manifest_text() -> String {
@@ -155,8 +155,8 @@ fn manifest_text() -> String {
 }
 
 /// Whether a directory holds nothing but what a base that was being made may have left there.
-fn is_free(path: &Path) -> Result<bool, BaseError> {
-    let io = |error| BaseError::Io { path: path.to_owned(), error };
+fn is_free(path: &Path) -> Result<bool, KnowledgeBaseError> {
+    let io = |error| KnowledgeBaseError::Io { path: path.to_owned(), error };
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(false),
@@ -172,15 +172,15 @@ fn is_free(path: &Path) -> Result<bool, BaseError> {
 }
 
 /// Takes the lock of a base, and leaves the number of this process in it.
-pub(super) fn lock(path: &Path) -> Result<FolderLock, BaseError> {
+pub(super) fn lock(path: &Path) -> Result<FolderLock, KnowledgeBaseError> {
     FolderLock::take(path, LOCK).map_err(|error| match error {
-        LockError::Held { process } => BaseError::InUse { path: path.to_owned(), process },
+        LockError::Held { process } => KnowledgeBaseError::InUse { path: path.to_owned(), process },
         error => error.into(),
     })
 }
 
 /// Says durably that there is a base, the last step of making one.
-pub(super) fn write_manifest(path: &Path) -> Result<(), BaseError> {
+pub(super) fn write_manifest(path: &Path) -> Result<(), KnowledgeBaseError> {
     let write = || -> io::Result<()> {
         let new = path.join(MANIFEST_NEW);
         // Never written through: it may be a link to something else.
@@ -197,5 +197,5 @@ pub(super) fn write_manifest(path: &Path) -> Result<(), BaseError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
     };
-    write().map_err(|error| BaseError::Io { path: path.join(MANIFEST), error })
+    write().map_err(|error| KnowledgeBaseError::Io { path: path.join(MANIFEST), error })
 }

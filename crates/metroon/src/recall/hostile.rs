@@ -2,7 +2,7 @@
 
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame};
 use super::tape::{HaltReason, Request, TapeBase, TapeBegin, TapeCommit, TapeHalted};
-use super::{Base, Remembered, Tape, TapeReader, View};
+use super::{KnowledgeBase, Remembered, Tape, TapeReader, View};
 use crate::program::Program;
 use crate::{Engine, MemoryWorld};
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
@@ -51,7 +51,7 @@ fn open(frames: &[Vec<u8>]) -> Result<(), String> {
     let disk = journal_of(frames);
     let begun = Instant::now();
     let view = look(&disk);
-    let base = Base::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
+    let base = KnowledgeBase::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
     let loaded = Remembered::new(Box::new(MemoryWorld::default()), Some(base), None, &Program::default());
     let outcome = loaded.map(drop).map_err(|error| error.to_string());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
@@ -60,7 +60,7 @@ fn open(frames: &[Vec<u8>]) -> Result<(), String> {
 }
 
 fn look(disk: &Arc<dyn Disk>) -> Result<(), String> {
-    let text = |error: crate::BaseError| error.to_string();
+    let text = |error: crate::KnowledgeBaseError| error.to_string();
     let mut view = View::on_disk(disk, "/kb").map_err(text)?;
     let last = view.epoch();
     view.atoms_at(last).map_err(text)?;
@@ -192,7 +192,7 @@ fn frames_out_of_place_are_errors() {
 fn rich_base() -> Vec<Vec<u8>> {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let world = MemoryWorld::default().with_source("lib.metta", "(lib 1) (= (f $x) $x)");
-    let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("it opens");
+    let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("it opens");
     let mut engine = Engine::with_base(world, base).expect("it loads");
     let texts = [
         "(a 1) (a 1.5) (b $x $y $x) ! (add-atom &self (c \"text\"))",
@@ -292,7 +292,7 @@ impl crate::Reporter for Nobody {
 
 /// A tape in which there is something of everything, a base among it.
 fn rich_tape() -> Vec<Vec<u8>> {
-    let base = Base::on_disk(journal_of(&rich_base()), "/kb").expect("it opens");
+    let base = KnowledgeBase::on_disk(journal_of(&rich_base()), "/kb").expect("it opens");
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
     let expressions =

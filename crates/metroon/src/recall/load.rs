@@ -1,12 +1,12 @@
 //! Making a run again from the commits of its base.
 
-use super::base::{Base, Committed};
-use super::base_error::BaseError;
+use super::knowledge_base::{Committed, KnowledgeBase};
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use metta::{Event, ModuleId, Runner, SourceId};
-use space::{Atom, Space, SpaceRef, Symbol, canonical};
+use space::{Atom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
 
 /// The serial number of the program's own space.
@@ -32,21 +32,21 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
-    pub(super) fn from_base(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
+    pub(super) fn from_base(base: &KnowledgeBase, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self::default();
         loaded.take_all(base, runner)?;
         Ok(loaded)
     }
 
     /// Like [`Loaded::from_base`], but all spaces stay empty: enough to decode atoms.
-    pub(super) fn outline(base: &Base, runner: &mut Runner) -> Result<Self, BaseError> {
+    pub(super) fn outline(base: &KnowledgeBase, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self { is_outline: true, ..Self::default() };
         loaded.take_all(base, runner)?;
         Ok(loaded)
     }
 
     /// Applies all commits; when it fails, `epoch` is the last that is sound.
-    pub(super) fn take_all(&mut self, base: &Base, runner: &mut Runner) -> Result<(), BaseError> {
+    pub(super) fn take_all(&mut self, base: &KnowledgeBase, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         if !self.is_outline {
             runner.keep_hashes();
         }
@@ -59,7 +59,7 @@ impl Loaded {
         Ok(())
     }
 
-    fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), BaseError> {
+    fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         let mut touched = BTreeSet::new();
         committed.each(|record| {
             let is_of_notes = matches!(record, Record::SourceBegun { .. } | Record::SourceEnded { .. });
@@ -179,7 +179,12 @@ fn begin_source(
 }
 
 /// Checks that a commit follows the one before and comes to the hash it has.
-fn check_header(header: &CommitHeader, committed: &Committed, before: u64, hash: u128) -> Result<(), BaseError> {
+fn check_header(
+    header: &CommitHeader,
+    committed: &Committed,
+    before: u64,
+    hash: u128,
+) -> Result<(), KnowledgeBaseError> {
     let epoch = header.epoch;
     if epoch != before + 1 {
         return Err(committed.damaged(format!("commit {epoch} follows commit {before}")));
@@ -188,12 +193,12 @@ fn check_header(header: &CommitHeader, committed: &Committed, before: u64, hash:
     if recorded == hash {
         Ok(())
     } else {
-        Err(BaseError::Differs { epoch, place: committed.place, recorded, found: hash })
+        Err(KnowledgeBaseError::Differs { epoch, place: committed.place, recorded, found: hash })
     }
 }
 
 /// Counts what a space holds now in the state hash.
-pub(super) fn note_space(space: &SpaceRef, hash: &mut StateHash) {
+pub(super) fn note_space(space: &SharedSpace, hash: &mut StateHash) {
     let content = space.read(Space::hash).expect("a run that is remembered keeps the hashes of its spaces");
     hash.set_space(space.serial(), content);
 }

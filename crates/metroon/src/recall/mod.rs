@@ -7,11 +7,11 @@
 //! - `load` makes a run again from its base; `past` answers for earlier commits; `salvage` makes a base of a damaged one.
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
 
-mod base;
-mod base_error;
 mod directory;
 #[cfg(test)]
 mod hostile;
+mod knowledge_base;
+mod knowledge_base_error;
 mod load;
 mod past;
 mod pieces;
@@ -26,12 +26,12 @@ mod tape;
 mod view;
 mod written;
 
-pub use base::Base;
-pub use base_error::BaseError;
+pub use knowledge_base::KnowledgeBase;
+pub use knowledge_base_error::KnowledgeBaseError;
 pub use replaying::{Difference, ReplayEnd};
-pub use salvage::SalvagedBase;
+pub use salvage::SalvagedKnowledgeBase;
 pub use tape::{Tape, TapeError, TapeReader};
-pub use view::{BaseReport, Change, CommitView, LogEntry, Unsound, View};
+pub use view::{Change, CommitView, KnowledgeBaseReport, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
 
 use crate::load::imports as load_formats;
@@ -39,15 +39,15 @@ use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use load::{Loaded, note_hash, note_space};
 use metta::{
-    Begun, Cause, CauseKind, Commit, ContentHasher, Event, Halted, Known, Memory, MemoryError, ModuleId, NO_HISTORY,
-    Occasion, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
+    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Halted, Known, Memory, MemoryError, ModuleId,
+    NO_HISTORY, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use past::Images;
 use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
 use recording::{RecordingWorld, SharedTape};
 use replaying::{Follower, ReplayingWorld, SharedFollower};
-use sources::{Found, Sources};
-use space::{Atom, ChangeKind, Changes, Rewrite, SpaceRef, StateRef, Variable, canonical, rewrite};
+use sources::{SourceMatch, Sources};
+use space::{Atom, ChangeKind, Changes, Rewrite, SharedSpace, SharedState, Variable, canonical, rewrite};
 use state_hash::StateHash;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -65,8 +65,8 @@ pub(crate) struct Recall {
     hash: StateHash,
     epoch: u64,
     sources: Sources,
-    base: Option<Base>,
-    tape: Role,
+    base: Option<KnowledgeBase>,
+    tape: TapeMode,
     /// How many commits the run has made, those that changed nothing included.
     commits: u64,
     /// How many `!` forms came before the one that is being run.
@@ -81,7 +81,7 @@ pub(crate) struct Recall {
 }
 
 /// What a run has to do with a tape.
-enum Role {
+enum TapeMode {
     None,
     Records(SharedTape),
     Replays(SharedFollower),
@@ -103,24 +103,24 @@ impl Remembered {
     /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
     pub(crate) fn new(
         world: Box<dyn World>,
-        base: Option<Base>,
+        base: Option<KnowledgeBase>,
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {
         if base.is_none() && tape.is_none() {
             return Ok(Self::nothing(Runner::new(world)));
         }
-        let (world, role): (Box<dyn World>, Role) = match tape {
+        let (world, tape_mode): (Box<dyn World>, TapeMode) = match tape {
             Some(mut tape) => {
                 begin_tape(&mut tape, program, base.as_ref())?;
                 let tape: SharedTape = Rc::new(RefCell::new(Some(tape)));
-                (Box::new(RecordingWorld::new(world, Rc::clone(&tape))), Role::Records(tape))
+                (Box::new(RecordingWorld::new(world, Rc::clone(&tape))), TapeMode::Records(tape))
             }
-            None => (world, Role::None),
+            None => (world, TapeMode::None),
         };
         let mut runner = Runner::new(world);
         runner.set_formats(load_formats());
-        let recall = Recall::new(base, role, &mut runner)?;
+        let recall = Recall::new(base, tape_mode, &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok(Self { runner, follower: None })
     }
@@ -146,7 +146,7 @@ impl Remembered {
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut runner = Runner::new(Box::new(world));
         runner.set_formats(load_formats());
-        let recall = Recall::new(base, Role::Replays(Rc::clone(&follower)), &mut runner)?;
+        let recall = Recall::new(base, TapeMode::Replays(Rc::clone(&follower)), &mut runner)?;
         runner.set_memory(Box::new(recall));
         Ok((Self { runner, follower: Some(follower) }, begin.program_to_replay()))
     }
@@ -169,7 +169,7 @@ impl Remembered {
 #[non_exhaustive]
 pub enum RecallError {
     /// Its base.
-    Base(BaseError),
+    KnowledgeBase(KnowledgeBaseError),
     /// Its tape.
     Tape(TapeError),
     /// It is not the run that was recorded, or the recorded one ended before.
@@ -179,7 +179,7 @@ pub enum RecallError {
 impl std::fmt::Display for RecallError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Base(error) => error.fmt(formatter),
+            Self::KnowledgeBase(error) => error.fmt(formatter),
             Self::Tape(error) => error.fmt(formatter),
             Self::Replay(end) => end.fmt(formatter),
         }
@@ -191,8 +191,8 @@ impl std::error::Error for RecallError {}
 impl RecallError {
     /// The error of a [`Recall`] as a memory gives it.
     fn from_memory(error: MemoryError) -> Self {
-        match error.downcast::<BaseError>() {
-            Ok(base) => Self::Base(*base),
+        match error.downcast::<KnowledgeBaseError>() {
+            Ok(base) => Self::KnowledgeBase(*base),
             Err(error) => match error.downcast::<TapeError>() {
                 Ok(tape) => Self::Tape(*tape),
                 Err(error) => match error.downcast::<ReplayEnd>() {
@@ -204,9 +204,9 @@ impl RecallError {
     }
 }
 
-impl From<BaseError> for RecallError {
-    fn from(error: BaseError) -> Self {
-        Self::Base(error)
+impl From<KnowledgeBaseError> for RecallError {
+    fn from(error: KnowledgeBaseError) -> Self {
+        Self::KnowledgeBase(error)
     }
 }
 
@@ -217,9 +217,9 @@ impl From<TapeError> for RecallError {
 }
 
 /// Writes what is run, and the base it begins with.
-fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&Base>) -> Result<(), RecallError> {
+fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&KnowledgeBase>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
-    let read = |error| RecallError::Base(BaseError::from(error));
+    let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;
     tape.begin(program, Some(TapeBase { directory: base.directory().to_owned(), frames }))?;
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
@@ -231,7 +231,7 @@ fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&Base>) -> Result
 }
 
 /// The base that a tape begins with, in memory.
-fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallError> {
+fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<KnowledgeBase, RecallError> {
     let malformed = |reason: String| RecallError::Tape(TapeError::Malformed { frame: 0, reason });
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let opened = Journal::open(Arc::clone(&disk), Options::default());
@@ -245,11 +245,11 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<Base, RecallErr
         appended.map_err(|error| malformed(error.to_string()))?;
     }
     journal.close().map_err(|error| malformed(error.to_string()))?;
-    Ok(Base::on_disk(disk, &image.directory)?)
+    Ok(KnowledgeBase::on_disk(disk, &image.directory)?)
 }
 
 impl Recall {
-    fn new(base: Option<Base>, tape: Role, runner: &mut Runner) -> Result<Self, BaseError> {
+    fn new(base: Option<KnowledgeBase>, tape: TapeMode, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         runner.keep_hashes();
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
         let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
@@ -267,7 +267,7 @@ impl Recall {
     /// Remembers that something failed. A replay that has ended knows so itself.
     fn noting_failure<T>(&mut self, outcome: Result<T, MemoryError>) -> Result<T, MemoryError> {
         if let Err(error) = &outcome
-            && !matches!(self.tape, Role::Replays(_))
+            && !matches!(self.tape, TapeMode::Replays(_))
         {
             self.failed.get_or_insert_with(|| error.to_string());
         }
@@ -275,11 +275,11 @@ impl Recall {
     }
 
     fn begin(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
-        if let Role::Replays(follower) = &self.tape {
+        if let TapeMode::Replays(follower) = &self.tape {
             follower.borrow_mut().check()?;
         }
         let Some(base) = &self.base else {
-            let id = self.sources.begin(source, None, [0; 32], Found::New);
+            let id = self.sources.begin(source, None, [0; 32], SourceMatch::New);
             self.begun.push(id);
             return Ok(Begun { id, known: Known::New });
         };
@@ -290,13 +290,13 @@ impl Recall {
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            Found::Moved(id) if self.is_there(base, runner, id)? => Found::New,
+            SourceMatch::Moved(id) if self.is_there(base, runner, id)? => SourceMatch::New,
             found => found,
         };
         let known = match found {
-            Found::New => Known::New,
-            Found::Unchanged(_) | Found::Moved(_) => Known::Unchanged,
-            Found::Changed(id) => {
+            SourceMatch::New => Known::New,
+            SourceMatch::Unchanged(_) | SourceMatch::Moved(_) => Known::Unchanged,
+            SourceMatch::Changed(id) => {
                 let number = self.sources.get(id).and_then(|source| source.number);
                 Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
             }
@@ -306,11 +306,11 @@ impl Recall {
         Ok(Begun { id, known })
     }
 
-    fn keep_commit(&mut self, commit: &Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
+    fn keep_commit(&mut self, commit: &Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError> {
         let is_empty = commit.is_empty();
         // Where nothing is asked and nothing has happened, there is nothing to remember.
-        if !is_empty || matches!(occasion, Occasion::Answer | Occasion::Asked) {
-            if let Role::Replays(follower) = &self.tape {
+        if !is_empty || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked) {
+            if let TapeMode::Replays(follower) = &self.tape {
                 let (origin, line, column) = self.place(current);
                 let mut follower = follower.borrow_mut();
                 follower.set_place(format!("{origin}:{line}:{column}"));
@@ -325,7 +325,7 @@ impl Recall {
             self.tell_tape(digest, current)?;
         }
         self.begun.clear();
-        if matches!(occasion, Occasion::EndOfSource | Occasion::Answer) {
+        if matches!(trigger, CommitTrigger::EndOfSource | CommitTrigger::Answer) {
             self.note_ended()?;
         }
         Ok(())
@@ -333,8 +333,8 @@ impl Recall {
 
     /// Counts a commit in the state hash and, if there is a base, writes its records.
     fn digest(&mut self, commit: &Commit, current: Cause) -> (Digest, CommitWriter) {
-        let mut digest = Digest { keeps_sample: !matches!(self.tape, Role::None), ..Digest::default() };
-        let mut sink = Sink {
+        let mut digest = Digest { keeps_sample: !matches!(self.tape, TapeMode::None), ..Digest::default() };
+        let mut sink = RecordSink {
             hash: &mut self.hash,
             writer: self.base.as_ref().map(|_| CommitWriter::default()),
             scratch: Vec::new(),
@@ -353,7 +353,7 @@ impl Recall {
             push_event(event, &mut self.sources, &mut sink);
         }
         let mut cause = None;
-        let mut set: Vec<&StateRef> = Vec::new();
+        let mut set: Vec<&SharedState> = Vec::new();
         let Changes { changes, sample, added, removed, spaces } = &commit.changes;
         (digest.added, digest.removed) = (*added, *removed);
         let shown = if sample.is_empty() { changes } else { sample };
@@ -398,7 +398,7 @@ impl Recall {
     fn keep(&mut self, commit: &Commit, writer: CommitWriter) -> Result<(), MemoryError> {
         let Some(base) = &self.base else { return Ok(()) };
         let tape_frame = match &self.tape {
-            Role::Records(tape) => tape.borrow_mut().as_mut().map(Tape::frames).transpose()?,
+            TapeMode::Records(tape) => tape.borrow_mut().as_mut().map(Tape::frames).transpose()?,
             _ => None,
         };
         let hash = self.hash.value().to_le_bytes();
@@ -407,7 +407,7 @@ impl Recall {
     }
 
     /// Notes the sources that have ended and are not recorded as such.
-    fn note_ended(&mut self) -> Result<(), BaseError> {
+    fn note_ended(&mut self) -> Result<(), KnowledgeBaseError> {
         let Some(base) = &self.base else { return Ok(()) };
         for id in std::mem::take(&mut self.ended) {
             let Some(source) = self.sources.get(id) else { continue };
@@ -427,7 +427,7 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &Base, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
+    fn is_there(&self, base: &KnowledgeBase, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
         let file = self.sources.get(source).and_then(|known| known.file.as_deref());
         file.map_or(Ok(false), |file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
     }
@@ -438,7 +438,7 @@ impl Recall {
     }
 
     fn tell_tape(&mut self, digest: Digest, current: Cause) -> Result<(), MemoryError> {
-        if matches!(self.tape, Role::None) {
+        if matches!(self.tape, TapeMode::None) {
             return Ok(());
         }
         let (origin, line, column) = self.place(current);
@@ -455,13 +455,13 @@ impl Recall {
             sample: digest.sample,
         };
         match &self.tape {
-            Role::None => {}
-            Role::Records(tape) => {
+            TapeMode::None => {}
+            TapeMode::Records(tape) => {
                 if let Some(tape) = &mut *tape.borrow_mut() {
                     tape.commit(&commit)?;
                 }
             }
-            Role::Replays(follower) => follower.borrow_mut().commit(&commit)?,
+            TapeMode::Replays(follower) => follower.borrow_mut().commit(&commit)?,
         }
         Ok(())
     }
@@ -524,13 +524,13 @@ fn describe(event: &Event) -> String {
 }
 
 /// Where the records of a commit go: all to the state hash, and to the journal of a base.
-struct Sink<'a> {
+struct RecordSink<'a> {
     hash: &'a mut StateHash,
     writer: Option<CommitWriter>,
     scratch: Vec<u8>,
 }
 
-impl Sink<'_> {
+impl RecordSink<'_> {
     fn push(&mut self, record: &Record<'_>) {
         note_hash(record, self.hash);
         if let Some(writer) = &mut self.writer {
@@ -568,14 +568,14 @@ fn named_in<T>(bytes: &mut Vec<u8>, atom: &Atom, take: impl FnOnce(AtomRecord<'_
     take(AtomRecord { bytes, names })
 }
 
-fn push_count(space: &SpaceRef, copies: i64, atom: &Atom, sink: &mut Sink<'_>) {
+fn push_count(space: &SharedSpace, copies: i64, atom: &Atom, sink: &mut RecordSink<'_>) {
     // The one record that a commit may hold millions of: its bytes are written to one place again and again.
     let mut bytes = std::mem::take(&mut sink.scratch);
     named_in(&mut bytes, atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
     sink.scratch = bytes;
 }
 
-fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut Sink<'_>) {
+fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut RecordSink<'_>) {
     let (line, column) = sources.position(cause.source, cause.offset);
     let kind = match cause.kind {
         CauseKind::Statement => CauseRecord::Statement,
@@ -586,7 +586,7 @@ fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut Sink<'_>) {
 }
 
 /// Says of the sources that cause something that they have begun, if the base does not know.
-fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, sink: &mut Sink<'_>) {
+fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, sink: &mut RecordSink<'_>) {
     let mut last = None;
     for id in causes {
         if last == Some(id) {
@@ -614,7 +614,7 @@ fn begun_record(number: u32, source: &sources::KnownSource) -> Record<'_> {
     }
 }
 
-fn push_event(event: &Event, sources: &mut Sources, sink: &mut Sink<'_>) {
+fn push_event(event: &Event, sources: &mut Sources, sink: &mut RecordSink<'_>) {
     match event {
         Event::SpaceMade { serial } => sink.push(&Record::SpaceMade { serial: *serial }),
         Event::StateMade { serial, value, type_atom } => named(value, |value| {
@@ -678,7 +678,7 @@ impl Memory for Recall {
     fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, MemoryError> {
         self.check()?;
         self.evaluations = evaluations;
-        let Role::Replays(follower) = &self.tape else { return Ok(None) };
+        let TapeMode::Replays(follower) = &self.tape else { return Ok(None) };
         let (origin, line, column) = self.place(form);
         let mut follower = follower.borrow_mut();
         follower.check()?;
@@ -687,22 +687,22 @@ impl Memory for Recall {
         Ok(here.map(TapeHalted::halted))
     }
 
-    fn commit(&mut self, commit: Commit, occasion: Occasion, current: Cause) -> Result<(), MemoryError> {
+    fn commit(&mut self, commit: Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError> {
         self.check()?;
-        let kept = self.keep_commit(&commit, occasion, current);
+        let kept = self.keep_commit(&commit, trigger, current);
         self.noting_failure(kept)
     }
 
     fn halt(&mut self, halted: Halted) -> Result<(), MemoryError> {
         let here = TapeHalted::new(self.evaluations, halted);
         match &self.tape {
-            Role::None => {}
-            Role::Records(tape) => {
+            TapeMode::None => {}
+            TapeMode::Records(tape) => {
                 if let Some(tape) = &mut *tape.borrow_mut() {
                     tape.halted(here)?;
                 }
             }
-            Role::Replays(follower) => {
+            TapeMode::Replays(follower) => {
                 let mut follower = follower.borrow_mut();
                 if follower.halted() == Some(here) {
                     follower.halt(here)?;
@@ -715,11 +715,11 @@ impl Memory for Recall {
     }
 
     fn close(&mut self) -> Result<(), MemoryError> {
-        let closed = self.base.take().map_or(Ok(()), Base::close);
+        let closed = self.base.take().map_or(Ok(()), KnowledgeBase::close);
         let finished = match &self.tape {
-            Role::None => Ok(()),
-            Role::Records(tape) => tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(MemoryError::from),
-            Role::Replays(follower) => {
+            TapeMode::None => Ok(()),
+            TapeMode::Records(tape) => tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(MemoryError::from),
+            TapeMode::Replays(follower) => {
                 let mut follower = follower.borrow_mut();
                 match follower.check() {
                     Ok(()) => follower.finish().map_err(MemoryError::from),
@@ -744,16 +744,16 @@ impl Memory for Recall {
         self.base.as_ref().map(|_| self.epoch)
     }
 
-    fn as_of(&mut self, runner: &mut Runner, space: &SpaceRef, epoch: u64) -> Result<SpaceRef, MemoryError> {
+    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError> {
         let base = self.base.as_ref().ok_or(NO_HISTORY)?;
         if epoch > self.epoch {
-            return Err(BaseError::NoEpoch { epoch, last: self.epoch }.into());
+            return Err(KnowledgeBaseError::NoEpoch { epoch, last: self.epoch }.into());
         }
         let found = self.images.space(base, runner, space, epoch)?;
         found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
     }
 
-    fn why(&mut self, runner: &mut Runner, space: &SpaceRef, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
+    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
         let base = self.base.as_ref().ok_or(NO_HISTORY)?;
         Ok(past::reasons(base, runner, space, pattern, self.epoch)?)
     }

@@ -1,12 +1,12 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
-use super::base::{Base, Committed};
-use super::base_error::BaseError;
+use super::knowledge_base::{Committed, KnowledgeBase};
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::decode;
 use super::record::{AtomRecord, CauseRecord, Record};
 use metta::{MemoryWorld, Reason, Runner};
 use rustc_hash::FxHashMap;
-use space::{Atom, SpaceRef, StateRef, Symbol, canonical};
+use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
 use std::collections::VecDeque;
 
 /// How many images of the past are kept, the latest used.
@@ -15,7 +15,7 @@ const IMAGES_MAX: usize = 8;
 /// All spaces and states as they were after a commit. Nothing can change them.
 struct Image {
     epoch: u64,
-    spaces: FxHashMap<u64, SpaceRef>,
+    spaces: FxHashMap<u64, SharedSpace>,
 }
 
 /// Images of the past that were asked for.
@@ -37,7 +37,7 @@ impl Drop for Images {
 impl Image {
     /// Spaces of the past may hold each other.
     fn clear(&self) {
-        self.spaces.values().filter(|space| space.is_frozen()).for_each(SpaceRef::clear);
+        self.spaces.values().filter(|space| space.is_frozen()).for_each(SharedSpace::clear);
     }
 }
 
@@ -57,11 +57,11 @@ impl Images {
     /// A space as it was after a commit.
     pub(super) fn space(
         &mut self,
-        base: &Base,
+        base: &KnowledgeBase,
         runner: &mut Runner,
-        space: &SpaceRef,
+        space: &SharedSpace,
         epoch: u64,
-    ) -> Result<Option<SpaceRef>, BaseError> {
+    ) -> Result<Option<SharedSpace>, KnowledgeBaseError> {
         let known = self.images.iter().position(|image| image.epoch == epoch);
         let image = match known {
             Some(index) => self.images.remove(index),
@@ -76,9 +76,12 @@ impl Images {
         Ok(found)
     }
 
-    fn build(&mut self, base: &Base, runner: &mut Runner, epoch: u64) -> Result<Image, BaseError> {
-        let mut past =
-            Past { image: Image { epoch, spaces: FxHashMap::default() }, states: Vec::new(), imports: Vec::new() };
+    fn build(&mut self, base: &KnowledgeBase, runner: &mut Runner, epoch: u64) -> Result<Image, KnowledgeBaseError> {
+        let mut past = ImageBuilder {
+            image: Image { epoch, spaces: FxHashMap::default() },
+            states: Vec::new(),
+            imports: Vec::new(),
+        };
         // The program's own space is there from the beginning, and imports the library.
         for serial in 0..=1 {
             self.add_space(&mut past, runner, serial);
@@ -100,29 +103,29 @@ impl Images {
                 into.import(from);
             }
         }
-        let is_past = |space: &&SpaceRef| runner.space(0).is_none_or(|library| !library.is_same(space));
-        past.image.spaces.values().filter(is_past).for_each(SpaceRef::freeze);
-        past.states.iter().for_each(StateRef::freeze);
+        let is_past = |space: &&SharedSpace| runner.space(0).is_none_or(|library| !library.is_same(space));
+        past.image.spaces.values().filter(is_past).for_each(SharedSpace::freeze);
+        past.states.iter().for_each(SharedState::freeze);
         Ok(past.image)
     }
 
-    fn add_space(&mut self, past: &mut Past, runner: &Runner, serial: u64) {
+    fn add_space(&mut self, past: &mut ImageBuilder, runner: &Runner, serial: u64) {
         let Some(live) = runner.space(serial) else { return };
         // The library hardly ever changes, and nothing of it is added here then.
         let space = if serial == 0 {
             live
         } else {
             let name = format!("as-of-{}({})", past.image.epoch, live.name());
-            SpaceRef::new(self.next_serial(), name, runner.terms())
+            SharedSpace::new(self.next_serial(), name, runner.terms())
         };
         past.image.spaces.insert(serial, space);
     }
 
     /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
-    fn copy_library(&mut self, past: &mut Past, runner: &mut Runner) {
+    fn copy_library(&mut self, past: &mut ImageBuilder, runner: &mut Runner) {
         let Some(live) = runner.space(0) else { return };
         let name = format!("as-of-{}({})", past.image.epoch, live.name());
-        let copy = SpaceRef::new(self.next_serial(), name, runner.terms());
+        let copy = SharedSpace::new(self.next_serial(), name, runner.terms());
         let fresh = Runner::new(Box::new(MemoryWorld::default()));
         if let Some(library) = fresh.space(0) {
             library.atoms(runner.variables()).iter().for_each(|atom| copy.add(atom));
@@ -135,7 +138,7 @@ impl Images {
         1 << 63 | self.made
     }
 
-    fn apply(&mut self, past: &mut Past, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {
+    fn apply(&mut self, past: &mut ImageBuilder, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {
         match record {
             Record::Count { space, copies, atom } => {
                 let atom = past.decode(runner, &atom)?;
@@ -162,7 +165,7 @@ impl Images {
             Record::StateMade { value, type_atom, .. } => {
                 let (value, type_atom) = (past.decode(runner, &value)?, past.decode(runner, &type_atom)?);
                 let serial = self.next_serial();
-                past.states.push(StateRef::new(serial, value, type_atom));
+                past.states.push(SharedState::new(serial, value, type_atom));
             }
             Record::Imported { into, from } => {
                 let serials = [into, from].map(|module| runner.space_of(metta::ModuleId::new(module)));
@@ -177,13 +180,13 @@ impl Images {
 }
 
 /// A past that is being built.
-struct Past {
+struct ImageBuilder {
     image: Image,
-    states: Vec<StateRef>,
+    states: Vec<SharedState>,
     imports: Vec<(u64, u64)>,
 }
 
-impl Past {
+impl ImageBuilder {
     /// An atom whose spaces and states are those of the past.
     fn decode(&self, runner: &mut Runner, atom: &AtomRecord<'_>) -> Result<Atom, String> {
         let names: Vec<Symbol> = atom.names.iter().map(|name| Symbol::new(name)).collect();
@@ -196,14 +199,14 @@ impl Past {
 /// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
 /// of the commits.
 pub(super) fn reasons(
-    base: &Base,
+    base: &KnowledgeBase,
     runner: &mut Runner,
-    space: &SpaceRef,
+    space: &SharedSpace,
     pattern: &Atom,
     last: u64,
-) -> Result<Vec<Reason>, BaseError> {
+) -> Result<Vec<Reason>, KnowledgeBaseError> {
     let imports = space.imports();
-    let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SpaceRef::serial).collect();
+    let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SharedSpace::serial).collect();
     let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
     let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
@@ -242,7 +245,7 @@ pub(super) fn reasons(
             let (origin, line, column) = walk.place();
             let reason = Reason { atom, epoch: header.epoch, origin, line, column };
             found.extend(std::iter::repeat_n((space, bytes, reason), copies as usize));
-            Ok::<(), BaseError>(())
+            Ok::<(), KnowledgeBaseError>(())
         })?;
     }
     Ok(found.into_iter().map(|(_, _, reason)| reason).collect())
@@ -250,13 +253,17 @@ pub(super) fn reasons(
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.
 fn matches(runner: &mut Runner, pattern: &Atom, atom: &Atom) -> bool {
-    let space = SpaceRef::new(u64::MAX, "one", runner.terms());
+    let space = SharedSpace::new(u64::MAX, "one", runner.terms());
     space.add(atom);
     !space.query(pattern, runner.variables()).is_empty()
 }
 
 /// The atoms that a source states, as its commits say, with copies.
-pub(super) fn statements(base: &Base, runner: &mut Runner, source: u32) -> Result<Vec<Atom>, BaseError> {
+pub(super) fn statements(
+    base: &KnowledgeBase,
+    runner: &mut Runner,
+    source: u32,
+) -> Result<Vec<Atom>, KnowledgeBaseError> {
     let mut stated: Vec<Option<Atom>> = Vec::new();
     let mut places: FxHashMap<Vec<u8>, VecDeque<usize>> = FxHashMap::default();
     let mut is_statement = false;
@@ -283,7 +290,7 @@ pub(super) fn statements(base: &Base, runner: &mut Runner, source: u32) -> Resul
                 }
                 _ => {}
             }
-            Ok::<(), BaseError>(())
+            Ok::<(), KnowledgeBaseError>(())
         })?;
     }
     Ok(stated.into_iter().flatten().collect())
@@ -316,7 +323,7 @@ impl Causes {
         }
     }
 
-    pub(super) fn take_all(&mut self, committed: &Committed) -> Result<(), BaseError> {
+    pub(super) fn take_all(&mut self, committed: &Committed) -> Result<(), KnowledgeBaseError> {
         committed.each(|record| {
             self.take(&record);
             Ok(())

@@ -7,11 +7,11 @@
 //!
 //! The damaged base is not written to; it may lack its manifest.
 
-use super::base::Base;
-use super::base_error::BaseError;
 use super::directory;
+use super::knowledge_base::KnowledgeBase;
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::Loaded;
-use super::view::{BaseReport, new_runner};
+use super::view::{KnowledgeBaseReport, new_runner};
 use journal::{AppendError, Directory, Durability, Journal, Options, Reader};
 use std::fs;
 use std::io::ErrorKind;
@@ -21,22 +21,25 @@ use std::sync::Arc;
 /// What a salvage did.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct SalvagedBase {
+pub struct SalvagedKnowledgeBase {
     /// What the new base holds.
-    pub report: BaseReport,
+    pub report: KnowledgeBaseReport,
     /// Why it does not hold what came after that, if something did.
-    pub lost: Option<BaseError>,
+    pub lost: Option<KnowledgeBaseError>,
 }
 
-impl Base {
+impl KnowledgeBase {
     /// Makes a base in a new directory of what is sound in a damaged one.
     ///
     /// # Errors
     /// No commit is sound, something lies where the new base is to be, or it cannot be written.
-    pub fn salvage(damaged: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<SalvagedBase, BaseError> {
+    pub fn salvage(
+        damaged: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+    ) -> Result<SalvagedKnowledgeBase, KnowledgeBaseError> {
         let (damaged, to) = (damaged.as_ref(), to.as_ref());
         let base = match Self::read(damaged) {
-            Err(BaseError::NoManifest { .. }) => Self::read_journal(damaged)?,
+            Err(KnowledgeBaseError::NoManifest { .. }) => Self::read_journal(damaged)?,
             base => base?,
         };
         let mut runner = new_runner();
@@ -47,35 +50,37 @@ impl Base {
         };
         check_unoccupied(to)?;
         copy(&base, loaded.frames, to)?;
-        Ok(SalvagedBase { report: BaseReport::new(&loaded, &runner), lost })
+        Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner), lost })
     }
 }
 
 /// An error unless there is nothing in a directory.
-fn check_unoccupied(path: &Path) -> Result<(), BaseError> {
+fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Ok(false) => Err(BaseError::Occupied { path: path.to_owned() }),
-        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(BaseError::Occupied { path: path.to_owned() }),
-        Err(error) => Err(BaseError::Io { path: path.to_owned(), error }),
+        Ok(false) => Err(KnowledgeBaseError::Occupied { path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(KnowledgeBaseError::Occupied { path: path.to_owned() })
+        }
+        Err(error) => Err(KnowledgeBaseError::Io { path: path.to_owned(), error }),
     }
 }
 
 /// Makes a base of the first frames of another.
-fn copy(base: &Base, frames: u64, to: &Path) -> Result<(), BaseError> {
-    fs::create_dir_all(to).map_err(|error| BaseError::Io { path: to.to_owned(), error })?;
+fn copy(base: &KnowledgeBase, frames: u64, to: &Path) -> Result<(), KnowledgeBaseError> {
+    fs::create_dir_all(to).map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
     let _lock = directory::lock(to)?;
     let folder = directory::journal_of(to);
-    let disk = Directory::create(&folder).map_err(|error| BaseError::Io { path: folder, error })?;
+    let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
     let opened = Journal::open(Arc::new(disk), Options::default());
-    let (journal, _) = opened.map_err(|error| BaseError::Open(Box::new(error)))?;
-    let failed = |error: AppendError| BaseError::Append(Box::new(error));
+    let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
+    let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0)?;
     while reader.place().number < frames {
         let Some(frame) = reader.read_next()? else { break };
         journal.append(frame.payload, Durability::None).map_err(failed)?;
     }
-    journal.close().map_err(|error| BaseError::Sync(Box::new(error)))?;
+    journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))?;
     directory::write_manifest(to)
 }

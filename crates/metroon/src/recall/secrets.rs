@@ -6,8 +6,8 @@
 //! 3. What goes through a file is looked at together with what went before it, as long as nothing lies between them.
 
 use super::RecallError;
-use super::base::Base;
-use super::base_error::BaseError;
+use super::knowledge_base::KnowledgeBase;
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::pieces::{self, Pieces};
 use super::record::{AtomRecord, Frame, Record, Records};
 use super::tape::{Tape, TapeError};
@@ -30,15 +30,15 @@ pub(super) struct Frames {
 ///
 /// # Errors
 /// There is a secret in it, or it is damaged.
-pub(super) fn look_through(base: &Base, tape: &Tape) -> Result<Frames, RecallError> {
-    let read = |error| RecallError::Base(BaseError::from(error));
+pub(super) fn look_through(base: &KnowledgeBase, tape: &Tape) -> Result<Frames, RecallError> {
+    let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
     let mut pieces = Pieces::default();
     let (mut torn, mut begun) = (BTreeSet::new(), Vec::new());
     loop {
         let place = reader.place();
         let Some(frame) = reader.read_next().map_err(read)? else { break };
-        let damaged = |reason: &dyn fmt::Display| BaseError::Damaged { place, reason: reason.to_string() };
+        let damaged = |reason: &dyn fmt::Display| KnowledgeBaseError::Damaged { place, reason: reason.to_string() };
         if !pieces::goes_on(frame.payload) {
             torn.extend(begun.drain(..));
         }

@@ -35,7 +35,7 @@ pub(crate) struct Sources {
 
 /// What is known of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SourceMatch {
     New,
     Unchanged(SourceId),
     /// The very text of another file: it was moved if that is gone.
@@ -72,17 +72,17 @@ impl Sources {
     }
 
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
-    pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> Found {
-        let Some(file) = file else { return Found::New };
+    pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> SourceMatch {
+        let Some(file) = file else { return SourceMatch::New };
         let files =
             || self.known.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
         if let Some((index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
             let id = SourceId(index as u32);
             let is_unchanged = known.is_complete && known.content == *content;
-            return if is_unchanged { Found::Unchanged(id) } else { Found::Changed(id) };
+            return if is_unchanged { SourceMatch::Unchanged(id) } else { SourceMatch::Changed(id) };
         }
         let moved = files().find(|(_, known)| known.is_complete && known.content == *content);
-        moved.map_or(Found::New, |(index, _)| Found::Moved(SourceId(index as u32)))
+        moved.map_or(SourceMatch::New, |(index, _)| SourceMatch::Moved(SourceId(index as u32)))
     }
 
     /// A source that begins, known by this number if it is known.
@@ -91,14 +91,14 @@ impl Sources {
         source: &SourceText<'_>,
         file: Option<String>,
         content: [u8; 32],
-        found: Found,
+        found: SourceMatch,
     ) -> SourceId {
         let lines = Some(match source.content {
             SourceContent::Text(text) => Lines::new(text),
             SourceContent::Rows(_) => Lines::Counted,
         });
         match found {
-            Found::New => self.add(KnownSource {
+            SourceMatch::New => self.add(KnownSource {
                 module: source.module,
                 origin: source.origin.to_owned(),
                 file,
@@ -109,11 +109,11 @@ impl Sources {
                 is_edited: false,
                 lines,
             }),
-            Found::Unchanged(id) => {
+            SourceMatch::Unchanged(id) => {
                 self.known[id.0 as usize].lines = lines;
                 id
             }
-            Found::Moved(id) => {
+            SourceMatch::Moved(id) => {
                 let known = &mut self.known[id.0 as usize];
                 (known.file, known.lines) = (file, lines);
                 // The base is to know it by its new name: it begins once more.
@@ -121,7 +121,7 @@ impl Sources {
                 source.origin.clone_into(&mut known.origin);
                 id
             }
-            Found::Changed(id) => {
+            SourceMatch::Changed(id) => {
                 let known = &mut self.known[id.0 as usize];
                 known.is_edited = true;
                 known.is_recorded &= known.content == content;

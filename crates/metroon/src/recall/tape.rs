@@ -4,7 +4,7 @@
 //! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
 //! needs no other file. `docs/formats.md` draws the frames.
 
-use super::base_error::{BaseError, advice};
+use super::knowledge_base_error::{KnowledgeBaseError, advice};
 use super::pieces::{self, Pieces};
 use super::record::{RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
@@ -285,7 +285,7 @@ pub enum TapeError {
         known: u32,
     },
     /// The base it begins with cannot be used.
-    Base(Box<BaseError>),
+    KnowledgeBase(Box<KnowledgeBaseError>),
     /// A secret would be on it.
     Secret {
         /// Where: `what the file a.txt says`.
@@ -310,7 +310,7 @@ impl fmt::Display for TapeError {
                 formatter,
                 "it was recorded with version {found} of the language's semantics, and this program has {known}"
             ),
-            Self::Base(error) => write!(formatter, "the base that the tape begins with: {error}"),
+            Self::KnowledgeBase(error) => write!(formatter, "the base that the tape begins with: {error}"),
             Self::Secret { place, what } => {
                 write!(formatter, "{what} would be on the tape, in {place}; --keep-secrets records it")
             }
@@ -333,7 +333,7 @@ impl TapeError {
             Self::Semantics { .. } => {
                 Some("replay it with the version of Metroon that recorded it, or record the run again")
             }
-            Self::Base(error) => error.help(),
+            Self::KnowledgeBase(error) => error.help(),
             Self::Append(error) => match &**error {
                 AppendError::Refused(failure) | AppendError::Unknown { failure, .. } => Some(advice(failure)),
                 _ => None,
@@ -352,7 +352,7 @@ impl TapeError {
             Self::Malformed { .. } | Self::Semantics { .. } => true,
             Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
             Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
-            Self::Base(error) => error.is_damage(),
+            Self::KnowledgeBase(error) => error.is_damage(),
             _ => false,
         }
     }

@@ -3,8 +3,8 @@
 //! A [`View`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
 //! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
-use super::base::{Base, Committed};
-use super::base_error::BaseError;
+use super::knowledge_base::{Committed, KnowledgeBase};
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::{Loaded, TOP_SPACE, decode};
 use super::past::Causes;
 use super::plain;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// A base as somebody sees it who only looks.
 pub struct View {
     runner: Runner,
-    base: Base,
-    report: BaseReport,
+    base: KnowledgeBase,
+    report: KnowledgeBaseReport,
 }
 
 /// A commit of a base.
@@ -72,7 +72,7 @@ pub enum LogEntry<'a> {
 /// What a base holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BaseReport {
+pub struct KnowledgeBaseReport {
     /// How many commits there are.
     pub commits: u64,
     /// The state hash after the last.
@@ -95,18 +95,18 @@ pub struct Unsound {
     /// The last commit that comes to its recorded state.
     pub sound_up_to: u64,
     /// What is wrong after it.
-    pub error: BaseError,
+    pub error: KnowledgeBaseError,
 }
 
 /// Why a walk through the commits ends early.
 enum Halt {
-    Failed(BaseError),
+    Failed(KnowledgeBaseError),
     /// Whoever takes the entries has seen enough.
     Enough,
 }
 
-impl From<BaseError> for Halt {
-    fn from(error: BaseError) -> Self {
+impl From<KnowledgeBaseError> for Halt {
+    fn from(error: KnowledgeBaseError) -> Self {
         Self::Failed(error)
     }
 }
@@ -139,7 +139,7 @@ fn shown(atom: &Atom) -> String {
     source_text(&plain(atom))
 }
 
-impl BaseReport {
+impl KnowledgeBaseReport {
     pub(super) fn new(loaded: &Loaded, runner: &Runner) -> Self {
         Self {
             commits: loaded.epoch,
@@ -163,39 +163,39 @@ impl View {
     ///
     /// # Errors
     /// There is none, or it is damaged.
-    pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
-        Self::up_to(Base::read(directory)?, u64::MAX)
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
+        Self::up_to(KnowledgeBase::read(directory)?, u64::MAX)
     }
 
     /// Reads the base whose journal lies on a disk, as [`View::open`] does; `directory` is where its sources are named from.
     ///
     /// # Errors
     /// It is damaged.
-    pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, BaseError> {
-        Self::up_to(Base::read_on_disk(Arc::clone(disk), directory), u64::MAX)
+    pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
+        Self::up_to(KnowledgeBase::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
     /// Reads the base in a directory up to a commit, as if there were none after it: what follows may be damaged.
     ///
     /// # Errors
     /// There is no base or no such commit, or it is damaged.
-    pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, BaseError> {
-        let view = Self::up_to(Base::read(directory)?, epoch)?;
+    pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
+        let view = Self::up_to(KnowledgeBase::read(directory)?, epoch)?;
         view.check_epoch(epoch)?;
         Ok(view)
     }
 
-    fn check_epoch(&self, epoch: u64) -> Result<(), BaseError> {
+    fn check_epoch(&self, epoch: u64) -> Result<(), KnowledgeBaseError> {
         let last = self.epoch();
-        if epoch > last { Err(BaseError::NoEpoch { epoch, last }) } else { Ok(()) }
+        if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(()) }
     }
 
-    fn up_to(mut base: Base, epoch: u64) -> Result<Self, BaseError> {
+    fn up_to(mut base: KnowledgeBase, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         base.end_at(epoch);
         let mut runner = new_runner();
         let loaded = Loaded::outline(&base, &mut runner)?;
         base.end_at(loaded.epoch);
-        let report = BaseReport::new(&loaded, &runner);
+        let report = KnowledgeBaseReport::new(&loaded, &runner);
         Ok(Self { runner, base, report })
     }
 
@@ -203,13 +203,13 @@ impl View {
     ///
     /// # Errors
     /// There is none, or it is damaged.
-    pub fn verify(directory: impl AsRef<Path>) -> Result<BaseReport, Unsound> {
+    pub fn verify(directory: impl AsRef<Path>) -> Result<KnowledgeBaseReport, Unsound> {
         let mut runner = new_runner();
         let mut loaded = Loaded::default();
         let path = directory.as_ref();
-        let read = || match Base::read(path) {
+        let read = || match KnowledgeBase::read(path) {
             // Its journal says all the same what is sound.
-            Err(error @ BaseError::NoManifest { .. }) => Ok((Base::read_journal(path)?, Some(error))),
+            Err(error @ KnowledgeBaseError::NoManifest { .. }) => Ok((KnowledgeBase::read_journal(path)?, Some(error))),
             base => Ok((base?, None)),
         };
         let taken = read().and_then(|(base, lacking)| {
@@ -217,7 +217,7 @@ impl View {
             lacking.map_or(Ok(()), Err)
         });
         taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
-        Ok(BaseReport::new(&loaded, &runner))
+        Ok(KnowledgeBaseReport::new(&loaded, &runner))
     }
 
     /// The number of the last commit.
@@ -226,7 +226,7 @@ impl View {
     }
 
     /// What the base holds.
-    pub fn report(&self) -> &BaseReport {
+    pub fn report(&self) -> &KnowledgeBaseReport {
         &self.report
     }
 
@@ -234,7 +234,7 @@ impl View {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub fn atoms(&self) -> Result<Vec<Atom>, BaseError> {
+    pub fn atoms(&self) -> Result<Vec<Atom>, KnowledgeBaseError> {
         self.atoms_at(self.epoch())
     }
 
@@ -242,7 +242,7 @@ impl View {
     ///
     /// # Errors
     /// There is no such commit, or the journal cannot be read.
-    pub fn atoms_at(&self, epoch: u64) -> Result<Vec<Atom>, BaseError> {
+    pub fn atoms_at(&self, epoch: u64) -> Result<Vec<Atom>, KnowledgeBaseError> {
         self.check_epoch(epoch)?;
         let mut base = self.base.reader();
         base.end_at(epoch);
@@ -277,7 +277,7 @@ impl View {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, BaseError> {
+    pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, KnowledgeBaseError> {
         let space = self.runner.top_space();
         let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
@@ -294,7 +294,7 @@ impl View {
         epochs: std::ops::RangeInclusive<u64>,
         with_changes: bool,
         take: &mut dyn FnMut(LogEntry<'_>) -> bool,
-    ) -> Result<(), BaseError> {
+    ) -> Result<(), KnowledgeBaseError> {
         match self.walk(epochs, with_changes, take) {
             Ok(()) | Err(Halt::Enough) => Ok(()),
             Err(Halt::Failed(error)) => Err(error),
@@ -364,7 +364,7 @@ fn is_bookkeeping(record: &Record<'_>) -> bool {
 }
 
 /// What a commit did; `None` for a note. Its changes are counted and not kept.
-fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitView>, BaseError> {
+fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitView>, KnowledgeBaseError> {
     let mut place = None;
     let (mut added, mut removed, mut others) = (0, 0, 0);
     committed.each(|record| {
@@ -378,7 +378,7 @@ fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitVi
             _ => others += 1,
         }
         place.get_or_insert_with(|| causes.place());
-        Ok::<(), BaseError>(())
+        Ok::<(), KnowledgeBaseError>(())
     })?;
     Ok(committed.header.as_ref().map(|header| {
         let (origin, line, _) = place.unwrap_or_default();

@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, Writer, engine, plain, results, run, world};
 use journal::{Disk, MemoryDisk};
 use metroon::{Atom, Engine, View};
-use space::{Grounded, SpaceRef, VariableSource, canonical};
+use space::{Grounded, SharedSpace, VariableSource, canonical};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
@@ -162,7 +162,7 @@ impl Oracle {
         }
     }
 
-    fn space(&mut self, space: &SpaceRef) {
+    fn space(&mut self, space: &SharedSpace) {
         if space.serial() == 0 || !self.seen.insert((true, space.serial())) {
             return;
         }

@@ -6,7 +6,7 @@ use crate::harness::print_answer;
 use crate::modes::{halves, text_of};
 use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
-use metroon::{Base, Engine, MemoryWorld, RunEnd, Source};
+use metroon::{Engine, KnowledgeBase, MemoryWorld, RunEnd, Source};
 use std::sync::Arc;
 
 /// A program that asks for more is stopped, and counted.
@@ -53,7 +53,7 @@ fn in_memory(text: &str) -> Ran {
 fn in_base(parts: &[&str]) -> Ran {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     run_parts(parts, |world| {
-        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         Engine::with_base(world, base).expect("the base loads")
     })
 }

@@ -8,7 +8,7 @@
 use crate::harness::{programs, read};
 use crate::modes::{Nobody, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
-use metroon::{Base, Engine, Evaluator, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
+use metroon::{Engine, Evaluator, KnowledgeBase, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn write(to: &Path, evaluator: Evaluator) -> String {
         let world = programs(&folder().join(sitting), "", MemoryWorld::default()).with_variable("LANG", "C.UTF-8");
         let output = world.output();
         let disk = Directory::create(to.join("base/journal")).expect("the base's folder can be made");
-        let base = Base::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
         let mut engine = Engine::remembering(world, Some(base), tape, &program(evaluator)).expect("the base loads");
         engine.run_program(&program(evaluator), &mut Nobody);
         engine.finish().expect("the base closes");
@@ -79,7 +79,7 @@ fn a_base_of_version_1_can_be_continued() {
     for name in ["MANIFEST", SEGMENT] {
         fs::copy(folder().join("base").join(name), to.join(name)).expect("the fixture is part of the sources");
     }
-    let base = Base::open(&to).expect("the base opens");
+    let base = KnowledgeBase::open(&to).expect("the base opens");
     assert!(base.warnings().is_empty());
     let world = MemoryWorld::default();
     let output = world.output();
@@ -157,7 +157,7 @@ fn what_is_written_is_version_1_to_the_byte() {
         let disk: Arc<dyn Disk> = Arc::new(Directory::open(to.join("base/journal")).expect("the base is there"));
         let view = View::on_disk(&disk, "/somewhere/base").expect("it is sound");
         fs::write(to.join("base.expected"), shown(view)).expect("a file can be written");
-        drop(Base::open(to.join("new")).expect("a base is made"));
+        drop(KnowledgeBase::open(to.join("new")).expect("a base is made"));
         if std::env::var_os("METROON_BLESS").is_some() {
             bless(&to, tape, &printed);
         }

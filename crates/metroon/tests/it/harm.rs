@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Reader};
-use metroon::{Base, Engine, MemoryWorld, Program, ReplayEnd, Reporter, Tape, TapeReader, View, syntax};
+use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, ReplayEnd, Reporter, Tape, TapeReader, View, syntax};
 use std::sync::Arc;
 
 /// Of the bytes that no frame depends on, this many are tried once.
@@ -75,7 +75,7 @@ fn a_damaged_base_is_a_prefix_or_an_error_that_says_where() {
     let (mut errors, mut prefixes, mut same) = (0, 0, 0);
     each_damage(&disk, |damaged, context| {
         for mends in [false, true] {
-            if mends && let Err(error) = Base::on_disk(shared(damaged), DIRECTORY) {
+            if mends && let Err(error) = KnowledgeBase::on_disk(shared(damaged), DIRECTORY) {
                 assert!(says_where(&error.to_string()), "{context}: {error}");
                 continue;
             }

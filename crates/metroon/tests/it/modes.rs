@@ -7,7 +7,8 @@
 use crate::harness::{STEPS_MAX, files, first_difference, print_answer, programs, read, root};
 use journal::{Disk, MemoryDisk};
 use metroon::{
-    Base, Engine, Evaluator, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape, TapeReader, syntax,
+    Engine, Evaluator, KnowledgeBase, MemoryOutput, MemoryWorld, Program, ProgramEnd, Reporter, Source, Tape,
+    TapeReader, syntax,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +47,7 @@ fn run_in_base(disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
 }
 
 fn run_in_base_with(evaluator: Evaluator, disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
-    let base = Base::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
+    let base = KnowledgeBase::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
     engine.set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
@@ -166,7 +167,7 @@ fn recall_programs() -> Vec<(String, Vec<PathBuf>)> {
 fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &Program, tape: Option<Tape>) -> String {
     let world = programs(folder, "", MemoryWorld::default());
     let output = world.output();
-    let base = Base::on_disk(Arc::clone(base), "/kb").expect("the base opens");
+    let base = KnowledgeBase::on_disk(Arc::clone(base), "/kb").expect("the base opens");
     let mut engine = Engine::remembering(world, Some(base), tape, program).expect("the base loads");
     engine.run_program(program, &mut Nobody);
     engine.finish().expect("the base closes");
@@ -226,7 +227,7 @@ fn removing_any_name_of_the_past_makes_a_program_fail() {
         let text = read(&folder.join(&file)).replace(&format!("({name} "), &format!("(lacking-{name} "));
         let world = programs(&folder, "", MemoryWorld::default()).with_source(&file, text);
         let output = world.output();
-        let base = Base::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&Program { files: vec![file], ..Program::default() }, &mut Nobody);
         let expected = read(&folder.join(program).with_extension("expected"));
@@ -260,7 +261,7 @@ fn an_edit_that_does_not_parse_removes_nothing() {
             let world =
                 MemoryWorld::default().with_source("f.metta", text).with_source("ask.metta", "!(get-atoms &self)");
             let output = world.output();
-            let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+            let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
             let mut engine = Engine::with_base(world, base).expect("the base loads");
             engine.run_program(&Program { files: vec![file.to_owned()], ..Program::default() }, &mut Nobody);
             engine.finish().expect("the base closes");
@@ -277,7 +278,7 @@ fn sources_that_change_nothing_leave_no_gap() {
     let sit = |texts: &[&str]| {
         let world = MemoryWorld::default().with_source("nothing.metta", "!(+ 1 2)");
         let output = world.output();
-        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         let expressions = texts.iter().map(|text| (*text).to_owned()).collect();
         let program = Program { files: vec!["nothing.metta".to_owned()], expressions, ..Program::default() };
@@ -301,7 +302,7 @@ fn an_edited_module_is_found_from_another_working_directory() {
             sources.into_iter().fold(MemoryWorld::default(), |world, (path, text)| world.with_source(path, text));
         let world = world.with_source(app_path, app);
         let output = world.output();
-        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&Program { files: vec![app_path.to_owned()], ..Program::default() }, &mut Nobody);
         engine.finish().expect("the base closes");
@@ -323,7 +324,7 @@ fn another_file_of_a_modules_name_is_no_edit_of_it() {
             .with_source("app/m.metta", "(x 1)")
             .with_source("m.metta", "(x other)");
         let output = world.output();
-        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&program, &mut Nobody);
         engine.finish().expect("the base closes");
@@ -346,7 +347,7 @@ fn an_edited_module_is_seen_through_an_unchanged_one() {
             .with_source("a.metta", "!(println! read) !(import! &self top:b)")
             .with_source("b.metta", below);
         let output = world.output();
-        let base = Base::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&Program { files: vec!["main.metta".to_owned()], ..Program::default() }, &mut Nobody);
         engine.finish().expect("the base closes");

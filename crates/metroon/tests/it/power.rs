@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, results, run};
 use journal::Disk;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
-use metroon::{Base, Engine, MemoryWorld, RunEnd, Source, View};
+use metroon::{Engine, KnowledgeBase, MemoryWorld, RunEnd, Source, View};
 use std::sync::Arc;
 
 /// A step of the script: what runs, or the end of a sitting.
@@ -48,7 +48,7 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
 }
 
 fn open(disk: &SimulatedDisk) -> Result<Engine, String> {
-    let base = Base::on_disk(shared(disk), DIRECTORY).map_err(|error| error.to_string())?;
+    let base = KnowledgeBase::on_disk(shared(disk), DIRECTORY).map_err(|error| error.to_string())?;
     Engine::with_base(MemoryWorld::default(), base).map_err(|error| error.to_string())
 }
 

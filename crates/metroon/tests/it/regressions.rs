@@ -3,7 +3,7 @@
 use crate::history::{DIRECTORY, engine, results, run};
 use journal::simulated::{Fault, SimulatedDisk};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options};
-use metroon::{Base, BaseError, Engine, MemoryWorld, RunEnd, View};
+use metroon::{Engine, KnowledgeBase, KnowledgeBaseError, MemoryWorld, RunEnd, View};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -138,7 +138,8 @@ fn a_broken_disk_is_not_called_a_full_one() {
         simulated.schedule(simulated.operations(), fault);
         let (_, end) = run(&mut base, "! (add-atom &self (b))");
         let RunEnd::Memory(error) = end else { panic!("{end:?}") };
-        let help = error.downcast_ref::<BaseError>().and_then(BaseError::help).expect("there is help");
+        let help =
+            error.downcast_ref::<KnowledgeBaseError>().and_then(KnowledgeBaseError::help).expect("there is help");
         assert!(help.contains(word) && help.contains("what was committed before is kept"), "{fault:?}: {help}");
     }
 }
@@ -189,21 +190,21 @@ fn a_base_that_was_half_made_is_made_whole() {
         journal.make(&folder.join("journal"));
         files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("it is written"));
         for expected in [1, 2] {
-            let base = Base::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+            let base = KnowledgeBase::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
             let mut engine = Engine::with_base(MemoryWorld::default(), base).expect("the base loads");
             run(&mut engine, "! (add-atom &self (a))");
             assert_eq!(engine.atom_count(), expected, "{files:?}");
-            assert!(matches!(Base::open(&folder), Err(BaseError::InUse { .. })));
+            assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::InUse { .. })));
         }
     }
     std::fs::write(folder.join("MANIFEST"), "metroon base\nformat 9\n").expect("it is written");
-    assert!(matches!(Base::open(&folder), Err(BaseError::Format { .. })));
+    assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::Format { .. })));
     for damage in ["", "metroon", "metroon base\nform"] {
         std::fs::write(folder.join("MANIFEST"), damage).expect("it is written");
-        assert!(matches!(Base::open(&folder), Err(BaseError::NoManifest { .. })), "{damage}");
+        assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })), "{damage}");
     }
     std::fs::remove_file(folder.join("MANIFEST")).expect("it goes");
-    assert!(matches!(Base::open(&folder), Err(BaseError::NoManifest { .. })));
-    assert!(matches!(Base::read(&folder), Err(BaseError::NoManifest { .. })));
+    assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
+    assert!(matches!(KnowledgeBase::read(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
     std::fs::remove_dir_all(&folder).expect("it goes");
 }

@@ -3,7 +3,7 @@
 //! Alternatives share the frames they were born under, so frames are immutable and reference-counted. Freeing a
 //! stack of a million frames takes a loop, not a recursion.
 
-use space::{Atom, Expression, SpaceRef, Variable};
+use space::{Atom, Expression, SharedSpace, Variable};
 use std::rc::Rc;
 
 pub(super) type FrameRef = Option<Rc<Frame>>;
@@ -34,7 +34,7 @@ pub(super) enum Waiting {
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) type_atom: Atom,
-    pub(super) space: SpaceRef,
+    pub(super) space: SharedSpace,
 }
 
 #[derive(Clone)]

@@ -17,7 +17,7 @@ use super::minimal::{Reduction, bindings_of, function_body};
 use super::{Alternative, Evaluation, Work};
 use crate::names::{self, error, error_text, is_empty_or_error, is_error};
 use crate::types::{self, AtomType, accepts_raw, agree, bad_argument, function_parts};
-use space::{Atom, Bindings, Expression, Solution, SpaceRef, alpha_equivalent, variables};
+use space::{Atom, Bindings, Expression, SharedSpace, Solution, alpha_equivalent, variables};
 
 /// A function type that applies to a call, with what that binds.
 struct Applicable {
@@ -145,7 +145,7 @@ impl Evaluation<'_> {
     }
 
     /// Steps 5 and 6 with the function type that applies.
-    fn call_function(&mut self, progress: Progress, applicable: Applicable, space: &SpaceRef) -> Option<Work> {
+    fn call_function(&mut self, progress: Progress, applicable: Applicable, space: &SharedSpace) -> Option<Work> {
         let Applicable { function, return_type, solution } = applicable;
         self.store.bind_all(solution);
         // `Expression` as a return type would otherwise end the evaluation as `Atom` does.
@@ -332,6 +332,6 @@ fn all_errors(types: &[AtomType]) -> Option<Vec<Atom>> {
     types.iter().map(|found| found.error.clone()).collect()
 }
 
-fn undefined(space: &SpaceRef) -> Target {
+fn undefined(space: &SharedSpace) -> Target {
     Target { type_atom: names::undefined(), space: space.clone() }
 }

@@ -17,7 +17,9 @@ use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};
 use crate::names::{self, error, error_text};
 use crate::operation::{Operation, Outcome};
-use space::{Atom, Bindings, Grounded, Solution, SpaceRef, Unifier, Variable, VariableSource, substitute, variables};
+use space::{
+    Atom, Bindings, Grounded, SharedSpace, Solution, Unifier, Variable, VariableSource, substitute, variables,
+};
 
 /// What one reduction of an atom gives.
 pub(super) enum Reduction {
@@ -65,7 +67,7 @@ fn malformed(instruction: &Atom, expected: &str) -> Option<Work> {
     Some(Work::Return(error_text(instruction.clone(), &message)))
 }
 
-fn as_space(atom: &Atom) -> Option<&SpaceRef> {
+fn as_space(atom: &Atom) -> Option<&SharedSpace> {
     match atom {
         Atom::Grounded(Grounded::Space(space)) => Some(space),
         _ => None,
@@ -113,7 +115,7 @@ impl Evaluation<'_> {
         }
     }
 
-    fn eval_one(&mut self, atom: &Atom, space: &SpaceRef) -> Option<Work> {
+    fn eval_one(&mut self, atom: &Atom, space: &SharedSpace) -> Option<Work> {
         let call = self.store.resolve(atom);
         let alternatives = match self.reduce(&call, space) {
             Reduction::NotReducible => return Some(Work::Return(names::not_reducible())),
@@ -135,7 +137,7 @@ impl Evaluation<'_> {
     }
 
     /// One reduction of an atom that is fully resolved: a native call, an instruction, or the rules that match.
-    pub(super) fn reduce(&mut self, call: &Atom, space: &SpaceRef) -> Reduction {
+    pub(super) fn reduce(&mut self, call: &Atom, space: &SharedSpace) -> Reduction {
         if let Some([head, arguments @ ..]) = call.children()
             && let Some(operation) = Operation::of(head)
         {
@@ -164,7 +166,7 @@ impl Evaluation<'_> {
 
     /// What to say of a call to a part of Hyperon's library that is not here yet; nothing when the program itself
     /// declares the name.
-    fn reason_not_supported(&mut self, call: &Atom, space: &SpaceRef) -> Option<String> {
+    fn reason_not_supported(&mut self, call: &Atom, space: &SharedSpace) -> Option<String> {
         let message = crate::stdlib::not_supported(call)?;
         let types = crate::types::types_of(space, call.head()?, &mut self.runner.variables);
         types.iter().all(|found| found.atom.is_symbol(names::UNDEFINED)).then_some(message)

@@ -29,7 +29,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::Runner;
 use frame::{Frame, FrameRef, Target, Waiting};
-use space::{Atom, Grounded, Solution, SpaceRef, Variable, variables};
+use space::{Atom, Grounded, SharedSpace, Solution, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
@@ -56,13 +56,13 @@ pub struct Answer {
 }
 
 /// Evaluates an atom as MeTTa: the whole algorithm, types included.
-pub fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+pub fn evaluate(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
     let target = Target { type_atom: names::undefined(), space: space.clone() };
     Evaluation::new(runner, space.clone()).run(Work::Metta(atom.clone(), target))
 }
 
 /// Evaluates an atom as minimal MeTTa code, without types and without evaluating arguments.
-pub fn evaluate_minimal(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+pub fn evaluate_minimal(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
     Evaluation::new(runner, space.clone()).run(Work::Minimal(atom.clone()))
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum Task {
 }
 
 /// What a part of an evaluation came to: each result with what it binds of the variables that were there before.
-pub(crate) struct Found {
+pub(crate) struct TaskOutcome {
     pub(crate) results: Vec<(Solution, Atom)>,
     pub(crate) limit: Option<LimitReached>,
     pub(crate) stop: Option<Stop>,
@@ -92,7 +92,7 @@ pub(crate) struct Found {
 }
 
 /// Does a part of an evaluation, in so many steps.
-pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max: Option<u64>) -> Found {
+pub(crate) fn solve(runner: &mut Runner, space: &SharedSpace, task: Task, steps_max: Option<u64>) -> TaskOutcome {
     let watch = Watch::of_part(&runner.limits, steps_max);
     let mut evaluation = Evaluation::new(runner, space.clone());
     let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
@@ -113,7 +113,7 @@ pub(crate) fn solve(runner: &mut Runner, space: &SpaceRef, task: Task, steps_max
     let answer = evaluation.run_to_end(work, waiting, watch);
     let collected = std::mem::take(&mut evaluation.barriers[0].results);
     let results = collected.into_iter().filter(|found| is_minimal || !found.atom.is_symbol(names::EMPTY));
-    Found {
+    TaskOutcome {
         results: results.map(|Collected { solution, atom, .. }| (solution, atom)).collect(),
         limit: answer.limit,
         stop: answer.stop,
@@ -207,7 +207,7 @@ struct Collected {
 
 struct Evaluation<'r> {
     runner: &'r mut Runner,
-    context: SpaceRef,
+    context: SharedSpace,
     store: Store,
     choices: Vec<Choice>,
     barriers: Vec<Barrier>,
@@ -220,7 +220,7 @@ struct Evaluation<'r> {
 }
 
 impl<'r> Evaluation<'r> {
-    fn new(runner: &'r mut Runner, context: SpaceRef) -> Self {
+    fn new(runner: &'r mut Runner, context: SharedSpace) -> Self {
         Self {
             runner,
             context,

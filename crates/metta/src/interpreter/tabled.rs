@@ -10,8 +10,8 @@ use super::frame::{Call, Target, Waiting};
 use super::{Alternative, BarrierKind, Choice, Collected, Evaluation, Rest, Work};
 use crate::names;
 use crate::operation::Stop;
-use crate::tables::{Asked, Asking, Ended};
-use space::{Atom, Solution, SpaceRef, Variable};
+use crate::tables::{CallKey, CallState, RoundEnd};
+use space::{Atom, SharedSpace, Solution, Variable};
 
 /// A tabled call that is being evaluated.
 pub(super) struct Filling {
@@ -32,7 +32,7 @@ impl Filling {
 
 impl Evaluation<'_> {
     /// Whether an atom calls a tabled function: one that has rules for so many arguments.
-    pub(super) fn is_tabled(&mut self, call: &Atom, space: &SpaceRef) -> bool {
+    pub(super) fn is_tabled(&mut self, call: &Atom, space: &SharedSpace) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
         if !self.runner.tables.is_tabled(name) {
             return false;
@@ -48,7 +48,7 @@ impl Evaluation<'_> {
     pub(super) fn tabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
         let target = self.without_open_type(target);
         let type_atom = self.store.resolve(&target.type_atom);
-        let Some(asking) = Asking::new(&call.atom, &type_atom, &target.space) else {
+        let Some(asking) = CallKey::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
         };
         let asked = match self.runner.ask_table(&asking) {
@@ -59,19 +59,19 @@ impl Evaluation<'_> {
             }
         };
         match asked {
-            Asked::Read(table) => self.give_answers(table, &asking.variables),
-            Asked::Follow(table) if self.is_all_of_an_expression() => {
+            CallState::Read(table) => self.give_answers(table, &asking.variables),
+            CallState::Follow(table) if self.is_all_of_an_expression() => {
                 let barrier = self.barriers.pop().expect("there is an expression");
                 self.frame = barrier.parent;
                 let rest = Rest::Answers { table, next: 0, variables: asking.variables };
                 self.choices.push(Choice { mark: self.store.mark(), frame: self.frame.clone(), rest });
                 self.next_alternative()
             }
-            Asked::Follow(table) => {
+            CallState::Follow(table) => {
                 self.runner.tables.leave(table);
                 self.give_answers(table, &asking.variables)
             }
-            Asked::Fill => {
+            CallState::Fill => {
                 let call = Call { changed: true, is_reduct: false, ..call };
                 self.filling.push(Filling { call, target, variables: asking.variables });
                 self.begin_round()
@@ -122,8 +122,8 @@ impl Evaluation<'_> {
             self.add_answer(&solution, atom);
         }
         match self.runner.end_round() {
-            Ended::Again => self.begin_round(),
-            Ended::Done(table) => {
+            RoundEnd::Again => self.begin_round(),
+            RoundEnd::Done(table) => {
                 let filling = self.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &filling.variables)
             }

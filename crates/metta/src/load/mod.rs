@@ -18,7 +18,9 @@ pub use out::Out;
 pub use words::{Meaning as WordMeaning, Words};
 
 use crate::limits::LimitReached;
-use crate::memory::{Begun, Cause, CauseKind, ContentHasher, Known, MemoryError, Occasion, SourceContent, SourceId};
+use crate::memory::{
+    Begun, Cause, CauseKind, CommitTrigger, ContentHasher, Known, MemoryError, SourceContent, SourceId,
+};
 use crate::modules::ModuleId;
 use crate::runner::Runner;
 use crate::stated::Stated;
@@ -500,7 +502,7 @@ impl Runner {
 
     fn commit_load(&mut self, load: &mut Load<'_>) -> Result<(), LoadError> {
         load.uncommitted = 0;
-        Ok(self.commit(Occasion::Asked)?)
+        Ok(self.commit(CommitTrigger::Asked)?)
     }
 
     /// Gives up what a file states no longer, and commits.
@@ -522,7 +524,7 @@ impl Runner {
         let (module, id) = (load.module, load.id);
         self.set_cause(Some(Cause { source: id, kind: CauseKind::Statement, offset: 0 }));
         if load.commits && !matches!(read, Err(LoadError::Memory(_))) {
-            self.commit(Occasion::EndOfSource)?;
+            self.commit(CommitTrigger::EndOfSource)?;
         }
         debug_assert_eq!(self.current_module(), module);
         read.map(|()| load.report)

@@ -167,7 +167,7 @@ impl Running<'_> {
     fn is_its_own(&self, call: Ref, place: usize) -> bool {
         let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
         child.tag() != tag::VARIABLE
-            && self.settled(child, 0).is_some_and(|settled| settled.unmarked() == child.unmarked())
+            && self.normal(child, 0).is_some_and(|normal| normal.unmarked() == child.unmarked())
     }
 }
 

@@ -16,10 +16,10 @@ impl Running<'_> {
         operation: Arithmetic,
         left: Ref,
         right: Ref,
-        site: u32,
+        return_point: u32,
     ) -> Result<(), Halt> {
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
-            return self.native_on(operation.name(), &[left, right], site);
+            return self.native_on(operation.name(), &[left, right], return_point);
         };
         let result = match operation {
             Arithmetic::Add => a.add(&b),
@@ -34,18 +34,18 @@ impl Running<'_> {
                 if matches!(number, Number::Big(_)) {
                     self.collect_soon();
                 }
-                self.resume(site, value)
+                self.resume(return_point, value)
             }
-            Err(_) => self.native_on(operation.name(), &[left, right], site),
+            Err(_) => self.native_on(operation.name(), &[left, right], return_point),
         }
     }
 
-    /// Goes on at a site with an integer. A function of its own, so that arithmetic whose results are small, which is most of
+    /// Goes on at a return point with an integer. A function of its own, so that arithmetic whose results are small, which is most of
     /// it, has nothing to keep on the native stack.
     #[inline(never)]
-    pub(super) fn resume_with_integer(&mut self, integer: i64, site: u32) -> Result<(), Halt> {
+    pub(super) fn resume_with_integer(&mut self, integer: i64, return_point: u32) -> Result<(), Halt> {
         let value = self.m.values.integer(integer)?;
-        self.resume(site, value)
+        self.resume(return_point, value)
     }
 
     /// Makes the call of a native function whose arguments are in the frame at hand, as the result of that.
@@ -67,16 +67,22 @@ impl Running<'_> {
     }
 
     /// Compares two values.
-    pub(super) fn compare(&mut self, comparison: Comparison, left: Ref, right: Ref, site: u32) -> Result<(), Halt> {
+    pub(super) fn compare(
+        &mut self,
+        comparison: Comparison,
+        left: Ref,
+        right: Ref,
+        return_point: u32,
+    ) -> Result<(), Halt> {
         if is_small(left) && is_small(right) {
-            return self.resume(site, truth(compare_words(comparison, word(left), word(right))));
+            return self.resume(return_point, truth(compare_words(comparison, word(left), word(right))));
         }
         if comparison == Comparison::Equal {
             let equal = self.equals(left, right)?;
-            return self.resume(site, truth(equal));
+            return self.resume(return_point, truth(equal));
         }
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
-            return self.native_on(comparison.name(), &[left, right], site);
+            return self.native_on(comparison.name(), &[left, right], return_point);
         };
         let holds = a.compare(&b).is_some_and(|order| match comparison {
             Comparison::Less => order.is_lt(),
@@ -85,7 +91,7 @@ impl Running<'_> {
             Comparison::GreaterOrEqual => order.is_ge(),
             Comparison::Equal => order.is_eq(),
         });
-        self.resume(site, truth(holds))
+        self.resume(return_point, truth(holds))
     }
 
     /// Whether two values are equal: numbers by value, a NaN to none; nothing is bound.
@@ -98,11 +104,11 @@ impl Running<'_> {
     }
 
     /// Logic on two values.
-    pub(super) fn logic(&mut self, operation: Logic, left: Ref, right: Ref, site: u32) -> Result<(), Halt> {
+    pub(super) fn logic(&mut self, operation: Logic, left: Ref, right: Ref, return_point: u32) -> Result<(), Halt> {
         let is_bool = |value: Ref| value == TRUE || value == FALSE;
         if !is_bool(left) || !is_bool(right) {
             let arguments: &[Ref] = if operation == Logic::Not { &[left] } else { &[left, right] };
-            return self.native_on(operation.name(), arguments, site);
+            return self.native_on(operation.name(), arguments, return_point);
         }
         let (a, b) = (left == TRUE, right == TRUE);
         let result = match operation {
@@ -111,7 +117,7 @@ impl Running<'_> {
             Logic::Xor => a != b,
             Logic::Not => !a,
         };
-        self.resume(site, truth(result))
+        self.resume(return_point, truth(result))
     }
 }
 

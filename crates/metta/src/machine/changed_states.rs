@@ -13,7 +13,7 @@ use super::choices::ChoiceKind;
 use super::run::{NONE, Trying};
 use super::{Halt, Machine, Running};
 use rustc_hash::FxHashSet;
-use space::{Atom, Grounded, StateRef, Variable};
+use space::{Atom, Grounded, SharedState, Variable};
 
 /// So many contents are noted before any is forgotten.
 const NOTED_MIN: usize = 256;
@@ -21,7 +21,7 @@ const NOTED_MIN: usize = 256;
 /// What states held before they were changed.
 #[derive(Default)]
 pub(crate) struct ChangedStates {
-    noted: Vec<(StateRef, Atom)>,
+    noted: Vec<(SharedState, Atom)>,
     /// How much may be noted until some of it is forgotten.
     most: usize,
     /// Whether a machine is at work that takes it over.
@@ -41,14 +41,14 @@ impl ChangedStates {
     }
 
     /// Notes what a state holds that a native function is to change, if a machine takes that over.
-    pub(crate) fn note_for_machine(&mut self, state: &StateRef) {
+    pub(crate) fn note_for_machine(&mut self, state: &SharedState) {
         if self.is_wanted {
             self.note(state);
         }
     }
 
     /// Notes what a state holds that is to be changed.
-    fn note(&mut self, state: &StateRef) {
+    fn note(&mut self, state: &SharedState) {
         self.noted.push((state.clone(), state.value()));
     }
 
@@ -59,7 +59,7 @@ impl ChangedStates {
 
     /// Exchanges the contents of states with what was noted from a place on, and back when it is done again.
     fn exchange(&mut self, from: usize, newest_first: bool) {
-        let mut exchange = |(state, content): &mut (StateRef, Atom)| {
+        let mut exchange = |(state, content): &mut (SharedState, Atom)| {
             *content = state.replace(std::mem::replace(content, Atom::unit()));
         };
         match newest_first {
@@ -90,7 +90,7 @@ pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> boo
 
 impl Machine {
     /// Notes what a state holds that is to be changed, if a choice may ask for it.
-    pub(super) fn note_state(&mut self, state: &StateRef) {
+    pub(super) fn note_state(&mut self, state: &SharedState) {
         if self.choices.is_empty() {
             return self.changed_states.clear();
         }
@@ -104,7 +104,7 @@ impl Machine {
     #[cold]
     fn forget_states(&mut self) {
         let old = std::mem::take(&mut self.changed_states.noted);
-        let mut kept: Vec<(StateRef, Atom)> = Vec::new();
+        let mut kept: Vec<(SharedState, Atom)> = Vec::new();
         let mut seen = FxHashSet::default();
         let choices = self.choices.iter_mut().filter_map(|choice| match &mut choice.kind {
             ChoiceKind::Rules { noted, .. } => Some(noted),

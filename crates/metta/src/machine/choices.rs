@@ -20,7 +20,7 @@ use region::{Mark, Ref, tag};
 /// A choice.
 pub(super) struct Choice {
     /// The frame it goes on in.
-    pub(super) base: usize,
+    pub(super) frame_base: usize,
     /// The end of that frame, as far as it is needed.
     pub(super) end: usize,
     /// The end of the part of the stack that it and those below it need.
@@ -34,10 +34,10 @@ pub(super) struct Choice {
 pub(super) enum ChoiceKind {
     /// Further rules of a call, and how much was noted of changed states when it was made.
     Rules { group: u32, list: u32, next: u32, from: Pc, noted: u32 },
-    /// Further results for a site of the frame.
-    Results { results: std::vec::IntoIter<Gathered>, to: To },
-    /// The children of a list from here on, each a result for a site of the frame.
-    Children { list: Ref, next: usize, site: u32 },
+    /// Further results for a return point of the frame.
+    Results { results: std::vec::IntoIter<CollectedResult>, to: Destination },
+    /// The children of a list from here on, each a result for a return point of the frame.
+    Children { list: Ref, next: usize, return_point: u32 },
     /// Answers of a space.
     Rows(Box<super::queries::Rows>),
     /// Answers of a table that is not complete.
@@ -48,28 +48,28 @@ pub(super) enum ChoiceKind {
 
 /// Where results go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum Destination {
     /// They are results of the frame at hand.
     Frame,
-    /// To a site of it, errors to where it sends errors.
-    Site(u32),
-    /// To a site of it, errors included.
+    /// To a return point of it, errors to where it sends errors.
+    ReturnPoint(u32),
+    /// To a return point of it, errors included.
     Slot(u32),
 }
 
 /// The results of an expression, while its alternatives are tried.
 pub(super) struct Collector {
-    pub(super) purpose: Purpose,
-    pub(super) site: u32,
-    pub(super) results: Vec<Gathered>,
+    pub(super) purpose: CollectorPurpose,
+    pub(super) return_point: u32,
+    pub(super) results: Vec<CollectedResult>,
     /// What is older than the expression lies before this.
     pub(super) begun: Mark,
     /// The floor as it was before.
-    pub(super) floor: Floor,
+    pub(super) floor: MemoryFloor,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum CollectorPurpose {
     /// The evaluation goes on with each.
     Expression,
     /// They become a list.
@@ -83,14 +83,14 @@ pub(super) enum Purpose {
 }
 
 /// A result with what it binds outside of the expression.
-pub(super) struct Gathered {
+pub(super) struct CollectedResult {
     pub(super) value: Ref,
     pub(super) bound: Vec<(Ref, Ref)>,
 }
 
 /// The memory that choices below this number of choices may not give back.
 #[derive(Clone, Copy)]
-pub(super) struct Floor {
+pub(super) struct MemoryFloor {
     pub(super) choices: usize,
     pub(super) heap: Mark,
     pub(super) foreign: usize,
@@ -124,7 +124,7 @@ impl Machine {
     pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
         let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
-        let choice = Choice { base, end: top, top, trail: self.trail.len(), heap, foreign, kind };
+        let choice = Choice { frame_base: base, end: top, top, trail: self.trail.len(), heap, foreign, kind };
         self.push_made(choice);
     }
 
@@ -135,9 +135,9 @@ impl Machine {
     }
 
     /// What collects the results of an expression that begins now.
-    pub(super) fn collector(&self, purpose: Purpose, site: u32) -> Collector {
+    pub(super) fn collector(&self, purpose: CollectorPurpose, return_point: u32) -> Collector {
         let begun = self.values.heap.mark(&self.values.region);
-        Collector { purpose, site, results: Vec::new(), begun, floor: self.floor }
+        Collector { purpose, return_point, results: Vec::new(), begun, floor: self.floor }
     }
 
     /// Takes the last choice away.
@@ -152,7 +152,7 @@ impl Machine {
     fn restore(&mut self) -> Result<(), Halt> {
         let last = self.choices.len() - 1;
         let choice = &self.choices[last];
-        let (base, trail, heap, foreign) = (choice.base, choice.trail, choice.heap, choice.foreign);
+        let (base, trail, heap, foreign) = (choice.frame_base, choice.trail, choice.heap, choice.foreign);
         self.undo_to(trail);
         let (heap, foreign) =
             if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
@@ -161,7 +161,7 @@ impl Machine {
         self.values.interned.forget();
         self.values.kept.forget();
         self.values.foreign.truncate(foreign);
-        self.base = base;
+        self.frame_base = base;
         let end = self.choices[last].end;
         if last.checked_sub(1).is_some_and(|below| self.choices[below].top > end) {
             self.move_up(end, self.slots_of(&self.choices[last].kind))?;
@@ -171,44 +171,46 @@ impl Machine {
 
     /// How many slots a frame has that a choice goes on in, beside those that it is made with.
     fn slots_of(&self, kind: &ChoiceKind) -> usize {
-        let site = match kind {
+        let return_point = match kind {
             ChoiceKind::Rules { group, .. } => return self.code.groups[*group as usize].slots,
-            ChoiceKind::Results { to: To::Frame, .. } => return 0,
-            ChoiceKind::Results { to: To::Site(site) | To::Slot(site), .. } | ChoiceKind::Children { site, .. } => {
-                *site
+            ChoiceKind::Results { to: Destination::Frame, .. } => return 0,
+            ChoiceKind::Results {
+                to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
+                ..
             }
-            ChoiceKind::Rows(rows) => rows.site,
-            ChoiceKind::Answers(followed) => followed.site,
-            ChoiceKind::Collector(collector) => collector.site,
+            | ChoiceKind::Children { return_point, .. } => *return_point,
+            ChoiceKind::Rows(rows) => rows.return_point,
+            ChoiceKind::Answers(followed) => followed.return_point,
+            ChoiceKind::Collector(collector) => collector.return_point,
         };
-        usize::from(self.site(site).slots)
+        usize::from(self.return_point(return_point).slots)
     }
 
     /// Moves the frame at hand, which is needed up to this end, above what choices need; it has so many slots there.
     #[cold]
     pub(super) fn move_up(&mut self, end: usize, slots: usize) -> Result<(), Halt> {
-        let (from, to) = (self.base, self.protected);
+        let (from, to) = (self.frame_base, self.protected);
         self.ensure(to - from + slots.max(end - from))?;
         self.stack.copy_within(from..end, to);
-        self.base = to;
+        self.frame_base = to;
         Ok(())
     }
 
-    /// The same for a frame that goes on at a site, if a choice needs what it would write over.
+    /// The same for a frame that goes on at a return point, if a choice needs what it would write over.
     #[inline]
-    pub(super) fn own_at(&mut self, site: u32) -> Result<(), Halt> {
-        if self.base >= self.protected {
+    pub(super) fn own_at(&mut self, return_point: u32) -> Result<(), Halt> {
+        if self.frame_base >= self.protected {
             return Ok(());
         }
-        self.move_up(self.frame_end(self.base, site), usize::from(self.site(site).slots))
+        self.move_up(self.frame_end(self.frame_base, return_point), usize::from(self.return_point(return_point).slots))
     }
 
-    /// The end of the frame at hand as far as a site needs it.
-    pub(super) fn frame_end(&self, base: usize, site: u32) -> usize {
-        let site = self.site(site);
-        let slots = match self.code.instructions[site.pc as usize] {
+    /// The end of the frame at hand as far as a return point needs it.
+    pub(super) fn frame_end(&self, base: usize, return_point: u32) -> usize {
+        let return_point = self.return_point(return_point);
+        let slots = match self.code.instructions[return_point.pc as usize] {
             Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
-            _ => usize::from(site.at),
+            _ => usize::from(return_point.at),
         };
         base + HEADER + slots
     }
@@ -223,7 +225,7 @@ impl Machine {
     /// Keeps all memory that is in use now.
     fn raise_floor(&mut self) {
         let heap = self.values.heap.mark(&self.values.region);
-        self.floor = Floor { choices: self.choices.len(), heap, foreign: self.values.foreign.len() };
+        self.floor = MemoryFloor { choices: self.choices.len(), heap, foreign: self.values.foreign.len() };
     }
 }
 
@@ -253,14 +255,14 @@ impl Running<'_> {
                     }
                     return self.deliver(to, gathered);
                 }
-                ChoiceKind::Children { list, next, site } => {
-                    let (list, index, site) = (*list, *next, *site);
+                ChoiceKind::Children { list, next, return_point } => {
+                    let (list, index, return_point) = (*list, *next, *return_point);
                     *next += 1;
                     if index + 1 == self.m.values.heap.length(list) {
                         self.m.pop_choice();
                     }
                     let child = self.m.values.heap.child(list, index);
-                    self.resume_raw(site, child);
+                    self.resume_raw(return_point, child);
                     return Ok(());
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
@@ -278,36 +280,38 @@ impl Running<'_> {
         }
     }
 
-    fn deliver(&mut self, to: To, gathered: Gathered) -> Result<(), Halt> {
+    fn deliver(&mut self, to: Destination, gathered: CollectedResult) -> Result<(), Halt> {
         for (variable, value) in gathered.bound {
             self.m.bind_again(variable, value);
         }
         match to {
-            To::Frame => {
+            Destination::Frame => {
                 // Not here: the next result might be tried from within, and so on, on the native stack.
                 (self.m.acc, self.m.pc) = (gathered.value, ESCAPE);
                 Ok(())
             }
-            To::Site(site) => self.resume(site, gathered.value),
-            To::Slot(site) => {
-                self.resume_raw(site, gathered.value);
+            Destination::ReturnPoint(return_point) => self.resume(return_point, gathered.value),
+            Destination::Slot(return_point) => {
+                self.resume_raw(return_point, gathered.value);
                 Ok(())
             }
         }
     }
 
     /// Goes on with each of these results in turn.
-    pub(super) fn deliver_all(&mut self, mut results: Vec<Gathered>, to: To) -> Result<(), Halt> {
+    pub(super) fn deliver_all(&mut self, mut results: Vec<CollectedResult>, to: Destination) -> Result<(), Halt> {
         match results.len() {
             0 => self.fail(),
             1 => self.deliver(to, results.pop().expect("there is one")),
             _ => {
                 let mut results = results.into_iter();
                 let first = results.next().expect("there are several");
-                let base = self.m.base;
+                let base = self.m.frame_base;
                 let top = match to {
-                    To::Frame => base + HEADER,
-                    To::Site(site) | To::Slot(site) => self.m.frame_end(base, site),
+                    Destination::Frame => base + HEADER,
+                    Destination::ReturnPoint(return_point) | Destination::Slot(return_point) => {
+                        self.m.frame_end(base, return_point)
+                    }
                 };
                 self.m.push_choice(base, top, ChoiceKind::Results { results, to });
                 self.deliver(to, first)
@@ -316,10 +320,10 @@ impl Running<'_> {
     }
 
     /// Keeps a result of an expression that has further alternatives, and tries the next one.
-    pub(super) fn gather(&mut self, value: Ref, level: u32, site: u32, base: u32) -> Result<(), Halt> {
+    pub(super) fn gather(&mut self, value: Ref, level: u32, return_point: u32, base: u32) -> Result<(), Halt> {
         match level {
-            FACTS => return self.resume_facts(site, value, base),
-            OPEN => return self.resume_open(site, value, base),
+            FACTS => return self.resume_facts(return_point, value, base),
+            OPEN => return self.resume_open(return_point, value, base),
             _ => {}
         }
         let level = level as usize;
@@ -328,12 +332,18 @@ impl Running<'_> {
             let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
             let base = base as usize;
             let below = level.checked_sub(1).map_or(0, |below| self.m.choices[below].top);
-            let end = self.m.frame_end(base, site);
+            let end = self.m.frame_end(base, return_point);
             let top = end.max(below);
             let floor = self.m.floor;
-            let collector = Collector { purpose: Purpose::Expression, site, results: Vec::new(), begun: heap, floor };
+            let collector = Collector {
+                purpose: CollectorPurpose::Expression,
+                return_point,
+                results: Vec::new(),
+                begun: heap,
+                floor,
+            };
             let kind = ChoiceKind::Collector(Box::new(collector));
-            self.m.choices.insert(level, Choice { base, end, top, trail, heap, foreign, kind });
+            self.m.choices.insert(level, Choice { frame_base: base, end, top, trail, heap, foreign, kind });
             // The frame may have moved up above choices that were left for later.
             for above in &mut self.m.choices[level + 1..] {
                 above.top = above.top.max(top);
@@ -368,7 +378,7 @@ impl Running<'_> {
         let ChoiceKind::Collector(collector) = &mut self.m.choices[level].kind else {
             unreachable!("it is a collector")
         };
-        collector.results.push(Gathered { value, bound });
+        collector.results.push(CollectedResult { value, bound });
         Ok(())
     }
 
@@ -377,42 +387,42 @@ impl Running<'_> {
         let choice = self.m.choices.pop().expect("a collector is on top");
         self.m.protected = self.m.choices.last().map_or(0, |choice| choice.top);
         let ChoiceKind::Collector(collector) = choice.kind else { unreachable!("it is a collector") };
-        let Collector { purpose, site, mut results, floor, .. } = *collector;
+        let Collector { purpose, return_point, mut results, floor, .. } = *collector;
         self.m.floor = floor;
         self.m.floor.choices = self.m.floor.choices.min(self.m.choices.len());
         self.drop_needless_errors(&mut results);
         match purpose {
-            Purpose::List => {
+            CollectorPurpose::List => {
                 let values: Vec<Ref> = results.iter().map(|gathered| gathered.value).collect();
                 let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
-                self.resume(site, list)?;
+                self.resume(return_point, list)?;
             }
-            Purpose::Table(function) => self.end_round(function, results)?,
-            Purpose::Subjects if results.is_empty() => self.resume_raw(site, EMPTY),
-            Purpose::Transaction(depth) => return self.close_transaction(depth, results, site),
-            Purpose::Expression if results.is_empty() => return Ok(false),
-            Purpose::Subjects => self.deliver_all(results, To::Slot(site))?,
-            Purpose::Expression => self.deliver_all(results, To::Site(site))?,
+            CollectorPurpose::Table(function) => self.end_round(function, results)?,
+            CollectorPurpose::Subjects if results.is_empty() => self.resume_raw(return_point, EMPTY),
+            CollectorPurpose::Transaction(depth) => return self.close_transaction(depth, results, return_point),
+            CollectorPurpose::Expression if results.is_empty() => return Ok(false),
+            CollectorPurpose::Subjects => self.deliver_all(results, Destination::Slot(return_point))?,
+            CollectorPurpose::Expression => self.deliver_all(results, Destination::ReturnPoint(return_point))?,
         }
         Ok(true)
     }
 
     /// Errors count only if nothing else was found; that a limit was reached always counts.
-    fn drop_needless_errors(&mut self, results: &mut Vec<Gathered>) {
+    fn drop_needless_errors(&mut self, results: &mut Vec<CollectedResult>) {
         if results.iter().any(|gathered| !self.m.is_error(gathered.value)) {
             results.retain(|gathered| !self.m.is_error(gathered.value) || self.m.is_overflow(gathered.value));
         }
     }
 
-    /// Goes on at a site with a value, whatever it is.
-    pub(super) fn resume_raw(&mut self, site: u32, value: Ref) {
-        let (pc, dst) = (self.m.site(site).pc, self.m.site(site).dst);
+    /// Goes on at a return point with a value, whatever it is.
+    pub(super) fn resume_raw(&mut self, return_point: u32, value: Ref) {
+        let (pc, dst) = (self.m.return_point(return_point).pc, self.m.return_point(return_point).dst);
         self.m.set_slot(dst, value);
         self.m.pc = pc;
     }
 
     /// Each child of a list is an alternative.
-    pub(super) fn superpose(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+    pub(super) fn superpose(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
         let mut list = self.m.read(slot);
         if list.tag() == TERM {
             list = self.m.values.open_term(list)?;
@@ -423,28 +433,28 @@ impl Running<'_> {
             return self.fail();
         }
         if length > 1 {
-            let base = self.m.base;
-            let top = self.m.frame_end(base, site);
-            self.m.push_choice(base, top, ChoiceKind::Children { list, next: 1, site });
+            let base = self.m.frame_base;
+            let top = self.m.frame_end(base, return_point);
+            self.m.push_choice(base, top, ChoiceKind::Children { list, next: 1, return_point });
         }
         let first = self.m.values.heap.child(list, 0);
-        self.resume_raw(site, first);
+        self.resume_raw(return_point, first);
         Ok(())
     }
 
     /// Begins to collect results.
-    pub(super) fn collect(&mut self, slot: Slot, site: u32, subjects: bool) -> Result<(), Halt> {
+    pub(super) fn collect(&mut self, slot: Slot, return_point: u32, subjects: bool) -> Result<(), Halt> {
         let level = raw(self.m.choices.len());
         self.m.set_slot(slot, level);
-        let purpose = if subjects { Purpose::Subjects } else { Purpose::List };
-        self.begin_collecting(purpose, site)
+        let purpose = if subjects { CollectorPurpose::Subjects } else { CollectorPurpose::List };
+        self.begin_collecting(purpose, return_point)
     }
 
-    /// Collects the results of what follows, for a site of the frame at hand.
-    pub(super) fn begin_collecting(&mut self, purpose: Purpose, site: u32) -> Result<(), Halt> {
-        let collector = self.m.collector(purpose, site);
-        let base = self.m.base;
-        let top = self.m.frame_end(base, site);
+    /// Collects the results of what follows, for a return point of the frame at hand.
+    pub(super) fn begin_collecting(&mut self, purpose: CollectorPurpose, return_point: u32) -> Result<(), Halt> {
+        let collector = self.m.collector(purpose, return_point);
+        let base = self.m.frame_base;
+        let top = self.m.frame_end(base, return_point);
         self.m.push_choice(base, top, ChoiceKind::Collector(Box::new(collector)));
         Ok(())
     }
@@ -458,14 +468,14 @@ impl Running<'_> {
         }
         let is_last = self.m.choices.len() == level + 1;
         let ChoiceKind::Collector(collector) = &self.m.choices[level].kind else { unreachable!("it is a collector") };
-        if is_last && collector.results.is_empty() && collector.purpose == Purpose::Subjects {
+        if is_last && collector.results.is_empty() && collector.purpose == CollectorPurpose::Subjects {
             // The only one: what it has bound stays bound.
-            let site = collector.site;
+            let return_point = collector.return_point;
             self.m.pop_choice();
-            self.resume_raw(site, value);
+            self.resume_raw(return_point, value);
             return Ok(());
         }
-        if matches!(collector.purpose, Purpose::Table(_)) && !self.m.is_error(value) {
+        if matches!(collector.purpose, CollectorPurpose::Table(_)) && !self.m.is_error(value) {
             return self.found_answer(value);
         }
         self.keep(value, level)?;
@@ -507,7 +517,7 @@ impl Running<'_> {
         };
         m.pc = case.body;
         if case.children > 0 {
-            let to = m.base + HEADER + usize::from(case.dst);
+            let to = m.frame_base + HEADER + usize::from(case.dst);
             let count = usize::from(case.children);
             lay_out(&mut m.stack[to..to + count], m.values.heap.children_from(value, 1, count));
         }
@@ -582,10 +592,10 @@ impl Running<'_> {
             if are_facts {
                 self.m.leave_choices();
             }
-            let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            let top = self.m.frame_base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
             let noted = self.m.changed_states.len() as u32;
             let kind = ChoiceKind::Rules { group, list, next, from, noted };
-            self.m.push_made(Choice { base: self.m.base, end: top, top, trail, heap, foreign, kind });
+            self.m.push_made(Choice { frame_base: self.m.frame_base, end: top, top, trail, heap, foreign, kind });
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Code: what rules are compiled to.
 //!
 //! A function is a head, a number of arguments and the type that is expected of its results; its code is made when it is
-//! first called. A frame of the stack is four words (the site it returns to, the base of the caller's frame, the number
+//! first called. A frame of the stack is four words (the return point it returns to, the base of the caller's frame, the number
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
@@ -28,7 +28,7 @@ pub(super) const FACTS: u32 = u32::MAX - 1;
 /// The words of a frame before its slots.
 pub(super) const HEADER: usize = 4;
 /// Which of them is the data that its result goes into: zero if there is none.
-pub(super) const WRAPPER: usize = 3;
+pub(super) const HOLE: usize = 3;
 
 /// The place that stands for: the head of the rule does not match, so try the next one.
 pub(super) const NEXT_RULE: Pc = u32::MAX;
@@ -145,19 +145,19 @@ pub(super) enum Instruction {
     /// An expression begins whose alternatives are collected together.
     Begin { slot: Slot },
     /// It ends: with one result this goes on, else all are collected first.
-    End { begun: Slot, value: Slot, site: u32 },
-    /// Calls a function on the arguments at the site's frame.
-    Call { function: u32, site: u32, begun: bool },
+    End { begun: Slot, value: Slot, return_point: u32 },
+    /// Calls a function on the arguments at the return point's frame.
+    Call { function: u32, return_point: u32, begun: bool },
     /// Calls a function on what a list of arguments says.
-    CallWith { function: u32, arguments: u32, site: u32 },
+    CallWith { function: u32, arguments: u32, return_point: u32 },
     /// The same in place of this frame.
     TailCallWith { function: u32, arguments: u32 },
     /// The same for a list of facts, as it stood when this code was made.
     TailCallFacts { group: u32, arguments: u32 },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
-    /// A call whose head is in a slot, on the arguments at the site's frame.
-    Apply { head: Slot, count: Slot, type_id: TypeId, site: u32, tail: bool, same: bool },
+    /// A call whose head is in a slot, on the arguments at the return point's frame.
+    Apply { head: Slot, count: Slot, type_id: TypeId, return_point: u32, tail: bool, same: bool },
     /// The call of the function stands for itself.
     Unreduced { function: u32 },
     /// What the variable that is the body of a rule stands for: evaluated, entered if it is a `function`, and for
@@ -165,7 +165,7 @@ pub(super) enum Instruction {
     Body { slot: Slot, type_id: TypeId, function: u32 },
     /// What a form answered with is `NotReducible`, for which a call stands for itself, if there is one; or code, which the call
     /// enters; or an error, which is final.
-    Odd { slot: Slot, template: Option<Template>, type_id: TypeId, site: u32 },
+    CheckReduct { slot: Slot, template: Option<Template>, type_id: TypeId, return_point: u32 },
     /// The result of this frame.
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
@@ -173,29 +173,29 @@ pub(super) enum Instruction {
     /// The same as the result of this frame.
     ReturnConstruct { data: u32 },
     /// The same, and what this frame comes to will be its last child.
-    Wrap { data: u32 },
+    BuildHole { data: u32 },
     /// The same together with the next instruction, a call on such arguments in place of this frame.
-    WrapCall { data: u32, function: u32, arguments: u32 },
+    BuildHoleCall { data: u32, function: u32, arguments: u32 },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
-    Value { slot: Slot, dst: Slot, type_id: TypeId, site: u32, position: Position },
+    Value { slot: Slot, dst: Slot, type_id: TypeId, return_point: u32, position: Position },
     /// Whether a slot holds an unbound variable, into a slot.
-    Hold { slot: Slot, dst: Slot },
+    NoteUnbound { slot: Slot, dst: Slot },
     /// If that was so, what the variable stands for now is not evaluated: it goes to a slot in place of the next instruction.
-    Held { flag: Slot, slot: Slot, dst: Slot },
+    KeepUnbound { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates an expression as it stands, without code of its own.
-    Evaluate { slot: Slot, type_id: TypeId, site: u32, begun: bool },
+    Evaluate { slot: Slot, type_id: TypeId, return_point: u32, begun: bool },
     /// The same in place of this frame. An answer that is an error is final.
     TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
     /// Arithmetic on two slots.
-    Arithmetic { operation: Arithmetic, left: Slot, right: Slot, site: u32 },
+    Arithmetic { operation: Arithmetic, left: Slot, right: Slot, return_point: u32 },
     /// Arithmetic on a slot and a small integer.
-    ArithmeticWith { operation: Arithmetic, left: Slot, right: Ref, site: u32 },
+    ArithmeticWith { operation: Arithmetic, left: Slot, right: Ref, return_point: u32 },
     /// Comparison of two slots.
-    Compare { comparison: Comparison, left: Slot, right: Slot, site: u32 },
+    Compare { comparison: Comparison, left: Slot, right: Slot, return_point: u32 },
     /// Logic on two slots.
-    Logic { operation: Logic, left: Slot, right: Slot, site: u32 },
+    Logic { operation: Logic, left: Slot, right: Slot, return_point: u32 },
     /// If both are small integers: goes to one place or the other. Else goes on.
     CompareJump { comparison: Comparison, left: Slot, right: Slot, then: Pc, or: Pc },
     /// The same with a constant.
@@ -207,30 +207,30 @@ pub(super) enum Instruction {
     /// Goes elsewhere unless the types of two slots agree.
     GuardSame { left: Slot, right: Slot, or: Pc },
     /// Goes elsewhere if types or special forms have changed since this code was made.
-    Fresh { shapes: u32, or: Pc },
+    GuardTypeEpoch { shapes: u32, or: Pc },
     /// Data is marked as evaluated if it is what is written.
-    Came { slot: Slot },
+    MarkNormalForm { slot: Slot },
     /// Notes whether the call of the function whose rule this is has the arguments that were written.
-    CameCall { function: u32, dst: Slot },
+    NoteUnchangedCall { function: u32, dst: Slot },
     /// Goes elsewhere unless the arguments of the call at a slot are what is written.
-    CameArguments { at: Slot, or: Pc },
-    /// Calls a native function on the arguments at the site's frame.
-    Native { operation: Ref, first: Slot, count: Slot, site: u32 },
+    GuardUnchanged { at: Slot, or: Pc },
+    /// Calls a native function on the arguments at the return point's frame.
+    Native { operation: Ref, first: Slot, count: Slot, return_point: u32 },
     /// Hands a call whose arguments are evaluated to the reference interpreter.
-    Interpret { slot: Slot, type_id: TypeId, site: u32 },
+    Interpret { slot: Slot, type_id: TypeId, return_point: u32 },
     /// Each child of the expression in a slot is an alternative.
-    Superpose { slot: Slot, site: u32 },
+    Superpose { slot: Slot, return_point: u32 },
     /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the
     /// only one if there is none.
-    Collect { slot: Slot, site: u32, subjects: bool },
+    Collect { slot: Slot, return_point: u32, subjects: bool },
     /// Begins a transaction. All results up to `Collected` are alternatives when it is closed.
-    Transact { slot: Slot, site: u32 },
+    Transact { slot: Slot, return_point: u32 },
     /// A result inside `Collect` or `Transact`.
     Collected { begun: Slot, slot: Slot },
     /// The error in the accumulator into a slot.
     Take { dst: Slot },
     /// If a choice needs what lies above the slots below `at`, this frame goes on above that.
-    Own { at: Slot, slots: Slot },
+    ReserveFrame { at: Slot, slots: Slot },
     /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
     /// The function is the one called, or for code that a form wrote out `NO_FUNCTION`.
     Leave { slot: Slot, type_id: TypeId, call: u32, function: u32 },
@@ -239,15 +239,15 @@ pub(super) enum Instruction {
     /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
     Reduct { slot: Slot },
     /// Reduces what a slot holds once.
-    Reduce { slot: Slot, site: u32 },
+    Reduce { slot: Slot, return_point: u32 },
     /// Calls a native function on arguments as they stand; its results are not evaluated further.
-    ReduceNative { operation: Ref, first: Slot, count: Slot, site: u32 },
+    ReduceNative { operation: Ref, first: Slot, count: Slot, return_point: u32 },
     /// Runs what a slot holds if it is an instruction, or only if it is a `function`; else it is its own result.
-    RunMinimal { slot: Slot, site: u32, only_function: bool },
+    RunMinimal { slot: Slot, return_point: u32, only_function: bool },
     /// A result inside `function`: `return` leaves it, an instruction runs on, anything else is an error of the call.
-    LeaveFunction { slot: Slot, call: u32, site: u32 },
+    LeaveFunction { slot: Slot, call: u32, return_point: u32 },
     /// Matches two slots in every way there is, spaces included.
-    Unify { left: Slot, right: Slot, site: u32, or: Pc },
+    Unify { left: Slot, right: Slot, return_point: u32, or: Pc },
     /// Goes elsewhere unless two slots are equal but for the names of variables.
     IfEqual { left: Slot, right: Slot, or: Pc },
     /// Goes elsewhere unless a slot holds an error.
@@ -276,13 +276,13 @@ pub(super) enum Instruction {
     /// Hands the evaluation of what a slot holds, as the result of the frame, to the interpreter.
     TailInterpret { slot: Slot, type_id: TypeId },
     /// The content of the state in a slot.
-    GetState { slot: Slot, site: u32 },
+    GetState { slot: Slot, return_point: u32 },
     /// Another content for the state in a slot.
-    ChangeState { slot: Slot, value: Slot, site: u32 },
+    ChangeState { slot: Slot, value: Slot, return_point: u32 },
     /// Adds what a slot holds to the space in another.
-    AddAtom { space: Slot, value: Slot, site: u32 },
+    AddAtom { space: Slot, value: Slot, return_point: u32 },
     /// What the space in a slot knows of a pattern: each answer is an alternative.
-    Query { query: u32, space: Slot, site: u32 },
+    Query { query: u32, space: Slot, return_point: u32 },
 }
 
 impl Instruction {
@@ -298,8 +298,8 @@ impl Instruction {
             | Self::If { or, .. }
             | Self::Guard { or, .. }
             | Self::GuardSame { or, .. }
-            | Self::Fresh { or, .. }
-            | Self::CameArguments { or, .. }
+            | Self::GuardTypeEpoch { or, .. }
+            | Self::GuardUnchanged { or, .. }
             | Self::Unify { or, .. }
             | Self::IfEqual { or, .. }
             | Self::IfError { or, .. }
@@ -320,7 +320,7 @@ pub(super) type Template = std::num::NonZeroU32;
 
 /// Where a call goes on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Site {
+pub(super) struct ReturnPoint {
     /// With a result, here.
     pub(super) pc: Pc,
     /// The slot of the result.
@@ -338,7 +338,7 @@ pub(super) struct Site {
 /// The arguments of a call that need no evaluation, if they are what one expects.
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
-    pub(super) sources: Box<[Source]>,
+    pub(super) sources: Box<[ArgumentSource]>,
     /// The first slot above all that they are read from.
     pub(super) above: Slot,
     /// Whether none of them is read from where one before it goes, in a call in place of this frame.
@@ -349,12 +349,12 @@ pub(super) struct Arguments {
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum ArgumentSource {
     Leaf(Ref),
     /// What a slot holds, whatever it is.
     Slot(Slot),
     /// What a slot holds, if it is its own result.
-    Settled(Slot),
+    Normal(Slot),
 }
 
 /// Calls with more arguments are laid out one by one.
@@ -374,7 +374,7 @@ pub(super) enum Part {
 pub(super) struct Data {
     /// What it is a call of, should that have got rules, and where such a call goes on.
     pub(super) function: u32,
-    pub(super) site: u32,
+    pub(super) return_point: u32,
     /// Its children, as far as they are leaves.
     pub(super) stamp: Stamp,
     /// The others.
@@ -382,7 +382,7 @@ pub(super) struct Data {
     /// Where to go on if what a slot holds needs to be evaluated.
     pub(super) or: Pc,
     /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
-    pub(super) is_settled: bool,
+    pub(super) is_normal: bool,
     pub(super) is_same: bool,
 }
 
@@ -430,7 +430,7 @@ pub(super) struct Query {
     pub(super) is_form: bool,
     /// Whether it is known only when it is asked that it is no conjunction.
     pub(super) may_join: bool,
-    /// The whole, for a space that is to be asked with an atom, and the site at which the new variables are there.
+    /// The whole, for a space that is to be asked with an atom, and the return point at which the new variables are there.
     pub(super) template: u32,
     pub(super) atoms: u32,
     /// So many times it is not asked whether all answers are rows: the last time they were not.
@@ -572,18 +572,18 @@ impl Function {
     }
 }
 
-/// Whether the arguments of a call are what was written, if they are settled.
+/// Whether the arguments of a call are what was written, if they are in normal form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Origin {
     Changed,
     Unchanged,
     /// If calls among them came to themselves.
-    Maybe,
+    Uncertain,
 }
 
 /// How to find that out: the first argument that is a call, its head if that is a plain word, and the whole as it is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Maybe {
+pub(super) struct ArgumentOrigin {
     pub(super) index: usize,
     pub(super) head: Option<Ref>,
     pub(super) template: u32,
@@ -593,7 +593,7 @@ pub(super) struct Maybe {
 #[derive(Default)]
 pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
-    pub(super) sites: Vec<Site>,
+    pub(super) return_points: Vec<ReturnPoint>,
     pub(super) templates: Vec<Box<[Part]>>,
     pub(super) data: Vec<Data>,
     pub(super) shapes: Vec<Shape>,
@@ -608,15 +608,15 @@ pub(super) struct Code {
     type_index: FxHashMap<Atom, TypeId>,
     /// Which slots got a variable at which place, and its name, while code is made to be shown.
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
-    /// The site for each child of an expression that is evaluated without code.
-    pub(super) child_sites: Vec<u32>,
-    /// The site for the answers of native calls without code, by the type that they are evaluated to.
-    pub(super) answer_sites: FxHashMap<TypeId, u32>,
+    /// The return point for each child of an expression that is evaluated without code.
+    pub(super) child_return_points: Vec<u32>,
+    /// The return point for the answers of native calls without code, by the type that they are evaluated to.
+    pub(super) answer_return_points: FxHashMap<TypeId, u32>,
     /// Of the places behind calls: whether the arguments are what was written.
     pub(super) origins: Vec<Origin>,
-    pub(super) maybes: FxHashMap<Pc, Maybe>,
+    pub(super) maybes: FxHashMap<Pc, ArgumentOrigin>,
     /// The functions that have no rules but were made for an expression.
-    pub(super) made: FxHashMap<u32, Rc<Made>>,
+    pub(super) made: FxHashMap<u32, Rc<SyntheticFunction>>,
     /// What stands beside the code of tabled functions.
     pub(super) tabled: FxHashMap<u32, super::tabled::Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
@@ -627,11 +627,11 @@ pub(super) struct Code {
 
 /// A function made for an expression: its arguments are the values of the variables.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct SyntheticFunction {
     pub(super) captured: Box<[Variable]>,
     /// Whether the variables that it makes keep their names.
     pub(super) is_form: bool,
-    pub(super) what: What,
+    pub(super) what: SyntheticBody,
     /// The expression.
     pub(super) call: Atom,
     pub(super) type_id: TypeId,
@@ -639,7 +639,7 @@ pub(super) struct Made {
 
 /// What is to be done for an expression.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum SyntheticBody {
     /// This minimal code is run.
     Minimal(Atom),
     /// This is evaluated.
@@ -660,7 +660,7 @@ pub(super) enum Loop {
     Fold,
 }
 
-/// The instruction that notes a result of the whole evaluation, and its site.
+/// The instruction that notes a result of the whole evaluation, and its return point.
 pub(super) const ANSWER: u32 = 0;
 /// Where the error that the whole evaluation came to goes.
 const ANSWER_ERROR: Pc = 3;
@@ -679,7 +679,14 @@ impl Code {
         let mut code = Self::default();
         code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
-        code.sites.push(Site { pc: ANSWER, dst: 0, at: 0, error: ANSWER_ERROR, slots: 1, live: Box::default() });
+        code.return_points.push(ReturnPoint {
+            pc: ANSWER,
+            dst: 0,
+            at: 0,
+            error: ANSWER_ERROR,
+            slots: 1,
+            live: Box::default(),
+        });
         code.type_id(&crate::names::undefined());
         // No template is the first.
         code.templates.push(Box::default());

@@ -26,7 +26,9 @@ mod origins;
 mod parametric;
 mod spaces;
 
-use super::code::{ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, RuleCode, Site, Slot, TypeId, WELL_TYPED};
+use super::code::{
+    ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TypeId, WELL_TYPED,
+};
 use super::{Halt, Running, changed_states};
 use crate::names;
 use groups::exclusive;
@@ -52,7 +54,7 @@ enum Fix {
     Instruction(usize),
     /// Into the other address of a conditional jump.
     Then(usize),
-    /// Into the error exit of a site.
+    /// Into the error exit of a return point.
     Error(u32),
     /// Into the exit of a list of arguments.
     ArgumentsOr(u32),
@@ -84,7 +86,7 @@ enum Dest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Errors {
     Escape,
-    To(Label),
+    Destination(Label),
 }
 
 /// What is known at a place in the code.
@@ -138,7 +140,7 @@ enum Later {
     /// The same of the rest of a `case`, for one of its subjects.
     Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
-    Odd {
+    OddAnswer {
         label: Label,
         slot: Slot,
         call: Option<Atom>,
@@ -149,9 +151,9 @@ enum Later {
         errors: Errors,
     },
     /// The error of a part of an expression becomes the result of the expression.
-    Barrier { label: Label, begun: Slot, value: Slot, site: u32 },
+    Barrier { label: Label, begun: Slot, value: Slot, return_point: u32 },
     /// Data whose children had to be evaluated.
-    Unsettled(Box<data::Unsettled>),
+    Unnormalized(Box<data::Unnormalized>),
     /// An error that is a value like any other.
     Raw { label: Label, dst: Slot, back: Label },
     /// An error that is collected like any other result.
@@ -180,8 +182,8 @@ pub(super) struct Compiler<'c, 'r> {
     is_form: bool,
     /// Whether what is being compiled is well typed, so that no types are checked.
     is_well_typed: bool,
-    /// The sites from here on are its own.
-    first_site: usize,
+    /// The return points from here on are its own.
+    first_return_point: usize,
     function: u32,
     /// Where the body of the rule begins, and the first slot of what its head takes apart.
     body: Pc,
@@ -377,7 +379,7 @@ impl Running<'_> {
 
 impl<'c, 'r> Compiler<'c, 'r> {
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
-        let first_site = run.m.code.sites.len();
+        let first_return_point = run.m.code.return_points.len();
         Self {
             run,
             labels: Vec::new(),
@@ -394,7 +396,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             barrier: None,
             is_form: false,
             is_well_typed: false,
-            first_site,
+            first_return_point,
             function: 0,
             body: 0,
             unpacked: 0,
@@ -467,14 +469,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         self.patch();
         self.patch_owns();
-        self.patch_sites();
+        self.patch_return_points();
         if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok(()) }
     }
 
-    /// Says at all sites how many slots a frame has.
-    fn patch_sites(&mut self) {
-        for site in &mut self.run.m.code.sites[self.first_site..] {
-            site.slots = self.most as Slot;
+    /// Says at all return points how many slots a frame has.
+    fn patch_return_points(&mut self) {
+        for return_point in &mut self.run.m.code.return_points[self.first_return_point..] {
+            return_point.slots = self.most as Slot;
         }
     }
 
@@ -511,7 +513,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     *code.instructions[at].other_place().expect("the instruction leads elsewhere") = to;
                 }
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
-                Fix::Error(site) => code.sites[site as usize].error = to,
+                Fix::Error(return_point) => code.return_points[return_point as usize].error = to,
                 Fix::DataOr(data) => code.data[data as usize].or = to,
                 Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
                 Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
@@ -555,8 +557,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.state.facts.insert(slot, fact);
     }
 
-    /// A site for what is emitted next, its result in a slot; frames begin behind all slots used so far, or at `at`.
-    fn site(&mut self, dst: Slot, at: Option<Slot>) -> u32 {
+    /// A return_point for what is emitted next, its result in a slot; frames begin behind all slots used so far, or at `at`.
+    fn return_point(&mut self, dst: Slot, at: Option<Slot>) -> u32 {
         let at = at.unwrap_or(self.next as Slot);
         self.most = self.most.max(usize::from(at) + HEADER);
         // What lies behind belongs to the callee.
@@ -564,10 +566,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
             true => self.state.live.as_slice().into(),
             false => self.state.live.iter().copied().filter(|&slot| slot < at).collect(),
         };
-        let site = Site { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
-        self.run.m.code.sites.push(site);
-        let index = (self.run.m.code.sites.len() - 1) as u32;
-        if let Errors::To(label) = self.errors {
+        let return_point = ReturnPoint { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
+        self.run.m.code.return_points.push(return_point);
+        let index = (self.run.m.code.return_points.len() - 1) as u32;
+        if let Errors::Destination(label) = self.errors {
             self.fixes.push((Fix::Error(index), label));
         }
         index
@@ -677,7 +679,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Odd { label, slot, call, type_id, dest, state, join, errors } => {
+            Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
                 self.odd_answer(slot, call.as_ref(), type_id, dest);
@@ -701,11 +703,11 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Unsettled(unsettled) => self.write_unsettled(*unsettled),
-            Later::Barrier { label, begun, value, site } => {
+            Later::Unnormalized(unnormalized) => self.write_unnormalized(*unnormalized),
+            Later::Barrier { label, begun, value, return_point } => {
                 self.place(label);
                 self.emit(Instruction::Take { dst: value });
-                self.emit(Instruction::End { begun, value, site });
+                self.emit(Instruction::End { begun, value, return_point });
             }
             Later::Raw { label, dst, back } => {
                 self.place(label);
@@ -762,8 +764,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: false });
             }
             Dest::Slot(dst) => {
-                let site = self.site(dst, None);
-                self.emit(Instruction::Evaluate { slot, type_id, site, begun: false });
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Evaluate { slot, type_id, return_point, begun: false });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -788,8 +790,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.emit(Instruction::Build { dst: slot, template });
         self.mark_live(slot);
         let dst = self.target(dest);
-        let site = self.site(dst, None);
-        self.emit(Instruction::Interpret { slot, type_id, site });
+        let return_point = self.return_point(dst, None);
+        self.emit(Instruction::Interpret { slot, type_id, return_point });
         self.state.is_stale = true;
         self.finish(dst, dest);
     }

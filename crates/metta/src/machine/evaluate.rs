@@ -1,14 +1,14 @@
 //! Evaluating an expression as it stands, without code of its own: what a match has found, what a variable holds.
 //!
-//! 1. What is settled is its own result.
+//! 1. What is in normal form is its own result.
 //! 2. A head without types makes a tuple: the children are evaluated from left to right, in a frame that holds those that
 //!    are done, and then the call is made as any other.
 //! 3. A head whose type takes all its arguments raw is called at once.
 //! 4. Everything else goes to the reference interpreter.
 
-use super::choices::{Gathered, To};
+use super::choices::{CollectedResult, Destination};
 use super::code::{
-    CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, Site, Slot, TypeId, UNCHANGED, WELL_TYPED,
+    CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED, WELL_TYPED,
 };
 use super::run::raw;
 use super::schemes::Types;
@@ -30,7 +30,7 @@ pub(super) const TYPED: usize = 1 << 12;
 
 /// Longer tuples are left to the interpreter: their length must fit a slot beside a type.
 pub(super) const TUPLE_MAX: usize = 4_000;
-/// From here on it pays to look whether all children are settled already.
+/// From here on it pays to look whether all children are in normal form already.
 pub(super) const LONG: usize = 16;
 
 /// The slots of such a frame that hold something while the child that goes to a slot is evaluated.
@@ -45,13 +45,13 @@ pub(super) fn slots_of_whole_tuple(shape: u32) -> usize {
 }
 
 impl Code {
-    /// The site where an expression that is evaluated child by child takes the result of a child.
-    fn child_site(&mut self, index: usize) -> u32 {
-        while self.child_sites.len() <= index {
-            let child = self.child_sites.len();
+    /// The return point where an expression that is evaluated child by child takes the result of a child.
+    fn child_return_point(&mut self, index: usize) -> u32 {
+        while self.child_return_points.len() <= index {
+            let child = self.child_return_points.len();
             let pc = self.instructions.len() as u32;
             self.instructions.push(Instruction::Child { index: child as Slot });
-            self.sites.push(Site {
+            self.return_points.push(ReturnPoint {
                 pc,
                 dst: CHILDREN + child as Slot,
                 at: 0,
@@ -59,43 +59,49 @@ impl Code {
                 slots: 0,
                 live: Box::default(),
             });
-            self.child_sites.push((self.sites.len() - 1) as u32);
+            self.child_return_points.push((self.return_points.len() - 1) as u32);
             self.end_piece();
         }
-        self.child_sites[index]
+        self.child_return_points[index]
     }
 }
 
 impl Running<'_> {
-    /// Evaluates what a slot holds at a site.
-    pub(super) fn evaluate_at(&mut self, slot: Slot, type_id: TypeId, site: u32, begun: bool) -> Result<(), Halt> {
+    /// Evaluates what a slot holds at a return point.
+    pub(super) fn evaluate_at(
+        &mut self,
+        slot: Slot,
+        type_id: TypeId,
+        return_point: u32,
+        begun: bool,
+    ) -> Result<(), Halt> {
         let value = self.m.slot(slot);
         if !begun {
-            let at = self.m.site(site).at;
+            let at = self.m.return_point(return_point).at;
             let level = self.m.choices.len() as u32;
             self.m.set_slot(at + 2, Ref::from_bits(level));
         }
-        self.enter_plain(site)?;
+        self.enter_plain(return_point)?;
         self.evaluate_here(value, type_id)
     }
 
-    /// Evaluates a value at a site.
-    pub(super) fn evaluate_value(&mut self, value: Ref, type_id: TypeId, site: u32) -> Result<(), Halt> {
-        let at = self.m.site(site).at;
+    /// Evaluates a value at a return point.
+    pub(super) fn evaluate_value(&mut self, value: Ref, type_id: TypeId, return_point: u32) -> Result<(), Halt> {
+        let at = self.m.return_point(return_point).at;
         let level = self.m.choices.len() as u32;
         self.m.ensure(usize::from(at) + HEADER)?;
         self.m.set_slot(at + 2, Ref::from_bits(level));
-        self.enter_plain(site)?;
+        self.enter_plain(return_point)?;
         self.evaluate_here(value, type_id)
     }
 
-    /// Makes the frame of a site the frame at hand; its level is there already.
-    fn enter_plain(&mut self, site: u32) -> Result<(), Halt> {
-        let at = self.m.site(site).at;
+    /// Makes the frame of a return point the frame at hand; its level is there already.
+    fn enter_plain(&mut self, return_point: u32) -> Result<(), Halt> {
+        let at = self.m.return_point(return_point).at;
         self.m.ensure(usize::from(at) + 2 * HEADER)?;
-        let place = self.m.base + HEADER + usize::from(at);
-        self.m.write_header(place, site);
-        self.m.base = self.m.frame_at(at, 0)?;
+        let place = self.m.frame_base + HEADER + usize::from(at);
+        self.m.write_header(place, return_point);
+        self.m.frame_base = self.m.frame_at(at, 0)?;
         Ok(())
     }
 
@@ -121,10 +127,10 @@ impl Running<'_> {
             self.look_without_call()?;
         }
         let mut value = self.m.values.heap.walk(value);
-        if let Some(settled) = self.settled(value, type_id) {
-            return self.give(settled);
+        if let Some(normal) = self.normal(value, type_id) {
+            return self.give(normal);
         }
-        if value.is_expression() && self.is_settled_to(value, type_id) {
+        if value.is_expression() && self.is_normal_to(value, type_id) {
             return self.give(value.marked());
         }
         if value.tag() == TERM {
@@ -148,8 +154,8 @@ impl Running<'_> {
         {
             return self.give(given);
         }
-        if arity >= LONG && self.is_settled_list(value)? {
-            self.m.values.heap.set_note(value, self.m.notes.settled());
+        if arity >= LONG && self.is_normal_list(value)? {
+            self.m.values.heap.set_note(value, self.m.notes.normal());
             return self.give(value.marked());
         }
         match self.head_kind(head, arity) {
@@ -239,10 +245,10 @@ impl Running<'_> {
     fn walk_tuple(&mut self, from: usize, length: usize) -> Result<(), Halt> {
         for index in from..length {
             let child = self.original_child(index);
-            let settled = if self.is_held(index) { Some(child) } else { self.settled(child, 0) };
-            match settled {
+            let normal = if self.is_held(index) { Some(child) } else { self.normal(child, 0) };
+            match normal {
                 Some(EMPTY) if !self.is_held(index) => return self.fail(),
-                Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
+                Some(normal) => self.m.set_slot(CHILDREN + index as Slot, normal),
                 None => return self.evaluate_child(index, usize::from(CHILDREN) + length, child, 0),
             }
         }
@@ -252,11 +258,11 @@ impl Running<'_> {
 
     pub(super) fn evaluate_child(&mut self, index: usize, at: usize, child: Ref, type_id: TypeId) -> Result<(), Halt> {
         self.m.ensure(at + 2 * HEADER)?;
-        let place = self.m.base + HEADER + at;
-        let site = self.m.code.child_site(index);
-        self.m.write_header(place, site);
+        let place = self.m.frame_base + HEADER + at;
+        let return_point = self.m.code.child_return_point(index);
+        self.m.write_header(place, return_point);
         self.m.stack[place + 2] = self.m.choices.len() as u32;
-        self.m.base = self.m.frame_at(at as Slot, 0)?;
+        self.m.frame_base = self.m.frame_at(at as Slot, 0)?;
         self.m.pending = Some((child, type_id));
         Ok(())
     }
@@ -277,7 +283,7 @@ impl Running<'_> {
             if self.is_constructor(function)? {
                 return self.give_called(head, length);
             }
-            let from = self.m.base + HEADER + usize::from(CHILDREN) + 1;
+            let from = self.m.frame_base + HEADER + usize::from(CHILDREN) + 1;
             self.m.pc = self.how_children_came(length)?;
             return self.tail_with(function, from, length - 1);
         }
@@ -287,20 +293,20 @@ impl Running<'_> {
         let changed = self.how_children_came(length)? != UNCHANGED;
         let call = self.tuple_of(length)?;
         let type_atom = self.type_atom(type_id);
-        self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, changed))
+        self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
-    /// A call whose head is in a slot, its arguments at the site's frame.
+    /// A call whose head is in a slot, its arguments at the return point's frame.
     pub(super) fn apply(
         &mut self,
         head: Slot,
         count: Slot,
         (type_id, same): (TypeId, bool),
-        site: u32,
+        return_point: u32,
         tail: bool,
     ) -> Result<(), Halt> {
         let head = self.m.read(head);
-        let block = self.m.site(site).at;
+        let block = self.m.return_point(return_point).at;
         // Well-typed code calls names by code of their own, and native functions as others do.
         let type_id = if type_id == WELL_TYPED && head.tag() != SYMBOL { 0 } else { type_id };
         let function = self.function_of(head, count, type_id);
@@ -309,13 +315,13 @@ impl Running<'_> {
             None => head.tag() == tag::VARIABLE || head == ERROR,
         };
         if let (Some(function), false, SYMBOL) = (function, is_data, head.tag()) {
-            return if tail { self.tail_call(function, block) } else { self.call(function, site, true) };
+            return if tail { self.tail_call(function, block) } else { self.call(function, return_point, true) };
         }
         let mut children = vec![head];
         children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
         if !is_data && !tail {
             // Its results are results of the call's frame, which knows when the expression began.
-            self.enter_plain(site)?;
+            self.enter_plain(return_point)?;
         }
         if !is_data && self.m.is_operation(head) {
             return self.operate_on(head, &children[1..], !same, type_id);
@@ -326,7 +332,7 @@ impl Running<'_> {
         }
         if !is_data {
             let type_atom = self.type_atom(type_id);
-            return self.interpret(call, To::Frame, |atom| Task::Call(atom, type_atom, !same));
+            return self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = self.m.note_normal(call);
         let value = if same { value } else { value.unmarked() };
@@ -336,10 +342,10 @@ impl Running<'_> {
         // The barrier of the call: its arguments may have further results.
         let level = self.m.slot(block + 2).bits();
         if self.m.choices.len() as u32 == level {
-            return self.resume(site, value);
+            return self.resume(return_point, value);
         }
-        let base = self.m.base as u32;
-        self.gather(value, level, site, base)
+        let base = self.m.frame_base as u32;
+        self.gather(value, level, return_point, base)
     }
 
     /// The function that a head and so many arguments call.
@@ -361,7 +367,7 @@ impl Running<'_> {
         Ok(self.m.values.heap.expression(&mut self.m.values.region, &children)?)
     }
 
-    /// Nothing reduces a tuple whose head came to this. If that has a function type, it is not certain that it is settled.
+    /// Nothing reduces a tuple whose head came to this. If that has a function type, it is not certain that it is in normal form.
     fn give_called(&mut self, head: Ref, length: usize) -> Result<(), Halt> {
         if head.tag() != SYMBOL || matches!(self.head_kind(head, length - 1), HeadKind::Untyped) {
             return self.give_tuple(length);
@@ -433,12 +439,12 @@ impl Running<'_> {
         let found = self.m.code.functions[function as usize];
         let (type_id, kind) = (found.expected(), found.kind);
         if type_id == REDUCE {
-            return self.interpret_reduction(call, To::Frame);
+            return self.interpret_reduction(call, Destination::Frame);
         }
         let type_atom = self.type_atom(type_id);
         // The table of a tabled function is filled here.
         let is_tabled = matches!(kind, Kind::Tabled);
-        self.interpret(call, To::Frame, |atom| {
+        self.interpret(call, Destination::Frame, |atom| {
             if is_tabled { Task::Untabled(atom, type_atom) } else { Task::Call(atom, type_atom, changed) }
         })
     }
@@ -446,20 +452,20 @@ impl Running<'_> {
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
     pub(super) fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
         let type_atom = self.type_atom(type_id);
-        self.interpret(value, To::Frame, |atom| Task::Metta(atom, type_atom))
+        self.interpret(value, Destination::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
-    /// Makes a call whose arguments are evaluated, at a site.
-    pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, site: u32) -> Result<(), Halt> {
+    /// Makes a call whose arguments are evaluated, at a return point.
+    pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, return_point: u32) -> Result<(), Halt> {
         let value = self.m.slot(slot);
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         if head.tag() == SYMBOL && head != ERROR {
             let arguments = self.m.values.heap.children(value)[1..].to_vec();
             let function = self.m.code.function(head, arguments.len() as Slot, type_id);
-            self.enter_plain(site)?;
+            self.enter_plain(return_point)?;
             self.m.ensure(arguments.len() + HEADER)?;
             let level = self.m.choices.len() as u32;
-            let base = self.m.base;
+            let base = self.m.frame_base;
             self.m.stack[base + 2] = level;
             for (place, argument) in arguments.iter().enumerate() {
                 self.m.set_slot(place as Slot, *argument);
@@ -468,11 +474,16 @@ impl Running<'_> {
             return self.enter(function);
         }
         let type_atom = self.type_atom(type_id);
-        self.interpret(value, To::Site(site), |atom| Task::Call(atom, type_atom, true))
+        self.interpret(value, Destination::ReturnPoint(return_point), |atom| Task::Call(atom, type_atom, true))
     }
 
     /// Lets the interpreter do something and goes on with its results.
-    pub(super) fn interpret(&mut self, value: Ref, to: To, task: impl FnOnce(Atom) -> Task) -> Result<(), Halt> {
+    pub(super) fn interpret(
+        &mut self,
+        value: Ref,
+        to: Destination,
+        task: impl FnOnce(Atom) -> Task,
+    ) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables)?;
         let found = self.hand_over(task(atom));
@@ -489,7 +500,7 @@ impl Running<'_> {
         solution: space::Solution,
         atom: &Atom,
         scope: &mut Scope,
-    ) -> Result<Gathered, Halt> {
+    ) -> Result<CollectedResult, Halt> {
         let mut bound = Vec::new();
         for (variable, value) in solution {
             let value = self.m.values.load(&value, scope)?;
@@ -497,6 +508,6 @@ impl Running<'_> {
                 bound.push((variable, value));
             }
         }
-        Ok(Gathered { value: self.m.values.load(atom, scope)?, bound })
+        Ok(CollectedResult { value: self.m.values.load(atom, scope)?, bound })
     }
 }

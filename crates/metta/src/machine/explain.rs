@@ -3,12 +3,12 @@
 //! 1. A name has a function for each number of arguments that its rules take, and for each type that its results are
 //!    expected to be of: the declared one, else none; and those that the code of the program asks for.
 //! 2. Each is compiled anew, so that its code lies in one piece, rule after rule.
-//! 3. Instructions are written one a line: slots under the names of their variables, places as labels, what a site says
+//! 3. Instructions are written one a line: slots under the names of their variables, places as labels, what a return point says
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, Logic, NEXT_RULE, Part, Pc, Slot,
-    Source, TypeId, WELL_TYPED,
+    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, Logic, NEXT_RULE,
+    Part, Pc, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
@@ -16,7 +16,7 @@ use crate::names;
 use crate::runner::Runner;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Rewrite, SpaceRef, Symbol, alpha_equivalent, rewrite};
+use space::{Atom, Rewrite, SharedSpace, Symbol, alpha_equivalent, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ pub(crate) fn explain_all(runner: &mut Runner) -> Vec<String> {
 }
 
 /// The atoms of a space and of those that it imports.
-fn atoms_of(runner: &mut Runner, space: &SpaceRef) -> Vec<Atom> {
+fn atoms_of(runner: &mut Runner, space: &SharedSpace) -> Vec<Atom> {
     let spaces = std::iter::once(space.clone()).chain(space.imports());
     spaces.flat_map(|space| space.atoms(&mut runner.variables)).collect()
 }
@@ -68,7 +68,7 @@ fn defined_in(atoms: &[Atom]) -> Vec<Defined> {
     order
 }
 
-fn explain_each(runner: &mut Runner, space: &SpaceRef, defined: &[Defined]) -> Vec<String> {
+fn explain_each(runner: &mut Runner, space: &SharedSpace, defined: &[Defined]) -> Vec<String> {
     let mut running = match Running::new(runner, space) {
         Ok(running) => running,
         Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
@@ -274,26 +274,26 @@ impl<'a> Listing<'a> {
             }
             Instruction::Construct { data }
             | Instruction::ReturnConstruct { data }
-            | Instruction::Wrap { data, .. }
-            | Instruction::WrapCall { data, .. } => {
+            | Instruction::BuildHole { data, .. }
+            | Instruction::BuildHoleCall { data, .. } => {
                 Some(self.m.code.data[data as usize].or).filter(|&or| or != Pc::MAX).into_iter().collect()
             }
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
-        if let Some(site) = self.site_of(instruction) {
-            let site = self.m.site(site);
-            targets.push(site.error);
-            targets.extend(Some(site.pc).filter(|&pc| pc as usize != at + 1));
+        if let Some(return_point) = self.return_point_of(instruction) {
+            let return_point = self.m.return_point(return_point);
+            targets.push(return_point.error);
+            targets.extend(Some(return_point.pc).filter(|&pc| pc as usize != at + 1));
         }
         targets
     }
 
-    fn site_of(&self, instruction: Instruction) -> Option<u32> {
+    fn return_point_of(&self, instruction: Instruction) -> Option<u32> {
         match instruction {
             Instruction::Construct { data } | Instruction::ReturnConstruct { data } => {
-                Some(self.m.code.data[data as usize].site)
+                Some(self.m.code.data[data as usize].return_point)
             }
-            other => site_named_by(other),
+            other => return_point_named_by(other),
         }
     }
 
@@ -348,12 +348,12 @@ impl<'a> Listing<'a> {
 
     /// The expression of evaluated children that is built, and where it goes.
     fn data(&self, data: u32) -> String {
-        let Data { site, or, .. } = self.m.code.data[data as usize];
-        format!("({}){}{}", self.children(data).join(" "), self.or_evaluated(or), self.site(site))
+        let Data { return_point, or, .. } = self.m.code.data[data as usize];
+        format!("({}){}{}", self.children(data).join(" "), self.or_evaluated(or), self.return_point(return_point))
     }
 
     /// The same, but for the last child.
-    fn wrapper(&self, data: u32) -> String {
+    fn hole(&self, data: u32) -> String {
         let mut children = self.children(data);
         children.pop();
         format!("({} …){}", children.join(" "), self.or_evaluated(self.m.code.data[data as usize].or))
@@ -397,14 +397,14 @@ impl<'a> Listing<'a> {
     }
 
     /// Where the result goes, and where an error does if it is not the result of the whole.
-    fn site(&self, site: u32) -> String {
-        let site = self.m.site(site);
-        let mut text = format!(" -> {}", self.slot(site.dst));
-        if site.pc as usize != self.at + 1 {
-            text += &format!(", on at {}", self.place(site.pc));
+    fn return_point(&self, return_point: u32) -> String {
+        let return_point = self.m.return_point(return_point);
+        let mut text = format!(" -> {}", self.slot(return_point.dst));
+        if return_point.pc as usize != self.at + 1 {
+            text += &format!(", on at {}", self.place(return_point.pc));
         }
-        if site.error != ESCAPE {
-            text += &format!(", error to {}", self.place(site.error));
+        if return_point.error != ESCAPE {
+            text += &format!(", error to {}", self.place(return_point.error));
         }
         text
     }
@@ -439,15 +439,15 @@ impl<'a> Listing<'a> {
             }
             Instruction::Build { dst, template } => format!("build {} -> {}", self.template(template), slot(dst)),
             Instruction::Construct { data } => format!("construct {}", self.data(data)),
-            Instruction::Wrap { data, .. } | Instruction::WrapCall { data, .. } => {
-                format!("wrap {}", self.wrapper(data))
+            Instruction::BuildHole { data, .. } | Instruction::BuildHoleCall { data, .. } => {
+                format!("build-hole {}", self.hole(data))
             }
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
-            Instruction::Fresh { or, .. } => format!("fresh{}", self.or(or)),
-            Instruction::CameArguments { at, or } => {
-                format!("came arguments from {}{}", self.slot(at + HEADER as Slot), self.or(or))
+            Instruction::GuardTypeEpoch { or, .. } => format!("guard-types{}", self.or(or)),
+            Instruction::GuardUnchanged { at, or } => {
+                format!("guard-unchanged {}{}", self.slot(at + HEADER as Slot), self.or(or))
             }
             Instruction::Return { slot: value } => format!("return {}", slot(value)),
             Instruction::Unreduced { .. } => format!("unreduced {}", self.slots(0, self.arguments)),
@@ -492,16 +492,16 @@ impl<'a> Listing<'a> {
         let first = |at: Slot| at + HEADER as Slot;
         Some(match instruction {
             Instruction::Begin { slot: begun } => format!("begin {}", slot(begun)),
-            Instruction::End { begun, value, site } => {
-                format!("end {}, {}{}", slot(begun), slot(value), self.site(site))
+            Instruction::End { begun, value, return_point } => {
+                format!("end {}, {}{}", slot(begun), slot(value), self.return_point(return_point))
             }
-            Instruction::Call { function, site, begun } => {
-                let at = self.m.site(site).at;
+            Instruction::Call { function, return_point, begun } => {
+                let at = self.m.return_point(return_point).at;
                 let begun = if begun { format!(", begun {}", slot(at + 2)) } else { String::new() };
-                format!("call {}{}{begun}", self.function(function, first(at)), self.site(site))
+                format!("call {}{}{begun}", self.function(function, first(at)), self.return_point(return_point))
             }
-            Instruction::CallWith { function, arguments, site } => {
-                format!("call {}{}", self.call_with(function, arguments), self.site(site))
+            Instruction::CallWith { function, arguments, return_point } => {
+                format!("call {}{}", self.call_with(function, arguments), self.return_point(return_point))
             }
             Instruction::TailCallWith { function, arguments } => {
                 format!("tail-call {}", self.call_with(function, arguments))
@@ -511,47 +511,62 @@ impl<'a> Listing<'a> {
                 format!("tail-call {}", self.call_with(function, arguments))
             }
             Instruction::TailCall { function, at } => format!("tail-call {}", self.function(function, first(at))),
-            Instruction::Apply { head, count, type_id, site, tail, .. } => {
-                let arguments = self.slots(first(self.m.site(site).at), count);
-                let (word, site) = if tail { ("tail-apply", String::new()) } else { ("apply", self.site(site)) };
-                format!("{word} {} {arguments}{}{site}", slot(head), self.as_type(type_id))
+            Instruction::Apply { head, count, type_id, return_point, tail, .. } => {
+                let arguments = self.slots(first(self.m.return_point(return_point).at), count);
+                let (word, return_point) =
+                    if tail { ("tail-apply", String::new()) } else { ("apply", self.return_point(return_point)) };
+                format!("{word} {} {arguments}{}{return_point}", slot(head), self.as_type(type_id))
             }
-            Instruction::Native { operation, first, count, site } => {
-                format!("native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
+            Instruction::Native { operation, first, count, return_point } => {
+                format!(
+                    "native {} {}{}",
+                    self.leaf(operation),
+                    self.slots(first, count),
+                    self.return_point(return_point)
+                )
             }
-            Instruction::Hold { slot: value, dst } => format!("hold {} -> {}", slot(value), slot(dst)),
-            Instruction::Held { flag, slot: value, dst } => {
-                format!("held {}, {} -> {}", slot(flag), slot(value), slot(dst))
+            Instruction::Value { slot: value, type_id, return_point, .. } => {
+                format!("value {}{}{}", slot(value), self.as_type(type_id), self.return_point(return_point))
             }
-            Instruction::Value { slot: value, type_id, site, .. } => {
-                format!("value {}{}{}", slot(value), self.as_type(type_id), self.site(site))
+            Instruction::Evaluate { slot: value, type_id, return_point, .. } => {
+                format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.return_point(return_point))
             }
-            Instruction::Evaluate { slot: value, type_id, site, .. } => {
-                format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.site(site))
-            }
-            Instruction::Odd { slot: value, template, site, .. } => {
-                let call = template.map_or_else(String::new, |call| format!(", of {}", self.template(call.get())));
-                format!("odd {}{call}{}", slot(value), self.site(site))
-            }
-            Instruction::CameCall { dst, .. } => format!("came -> {}", slot(dst)),
-            Instruction::Came { slot: value } => format!("came {}", slot(value)),
-            Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
-            Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
             Instruction::TailEvaluate { slot: value, type_id, .. } => {
                 format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
             }
-            Instruction::Interpret { slot: call, type_id, site } => {
-                format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.site(site))
+            Instruction::Interpret { slot: call, type_id, return_point } => {
+                format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.return_point(return_point))
             }
-            Instruction::Superpose { slot: list, site } => format!("superpose {}{}", slot(list), self.site(site)),
-            Instruction::Transact { slot: begun, site } => {
-                format!("transact {}{}", slot(begun), self.site(site))
+            Instruction::Superpose { slot: list, return_point } => {
+                format!("superpose {}{}", slot(list), self.return_point(return_point))
             }
-            Instruction::Collect { slot: begun, site, subjects } => {
+            Instruction::Transact { slot: begun, return_point } => {
+                format!("transact {}{}", slot(begun), self.return_point(return_point))
+            }
+            Instruction::Collect { slot: begun, return_point, subjects } => {
                 let word = if subjects { "collect-subjects" } else { "collect" };
-                format!("{word} {}{}", slot(begun), self.site(site))
+                format!("{word} {}{}", slot(begun), self.return_point(return_point))
             }
             Instruction::Collected { begun, slot: value } => format!("collected {}, {}", slot(begun), slot(value)),
+            _ => return self.marking(instruction),
+        })
+    }
+
+    fn marking(&self, instruction: Instruction) -> Option<String> {
+        let slot = |slot| self.slot(slot);
+        Some(match instruction {
+            Instruction::NoteUnbound { slot: value, dst } => format!("note-unbound {} -> {}", slot(value), slot(dst)),
+            Instruction::KeepUnbound { flag, slot: value, dst } => {
+                format!("keep-unbound {}, {} -> {}", slot(flag), slot(value), slot(dst))
+            }
+            Instruction::CheckReduct { slot: value, template, return_point, .. } => {
+                let call = template.map_or_else(String::new, |call| format!(", of {}", self.template(call.get())));
+                format!("check-reduct {}{call}{}", slot(value), self.return_point(return_point))
+            }
+            Instruction::NoteUnchangedCall { dst, .. } => format!("note-unchanged -> {}", slot(dst)),
+            Instruction::MarkNormalForm { slot: value } => format!("mark-normal-form {}", slot(value)),
+            Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
+            Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
             _ => return None,
         })
     }
@@ -559,20 +574,44 @@ impl<'a> Listing<'a> {
     fn computing(&self, instruction: Instruction) -> String {
         let slot = |slot| self.slot(slot);
         match instruction {
-            Instruction::Arithmetic { operation, left, right, site } => {
-                format!("compute {} {} {}{}", slot(left), operation.name(), slot(right), self.site(site))
+            Instruction::Arithmetic { operation, left, right, return_point } => {
+                format!(
+                    "compute {} {} {}{}",
+                    slot(left),
+                    operation.name(),
+                    slot(right),
+                    self.return_point(return_point)
+                )
             }
-            Instruction::ArithmeticWith { operation, left, right, site } => {
-                format!("compute {} {} {}{}", slot(left), operation.name(), self.leaf(right), self.site(site))
+            Instruction::ArithmeticWith { operation, left, right, return_point } => {
+                format!(
+                    "compute {} {} {}{}",
+                    slot(left),
+                    operation.name(),
+                    self.leaf(right),
+                    self.return_point(return_point)
+                )
             }
-            Instruction::Compare { comparison, left, right, site } => {
-                format!("compute {} {} {}{}", slot(left), comparison.name(), slot(right), self.site(site))
+            Instruction::Compare { comparison, left, right, return_point } => {
+                format!(
+                    "compute {} {} {}{}",
+                    slot(left),
+                    comparison.name(),
+                    slot(right),
+                    self.return_point(return_point)
+                )
             }
-            Instruction::Logic { operation: Logic::Not, left, site, .. } => {
-                format!("compute not {}{}", slot(left), self.site(site))
+            Instruction::Logic { operation: Logic::Not, left, return_point, .. } => {
+                format!("compute not {}{}", slot(left), self.return_point(return_point))
             }
-            Instruction::Logic { operation, left, right, site } => {
-                format!("compute {} {} {}{}", slot(left), operation.name(), slot(right), self.site(site))
+            Instruction::Logic { operation, left, right, return_point } => {
+                format!(
+                    "compute {} {} {}{}",
+                    slot(left),
+                    operation.name(),
+                    slot(right),
+                    self.return_point(return_point)
+                )
             }
             Instruction::CompareJump { comparison, left, right, then, or } => {
                 let (then, or) = (self.place(then), self.or(or));
@@ -614,14 +653,18 @@ impl<'a> Listing<'a> {
             ),
             Instruction::Gathered { slot: list, dst } => format!("gathered {} -> {}", slot(list), slot(dst)),
             Instruction::LeaveList { slot: list } => format!("leave-list {}", slot(list)),
-            Instruction::GetState { slot: state, site } => format!("get-state {}{}", slot(state), self.site(site)),
-            Instruction::ChangeState { slot: state, value, site } => {
-                format!("change-state {} {}{}", slot(state), slot(value), self.site(site))
+            Instruction::GetState { slot: state, return_point } => {
+                format!("get-state {}{}", slot(state), self.return_point(return_point))
             }
-            Instruction::AddAtom { space, value, site } => {
-                format!("add-atom {} {}{}", slot(space), slot(value), self.site(site))
+            Instruction::ChangeState { slot: state, value, return_point } => {
+                format!("change-state {} {}{}", slot(state), slot(value), self.return_point(return_point))
             }
-            Instruction::Query { space, site, .. } => format!("query {}{}", slot(space), self.site(site)),
+            Instruction::AddAtom { space, value, return_point } => {
+                format!("add-atom {} {}{}", slot(space), slot(value), self.return_point(return_point))
+            }
+            Instruction::Query { space, return_point, .. } => {
+                format!("query {}{}", slot(space), self.return_point(return_point))
+            }
             _ => return None,
         })
     }
@@ -630,21 +673,30 @@ impl<'a> Listing<'a> {
     fn reducing(&self, instruction: Instruction) -> String {
         let slot = |slot| self.slot(slot);
         match instruction {
-            Instruction::Own { .. } => "own".to_owned(),
+            Instruction::ReserveFrame { .. } => "reserve-frame".to_owned(),
             Instruction::Leave { slot: value, type_id, .. } | Instruction::LeaveKnown { slot: value, type_id, .. } => {
                 format!("leave {}{}", slot(value), self.as_type(type_id))
             }
             Instruction::Reduct { slot: value } => format!("reduct {}", slot(value)),
-            Instruction::Reduce { slot: value, site } => format!("reduce {}{}", slot(value), self.site(site)),
-            Instruction::ReduceNative { operation, first, count, site } => {
-                format!("reduce-native {} {}{}", self.leaf(operation), self.slots(first, count), self.site(site))
+            Instruction::Reduce { slot: value, return_point } => {
+                format!("reduce {}{}", slot(value), self.return_point(return_point))
             }
-            Instruction::RunMinimal { slot: value, site, .. } => format!("run {}{}", slot(value), self.site(site)),
-            Instruction::LeaveFunction { slot: value, site, .. } => {
-                format!("leave-function {}{}", slot(value), self.site(site))
+            Instruction::ReduceNative { operation, first, count, return_point } => {
+                format!(
+                    "reduce-native {} {}{}",
+                    self.leaf(operation),
+                    self.slots(first, count),
+                    self.return_point(return_point)
+                )
             }
-            Instruction::Unify { left, right, site, or } => {
-                format!("unify {} {}{}{}", slot(left), slot(right), self.site(site), self.or(or))
+            Instruction::RunMinimal { slot: value, return_point, .. } => {
+                format!("run {}{}", slot(value), self.return_point(return_point))
+            }
+            Instruction::LeaveFunction { slot: value, return_point, .. } => {
+                format!("leave-function {}{}", slot(value), self.return_point(return_point))
+            }
+            Instruction::Unify { left, right, return_point, or } => {
+                format!("unify {} {}{}{}", slot(left), slot(right), self.return_point(return_point), self.or(or))
             }
             Instruction::IfEqual { left, right, or } => {
                 format!("if-equal {} {}{}", slot(left), slot(right), self.or(or))
@@ -661,13 +713,13 @@ impl<'a> Listing<'a> {
     fn call_with(&self, function: u32, arguments: u32) -> String {
         let arguments = &self.m.code.arguments[arguments as usize];
         let sources = arguments.sources.iter().map(|source| match *source {
-            Source::Leaf(leaf) => self.leaf(leaf),
-            Source::Slot(slot) | Source::Settled(slot) => self.slot(slot),
+            ArgumentSource::Leaf(leaf) => self.leaf(leaf),
+            ArgumentSource::Slot(slot) | ArgumentSource::Normal(slot) => self.slot(slot),
         });
         let sources: Vec<String> = sources.collect();
         let type_id = self.m.code.functions[function as usize].type_id;
         let text = format!("{} ({}){}", self.m.function_name(function), sources.join(" "), self.as_type(type_id));
-        let needs_a_look = arguments.sources.iter().any(|source| matches!(source, Source::Settled(_)));
+        let needs_a_look = arguments.sources.iter().any(|source| matches!(source, ArgumentSource::Normal(_)));
         if needs_a_look { text + &self.or(arguments.or) } else { text }
     }
 
@@ -679,34 +731,34 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// The site that an instruction names.
-fn site_named_by(instruction: Instruction) -> Option<u32> {
+/// The return point that an instruction names.
+fn return_point_named_by(instruction: Instruction) -> Option<u32> {
     match instruction {
         Instruction::Apply { tail: true, .. } => None,
-        Instruction::End { site, .. }
-        | Instruction::CallWith { site, .. }
-        | Instruction::Reduce { site, .. }
-        | Instruction::ReduceNative { site, .. }
-        | Instruction::RunMinimal { site, .. }
-        | Instruction::LeaveFunction { site, .. }
-        | Instruction::Unify { site, .. }
-        | Instruction::GetState { site, .. }
-        | Instruction::ChangeState { site, .. }
-        | Instruction::AddAtom { site, .. }
-        | Instruction::Query { site, .. }
-        | Instruction::Call { site, .. }
-        | Instruction::Apply { site, .. }
-        | Instruction::Value { site, .. }
-        | Instruction::Evaluate { site, .. }
-        | Instruction::Arithmetic { site, .. }
-        | Instruction::ArithmeticWith { site, .. }
-        | Instruction::Compare { site, .. }
-        | Instruction::Logic { site, .. }
-        | Instruction::Native { site, .. }
-        | Instruction::Interpret { site, .. }
-        | Instruction::Superpose { site, .. }
-        | Instruction::Transact { site, .. }
-        | Instruction::Collect { site, .. } => Some(site),
+        Instruction::End { return_point, .. }
+        | Instruction::CallWith { return_point, .. }
+        | Instruction::Reduce { return_point, .. }
+        | Instruction::ReduceNative { return_point, .. }
+        | Instruction::RunMinimal { return_point, .. }
+        | Instruction::LeaveFunction { return_point, .. }
+        | Instruction::Unify { return_point, .. }
+        | Instruction::GetState { return_point, .. }
+        | Instruction::ChangeState { return_point, .. }
+        | Instruction::AddAtom { return_point, .. }
+        | Instruction::Query { return_point, .. }
+        | Instruction::Call { return_point, .. }
+        | Instruction::Apply { return_point, .. }
+        | Instruction::Value { return_point, .. }
+        | Instruction::Evaluate { return_point, .. }
+        | Instruction::Arithmetic { return_point, .. }
+        | Instruction::ArithmeticWith { return_point, .. }
+        | Instruction::Compare { return_point, .. }
+        | Instruction::Logic { return_point, .. }
+        | Instruction::Native { return_point, .. }
+        | Instruction::Interpret { return_point, .. }
+        | Instruction::Superpose { return_point, .. }
+        | Instruction::Transact { return_point, .. }
+        | Instruction::Collect { return_point, .. } => Some(return_point),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 //! 3. A rule may also call another list of facts in last place, on arguments as they stand. That is linked when the code is
 //!    made: a choice that is taken up later goes through the rules as they stood when the call was made.
 
-use super::code::{FACTS, Group, Instruction, Kind, NEXT_RULE, Pc, Source};
+use super::code::{ArgumentSource, FACTS, Group, Instruction, Kind, NEXT_RULE, Pc};
 use super::{Halt, Machine, Running};
 use region::Ref;
 
@@ -54,7 +54,7 @@ impl Running<'_> {
 
     fn stand_as_they_are(&self, arguments: u32) -> bool {
         let sources = &self.m.code.arguments[arguments as usize].sources;
-        sources.iter().all(|source| matches!(source, Source::Leaf(_) | Source::Slot(_)))
+        sources.iter().all(|source| matches!(source, ArgumentSource::Leaf(_) | ArgumentSource::Slot(_)))
     }
 
     /// The rules of a function, if they are facts.
@@ -91,17 +91,17 @@ impl Running<'_> {
     }
 
     /// Goes on with the first result of a list of facts.
-    pub(super) fn resume_facts(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        self.m.base = caller as usize;
-        self.m.own_at(site)?;
-        self.resume(site, value)
+    pub(super) fn resume_facts(&mut self, return_point: u32, value: Ref, caller: u32) -> Result<(), Halt> {
+        self.m.frame_base = caller as usize;
+        self.m.own_at(return_point)?;
+        self.resume(return_point, value)
     }
 }
 
 impl Machine {
     /// Notes in the header of the frame at hand that its choices are left for later, if all its choices are its own.
     pub(super) fn leave_choices(&mut self) {
-        let level = &mut self.stack[self.base + 2];
+        let level = &mut self.stack[self.frame_base + 2];
         if *level == self.choices.len() as u32 {
             *level = FACTS;
         }

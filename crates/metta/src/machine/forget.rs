@@ -7,7 +7,7 @@
 //! 3. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
 //!    is found below what is kept. Where a call is entered from within such a loop, it will be the next time, or soon.
 
-use super::choices::{ChoiceKind, To};
+use super::choices::{ChoiceKind, Destination};
 use super::code::{ANSWER, Code, Kind, Pc};
 use super::{Machine, Running};
 
@@ -23,7 +23,7 @@ const STEPS_TO_NEXT: u32 = 251;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     instructions: u32,
-    sites: u32,
+    return_points: u32,
     templates: u32,
     data: u32,
     shapes: u32,
@@ -58,7 +58,7 @@ impl Code {
     fn end(&self) -> End {
         End {
             instructions: self.instructions.len() as u32,
-            sites: self.sites.len() as u32,
+            return_points: self.return_points.len() as u32,
             templates: self.templates.len() as u32,
             data: self.data.len() as u32,
             shapes: self.shapes.len() as u32,
@@ -86,7 +86,7 @@ impl Code {
         let Some(&end) = self.pieces.ends.get(count - 1) else { return };
         self.pieces.ends.truncate(count);
         self.instructions.truncate(end.instructions as usize);
-        self.sites.truncate(end.sites as usize);
+        self.return_points.truncate(end.return_points as usize);
         self.templates.truncate(end.templates as usize);
         self.data.truncate(end.data as usize);
         self.shapes.truncate(end.shapes as usize);
@@ -98,8 +98,8 @@ impl Code {
         // What is known of a call is noted at the place behind it.
         self.origins.truncate(end.instructions as usize + 1);
         self.maybes.retain(|place, _| *place <= end.instructions);
-        self.child_sites.retain(|site| *site < end.sites);
-        self.answer_sites.retain(|_, site| *site < end.sites);
+        self.child_return_points.retain(|return_point| *return_point < end.return_points);
+        self.answer_return_points.retain(|_, return_point| *return_point < end.return_points);
         self.spaces.retain(|miss, place| *miss < end.instructions && *place < end.instructions);
         self.keep_functions(end.functions.max(function + 1), end);
     }
@@ -108,7 +108,7 @@ impl Code {
         self.functions.truncate(count as usize);
         self.index.retain(|_, function| *function < count);
         self.made.retain(|function, _| *function < count);
-        self.tabled.retain(|function, tabled| *function < count && tabled.site < end.sites);
+        self.tabled.retain(|function, tabled| *function < count && tabled.return_point < end.return_points);
         for (index, function) in self.functions.iter_mut().enumerate() {
             let is_lost = match function.kind {
                 Kind::Tabled => self.tabled.get(&(index as u32)).is_none_or(|tabled| is_lost(tabled.body, &end)),
@@ -141,8 +141,8 @@ struct Needed<'a> {
 }
 
 impl Needed<'_> {
-    fn site(&mut self, site: u32) {
-        self.newest = self.newest.max(self.m.code.sites[site as usize].pc);
+    fn return_point(&mut self, return_point: u32) {
+        self.newest = self.newest.max(self.m.code.return_points[return_point as usize].pc);
     }
 
     fn group(&mut self, group: u32) {
@@ -154,11 +154,11 @@ impl Needed<'_> {
     fn frames(&mut self, mut base: usize) {
         while self.seen[base / 64] & 1 << (base % 64) == 0 {
             self.seen[base / 64] |= 1 << (base % 64);
-            let site = self.m.stack[base];
-            if site == ANSWER {
+            let return_point = self.m.stack[base];
+            if return_point == ANSWER {
                 return;
             }
-            self.site(site);
+            self.return_point(return_point);
             base = self.m.stack[base + 1] as usize;
         }
     }
@@ -166,13 +166,17 @@ impl Needed<'_> {
     fn choice(&mut self, kind: &ChoiceKind) {
         match kind {
             ChoiceKind::Rules { group, .. } => self.group(*group),
-            ChoiceKind::Results { to: To::Frame, .. } => {}
-            ChoiceKind::Results { to: To::Site(site) | To::Slot(site), .. } | ChoiceKind::Children { site, .. } => {
-                self.site(*site);
+            ChoiceKind::Results { to: Destination::Frame, .. } => {}
+            ChoiceKind::Results {
+                to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
+                ..
             }
-            ChoiceKind::Rows(rows) => self.site(rows.site),
-            ChoiceKind::Answers(followed) => self.site(followed.site),
-            ChoiceKind::Collector(collector) => self.site(collector.site),
+            | ChoiceKind::Children { return_point, .. } => {
+                self.return_point(*return_point);
+            }
+            ChoiceKind::Rows(rows) => self.return_point(rows.return_point),
+            ChoiceKind::Answers(followed) => self.return_point(followed.return_point),
+            ChoiceKind::Collector(collector) => self.return_point(collector.return_point),
         }
     }
 }
@@ -215,13 +219,13 @@ impl Machine {
     /// The newest place that a frame or a choice goes on at.
     fn newest_needed(&self) -> Pc {
         let mut needed = Needed { m: self, seen: vec![0; self.stack.len() / 64 + 1], newest: 0 };
-        needed.frames(self.base);
+        needed.frames(self.frame_base);
         if let Some(group) = self.entered {
             needed.group(group);
         }
         for choice in &self.choices {
             needed.choice(&choice.kind);
-            needed.frames(choice.base);
+            needed.frames(choice.frame_base);
         }
         needed.newest
     }

@@ -6,7 +6,7 @@
 //! 3. What is handed to the interpreter has the steps that are left.
 
 use super::{Halt, Reason, Running, WORDS_PER_FRAME};
-use crate::interpreter::{self, Found, Task};
+use crate::interpreter::{self, Task, TaskOutcome};
 use crate::limits::LimitReached;
 
 impl Running<'_> {
@@ -19,7 +19,7 @@ impl Running<'_> {
             self.forget_code(function);
         }
         if self.m.is_crowded() {
-            self.m.check_wrappers()?;
+            self.m.check_holes()?;
             self.collect_garbage(count)?;
         }
         self.look_at_memory().inspect_err(|_| self.m.calls -= 1)
@@ -44,7 +44,7 @@ impl Running<'_> {
     }
 
     fn look_at_limits(&mut self) -> Result<(), Halt> {
-        self.m.depth_max = (self.m.base / WORDS_PER_FRAME).max(self.m.depth_max);
+        self.m.depth_max = (self.m.frame_base / WORDS_PER_FRAME).max(self.m.depth_max);
         let reached = self.watch.advance(u64::from(self.m.fuel_given), &mut self.runner.form_steps);
         self.give_fuel();
         reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
@@ -86,7 +86,7 @@ impl Running<'_> {
     }
 
     /// Lets the interpreter do a part of the evaluation.
-    pub(super) fn hand_over(&mut self, task: Task) -> Found {
+    pub(super) fn hand_over(&mut self, task: Task) -> TaskOutcome {
         self.settle_fuel();
         self.runner.interpreted.note(&task);
         let mut found = interpreter::solve(self.runner, &self.space, task, self.watch.steps_left());

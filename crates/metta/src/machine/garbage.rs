@@ -2,7 +2,7 @@
 //!
 //! 1. It happens where a function is entered, when the bytes of the heap have doubled since the last time. All that is held
 //!    is then in frames, in choices and on the trail.
-//! 2. Each frame is suspended at a site, which lists the slots that still matter; the frame at hand holds arguments. A frame
+//! 2. Each frame is suspended at a return point, which lists the slots that still matter; the frame at hand holds arguments. A frame
 //!    that several choices share is walked once.
 //! 3. What is reachable is copied to a fresh region, and the old one is closed. The trail forgets variables that nothing
 //!    reaches any more.
@@ -14,8 +14,8 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
-use super::choices::{Choice, ChoiceKind, Gathered, To};
-use super::code::{ANSWER, Code, HEADER, Instruction, Slot, WRAPPER};
+use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
+use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::evaluate;
 use super::run::NONE;
 use super::tabled::Caller;
@@ -33,8 +33,8 @@ const LEAST_MADE: usize = 1 << 12;
 /// What a grounded value takes, without its text or digits: itself, and what it refers to.
 const FOREIGN_BYTES: usize = 64;
 
-/// In place of a wrapper: garbage is to be collected where the frame gives its result. It is an integer, which no collection
-/// moves, and not the 0 of a frame without wrappers.
+/// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
+/// moves, and not the 0 of a frame without holes.
 pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
 
 /// About how many bytes a grounded value takes beside the heap.
@@ -246,12 +246,12 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// Asks for a collection of garbage where the frame at hand gives its result. One that has wrappers asks for it by those.
+    /// Asks for a collection of garbage where the frame at hand gives its result. One that has holes asks for it by those.
     #[cold]
     fn collect_when_given(&mut self) {
-        let wrapper = &mut self.stack[self.base + WRAPPER];
-        if *wrapper == 0 {
-            *wrapper = COLLECT.bits();
+        let hole = &mut self.stack[self.frame_base + HOLE];
+        if *hole == 0 {
+            *hole = COLLECT.bits();
         }
     }
 
@@ -270,7 +270,7 @@ impl Machine {
         let mut bound = walk.unbind(&self.trail);
         let mut walked = walk.results(results);
         walked = walked.and_then(|()| walk.fillings(&mut self.filling));
-        walked = walked.and_then(|()| walk.all(&mut self.choices, &mut bound, self.base, arguments));
+        walked = walked.and_then(|()| walk.all(&mut self.choices, &mut bound, self.frame_base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
         walked?;
@@ -357,10 +357,10 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         Ok(())
     }
 
-    /// The slots of a frame that is suspended at a site.
-    fn frame(&mut self, base: usize, site: u32) -> Result<(), Full> {
+    /// The slots of a frame that is suspended at a return point.
+    fn frame(&mut self, base: usize, return_point: u32) -> Result<(), Full> {
         let code = self.code;
-        let waiting = &code.sites[site as usize];
+        let waiting = &code.return_points[return_point as usize];
         if let Instruction::Child { .. } = code.instructions[waiting.pc as usize] {
             return evaluate::slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
         }
@@ -370,20 +370,20 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
     /// The frames that wait for a frame's result.
     fn callers(&mut self, mut base: usize) -> Result<(), Full> {
         while !self.see(base) {
-            let wrapper = base + WRAPPER;
-            self.stack[wrapper] = self.copying.root(Ref::from_bits(self.stack[wrapper]))?.bits();
-            let (site, caller) = (self.stack[base], self.stack[base + 1] as usize);
-            if site == ANSWER {
+            let hole = base + HOLE;
+            self.stack[hole] = self.copying.root(Ref::from_bits(self.stack[hole]))?.bits();
+            let (return_point, caller) = (self.stack[base], self.stack[base + 1] as usize);
+            if return_point == ANSWER {
                 break;
             }
-            self.frame(caller, site)?;
+            self.frame(caller, return_point)?;
             base = caller;
         }
         Ok(())
     }
 
     fn choice(&mut self, choice: &mut Choice) -> Result<(), Full> {
-        let base = choice.base;
+        let base = choice.frame_base;
         match &mut choice.kind {
             ChoiceKind::Rules { group, .. } => {
                 let function = self.code.groups[*group as usize].function;
@@ -394,28 +394,30 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
             ChoiceKind::Results { results, to } => {
                 self.gathered(results.as_mut_slice())?;
                 match *to {
-                    To::Frame => {}
-                    To::Site(site) | To::Slot(site) => self.resumed(base, site)?,
+                    Destination::Frame => {}
+                    Destination::ReturnPoint(return_point) | Destination::Slot(return_point) => {
+                        self.resumed(base, return_point)?
+                    }
                 }
             }
-            ChoiceKind::Children { list, site, .. } => {
+            ChoiceKind::Children { list, return_point, .. } => {
                 *list = self.copying.root(*list)?;
-                self.resumed(base, *site)?;
+                self.resumed(base, *return_point)?;
             }
             ChoiceKind::Rows(rows) => {
                 for variable in &mut rows.outer {
                     *variable = self.copying.root(*variable)?;
                 }
-                self.resumed(base, rows.site)?;
+                self.resumed(base, rows.return_point)?;
             }
             ChoiceKind::Answers(followed) => {
                 for variable in &mut followed.caller.cells {
                     *variable = self.copying.root(*variable)?;
                 }
-                self.resumed(base, followed.site)?;
+                self.resumed(base, followed.return_point)?;
             }
             ChoiceKind::Collector(collector) => {
-                self.resumed(base, collector.site)?;
+                self.resumed(base, collector.return_point)?;
                 self.callers(base)?;
                 self.copying.scan()?;
                 // Variables that only its results lead to are none of those that they may bind.
@@ -426,12 +428,12 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         self.callers(base)
     }
 
-    /// The slots of a frame that a choice goes on with at a site.
-    fn resumed(&mut self, base: usize, site: u32) -> Result<(), Full> {
-        if site == ANSWER { Ok(()) } else { self.frame(base, site) }
+    /// The slots of a frame that a choice goes on with at a return point.
+    fn resumed(&mut self, base: usize, return_point: u32) -> Result<(), Full> {
+        if return_point == ANSWER { Ok(()) } else { self.frame(base, return_point) }
     }
 
-    fn gathered(&mut self, results: &mut [Gathered]) -> Result<(), Full> {
+    fn gathered(&mut self, results: &mut [CollectedResult]) -> Result<(), Full> {
         for gathered in results {
             gathered.value = self.copying.root(gathered.value)?;
             for (variable, value) in &mut gathered.bound {

@@ -1,12 +1,12 @@
 //! Data with variables that is its own result.
 //!
-//! An expression whose heads are all words that nothing reduces and that have no types, and whose other parts are settled or
+//! An expression whose heads are all words that nothing reduces and that have no types, and whose other parts are in normal form or
 //! unbound variables, comes to itself, with what is bound in it put in. That is seen in one walk over a small one: no frame is made
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
 //! expression itself may be looked at elsewhere as what nobody has evaluated.
 
-use super::settled::Makes;
-use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_settled};
+use super::normal_form::Makes;
+use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Running};
 use region::{Full, Ref, tag};
 
@@ -14,7 +14,7 @@ use region::{Full, Ref, tag};
 const PARTS_MAX: usize = 64;
 
 /// An expression that is made anew.
-struct Made {
+struct Rebuilt {
     old: Ref,
     new: Ref,
     /// How many of its parts are there.
@@ -23,7 +23,7 @@ struct Made {
 }
 
 impl Running<'_> {
-    /// What an expression comes to, if it is data with variables or settled parts only.
+    /// What an expression comes to, if it is data with variables or parts in normal form only.
     pub(super) fn inert(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
         let mut work = std::mem::take(&mut self.m.work);
         work.clear();
@@ -45,11 +45,11 @@ impl Running<'_> {
             for index in 1..length {
                 let child = self.m.values.heap.walk(self.m.values.heap.child(expression, index));
                 match child.tag() {
-                    _ if is_always_settled(child) => {}
+                    _ if is_always_normal(child) => {}
                     tag::VARIABLE => {}
                     SYMBOL if child != EMPTY && child != ERROR => {}
-                    TERM if self.m.values.is_settled_term(child) => {}
-                    tag::EXPRESSION if self.m.values.is_settled(child, self.m.notes) => {}
+                    TERM if self.m.values.is_normal_term(child) => {}
+                    tag::EXPRESSION if self.m.values.is_normal(child, self.m.notes) => {}
                     tag::EXPRESSION => work.push(child),
                     _ => return Ok(false),
                 }
@@ -60,12 +60,12 @@ impl Running<'_> {
 
     fn made_anew(&mut self, value: Ref) -> Result<Ref, Full> {
         let m = &mut self.m;
-        let settled = m.notes.settled();
+        let normal = m.notes.normal();
         let values = &mut m.values;
-        let mut around: Vec<Made> = Vec::new();
+        let mut around: Vec<Rebuilt> = Vec::new();
         let begun = |values: &mut super::values::Values, old: Ref| {
             let new = values.heap.reserve(&mut values.region, values.heap.length(old))?;
-            Ok::<_, Full>(Made { old, new, parts: 0, is_ground: true })
+            Ok::<_, Full>(Rebuilt { old, new, parts: 0, is_ground: true })
         };
         let mut made = begun(values, value)?;
         loop {
@@ -87,8 +87,8 @@ impl Running<'_> {
                     _ => child,
                 }
             } else {
-                let Made { new, is_ground, .. } = made;
-                values.heap.set_note(new, if is_ground { settled } else { EVALUATED_OPEN });
+                let Rebuilt { new, is_ground, .. } = made;
+                values.heap.set_note(new, if is_ground { normal } else { EVALUATED_OPEN });
                 let whole = if is_ground { new.marked() } else { new };
                 match around.pop() {
                     Some(outer) => made = outer,

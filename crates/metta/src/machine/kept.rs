@@ -75,7 +75,7 @@ impl Kept {
     }
 }
 
-/// Whether it is plain to see that an expression holds no variable: it is marked, or was once noted as settled.
+/// Whether it is plain to see that an expression holds no variable: it is marked, or was once noted as in normal form.
 pub(super) fn is_plainly_ground(heap: &Heap, expression: Ref) -> bool {
     expression.tag() == tag::MARKED
         || expression.tag() == tag::EXPRESSION && ![0, EVALUATED_OPEN].contains(&heap.note(expression))

@@ -1,9 +1,9 @@
 //! Lists: what takes them apart and puts them together, without a way through atoms.
 //!
-//! A part of a list whose children are settled is settled itself unless its new head calls something; it is noted then, so
+//! A part of a list whose children are in normal form is in normal form itself unless its new head calls something; it is noted then, so
 //! that the rest of a list is not evaluated element by element each time it is taken.
 
-use super::choices::To;
+use super::choices::Destination;
 use super::code::{Instruction, Slot};
 use super::types::HeadKind;
 use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
@@ -101,10 +101,10 @@ impl Running<'_> {
 
     fn tail(&mut self, list: Ref) -> Result<Ref, Halt> {
         let tail = self.m.values.heap.children(list)[1..].to_vec();
-        let is_settled = self.m.notes.hold(self.m.values.heap.note(list));
+        let is_normal = self.m.notes.hold(self.m.values.heap.note(list));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
-        if is_settled && !tail.is_empty() && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.notes.settled());
+        if is_normal && !tail.is_empty() && self.heads_data(made)? {
+            self.m.values.heap.set_note(made, self.m.notes.normal());
         }
         Ok(made)
     }
@@ -122,11 +122,11 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
-        let is_settled = self.m.values.is_settled(head, self.m.notes)
+        let is_normal = self.m.values.is_normal(head, self.m.notes)
             && (children.len() == 1 || self.m.notes.hold(self.m.values.heap.note(tail)));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-        if is_settled && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.notes.settled());
+        if is_normal && self.heads_data(made)? {
+            self.m.values.heap.set_note(made, self.m.notes.normal());
         }
         self.m.set_slot(dst, made);
         self.made_list(made);
@@ -205,18 +205,18 @@ impl Running<'_> {
             let arity = self.m.values.heap.length(list) - 1;
             return if self.is_inert(arity)? { self.give(list) } else { self.reduce_compound(list, true, 0) };
         }
-        self.interpret(list, To::Frame, |list| Task::Call(list, names::undefined(), true))
+        self.interpret(list, Destination::Frame, |list| Task::Call(list, names::undefined(), true))
     }
 
-    /// Whether a list is settled though nobody has noted it.
-    pub(super) fn is_settled_list(&mut self, list: Ref) -> Result<bool, Halt> {
+    /// Whether a list is in normal form though nobody has noted it.
+    pub(super) fn is_normal_list(&mut self, list: Ref) -> Result<bool, Halt> {
         let m = &self.m;
-        let is_settled = m.values.heap.children(list).iter().all(|&child| m.values.is_settled(child, m.notes));
-        Ok(is_settled && self.heads_data(list)?)
+        let is_normal = m.values.heap.children(list).iter().all(|&child| m.values.is_normal(child, m.notes));
+        Ok(is_normal && self.heads_data(list)?)
     }
 
-    /// Whether a value is a settled list that begins with a number: its types hold no error.
-    pub(super) fn is_settled_numbers(&self, value: Ref) -> bool {
+    /// Whether a value is a list in normal form that begins with a number: its types hold no error.
+    pub(super) fn is_normal_numbers(&self, value: Ref) -> bool {
         let heap = &self.m.values.heap;
         value.is_expression()
             && self.m.notes.hold(heap.note(value))
@@ -229,7 +229,7 @@ impl Running<'_> {
         found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
     }
 
-    /// Whether the head of an expression of settled children makes it data.
+    /// Whether the head of an expression of children in normal form makes it data.
     fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(list, 0));
         let arity = self.m.values.heap.length(list) - 1;
@@ -245,7 +245,7 @@ impl Running<'_> {
         self.is_constructor(function)
     }
 
-    /// Whether a head makes data of so many settled arguments.
+    /// Whether a head makes data of so many arguments in normal form.
     pub(super) fn makes_data(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
         match head.tag() {
             SYMBOL if head == ERROR || head == EMPTY => Ok(false),

@@ -1,11 +1,11 @@
 //! The instructions of minimal MeTTa, as code has them (`compile/minimal.rs`).
 //!
-//! A call that is reduced once has an *open* frame: its results go on at their site as they come, errors and `Empty`
+//! A call that is reduced once has an *open* frame: its results go on at their return_point as they come, errors and `Empty`
 //! included, and nothing is collected. The caller's frame then moves above what choices need (`Own`).
 
-use super::choices::{Gathered, To};
+use super::choices::{CollectedResult, Destination};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
-use super::settled::LOOKS_BETWEEN_LIMITS;
+use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
 use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM, TRUE};
 use super::{Halt, Machine, Reason, Running};
@@ -19,7 +19,7 @@ use space::{Atom, Bindings, Solution, Symbol, Unifier, variables};
 impl Running<'_> {
     pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
-            Instruction::Own { at, slots } => self.own(at, slots),
+            Instruction::ReserveFrame { at, slots } => self.own(at, slots),
             Instruction::Leave { slot, type_id, call, function } => {
                 self.leave(slot, type_id, call, |running, call| running.leaves_unchanged(function, call))
             }
@@ -29,30 +29,30 @@ impl Running<'_> {
             Instruction::Reduct { slot } => {
                 let value = self.m.read(slot);
                 if self.is_code(value, true)? {
-                    self.interpret(value, To::Frame, Task::Minimal)
+                    self.interpret(value, Destination::Frame, Task::Minimal)
                 } else {
                     self.give(value)
                 }
             }
-            Instruction::Reduce { slot, site } => self.reduce(slot, site),
-            Instruction::ReduceNative { operation, first, count, site } => {
+            Instruction::Reduce { slot, return_point } => self.reduce(slot, return_point),
+            Instruction::ReduceNative { operation, first, count, return_point } => {
                 let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
                 let head = self.m.values.foreign_of(operation).clone();
-                self.reduce_native(&head, &arguments, site)
+                self.reduce_native(&head, &arguments, return_point)
             }
-            Instruction::RunMinimal { slot, site, only_function } => {
+            Instruction::RunMinimal { slot, return_point, only_function } => {
                 let value = self.m.read(slot);
                 if !self.is_code(value, only_function)? {
-                    self.resume_raw(site, value);
+                    self.resume_raw(return_point, value);
                     return Ok(());
                 }
                 match self.reduced_by(value)? {
-                    Some(call) => self.reduce_value(call, site),
-                    None => self.interpret(value, To::Slot(site), Task::Minimal),
+                    Some(call) => self.reduce_value(call, return_point),
+                    None => self.interpret(value, Destination::Slot(return_point), Task::Minimal),
                 }
             }
-            Instruction::LeaveFunction { slot, call, site } => self.leave_function(slot, call, site),
-            Instruction::Unify { left, right, site, or } => self.unify_every_way(left, right, site, or),
+            Instruction::LeaveFunction { slot, call, return_point } => self.leave_function(slot, call, return_point),
+            Instruction::Unify { left, right, return_point, or } => self.unify_every_way(left, right, return_point, or),
             Instruction::IfEqual { left, right, or } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 if !self.are_alike(left, right)? {
@@ -76,16 +76,16 @@ impl Running<'_> {
     }
 
     /// The result of an open frame.
-    pub(super) fn resume_open(&mut self, site: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        self.m.base = caller as usize;
-        self.resume_raw(site, value);
+    pub(super) fn resume_open(&mut self, return_point: u32, value: Ref, caller: u32) -> Result<(), Halt> {
+        self.m.frame_base = caller as usize;
+        self.resume_raw(return_point, value);
         Ok(())
     }
 
     /// `Empty` as the result of the frame at hand: a value only if the frame is open.
     #[cold]
     pub(super) fn give_empty(&mut self) -> Result<(), Halt> {
-        let base = self.m.base;
+        let base = self.m.frame_base;
         if self.m.stack[base + 2] == OPEN {
             return self.resume_open(self.m.stack[base], EMPTY, self.m.stack[base + 1]);
         }
@@ -93,7 +93,7 @@ impl Running<'_> {
     }
 
     fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
-        let (base, slots) = (self.m.base, usize::from(slots));
+        let (base, slots) = (self.m.frame_base, usize::from(slots));
         let end = base + HEADER + usize::from(at);
         if end < self.m.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
     }
@@ -118,25 +118,25 @@ impl Running<'_> {
         self.evaluate_here(value, type_id)
     }
 
-    fn leave_function(&mut self, slot: Slot, call: u32, site: u32) -> Result<(), Halt> {
+    fn leave_function(&mut self, slot: Slot, call: u32, return_point: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
         let value = self.opened(value)?;
         if value.is_expression()
             && let [RETURN, returned] = *self.m.values.heap.children(value)
         {
             let returned = self.m.values.heap.walk(returned);
-            self.resume_raw(site, returned);
+            self.resume_raw(return_point, returned);
             return Ok(());
         }
         let call = self.build(call)?;
         if !self.is_code(value, false)? {
             let message = self.m.values.symbol(&Symbol::new(names::NO_RETURN));
             let error = self.m.values.heap.expression(&mut self.m.values.region, &[ERROR, call, message])?;
-            self.resume_raw(site, error);
+            self.resume_raw(return_point, error);
             return Ok(());
         }
         let both = self.m.values.heap.expression(&mut self.m.values.region, &[value, call])?;
-        self.interpret(both, To::Slot(site), |both| {
+        self.interpret(both, Destination::Slot(return_point), |both| {
             let both = both.children().expect("it is a pair");
             Task::Function(both[0].clone(), both[1].clone())
         })
@@ -157,7 +157,7 @@ impl Running<'_> {
     }
 
     /// Hands one reduction of a call to the interpreter.
-    pub(super) fn interpret_reduction(&mut self, call: Ref, to: To) -> Result<(), Halt> {
+    pub(super) fn interpret_reduction(&mut self, call: Ref, to: Destination) -> Result<(), Halt> {
         self.interpret(call, to, |call| Task::Minimal(Atom::expression([Atom::symbol("eval"), call])))
     }
 
@@ -170,54 +170,54 @@ impl Running<'_> {
         Ok(is_eval.then(|| self.m.values.heap.walk(call)))
     }
 
-    fn reduce(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+    fn reduce(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
-        self.reduce_value(value, site)
+        self.reduce_value(value, return_point)
     }
 
-    fn reduce_value(&mut self, value: Ref, site: u32) -> Result<(), Halt> {
+    fn reduce_value(&mut self, value: Ref, return_point: u32) -> Result<(), Halt> {
         let value = self.opened(value)?;
         if !value.is_expression() || self.m.values.heap.length(value) == 0 {
-            return self.interpret_reduction(value, To::Slot(site));
+            return self.interpret_reduction(value, Destination::Slot(return_point));
         }
         let children: Vec<Ref> = self.m.values.heap.children(value).to_vec();
         let (head, arguments) = (self.m.values.heap.walk(children[0]), &children[1..]);
         match head.tag() {
             tag::VARIABLE => {
-                self.resume_raw(site, NOT_REDUCIBLE);
+                self.resume_raw(return_point, NOT_REDUCIBLE);
                 Ok(())
             }
             SYMBOL if is_instruction_name(self.m.values.symbol_of(head).as_str()) => {
-                self.interpret(value, To::Slot(site), Task::Minimal)
+                self.interpret(value, Destination::Slot(return_point), Task::Minimal)
             }
-            SYMBOL if arguments.len() < 64 => self.call_open(head, arguments, site),
+            SYMBOL if arguments.len() < 64 => self.call_open(head, arguments, return_point),
             _ => {
                 let atom = if head.is_immediate() { self.m.values.leaf_atom(head) } else { Atom::unit() };
                 match Operation::of(&atom) {
-                    Some(_) => self.reduce_native(&atom, arguments, site),
-                    None => self.interpret_reduction(value, To::Slot(site)),
+                    Some(_) => self.reduce_native(&atom, arguments, return_point),
+                    None => self.interpret_reduction(value, Destination::Slot(return_point)),
                 }
             }
         }
     }
 
     /// Calls a function in an open frame.
-    fn call_open(&mut self, head: Ref, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+    fn call_open(&mut self, head: Ref, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
         let function = self.m.code.function(head, arguments.len() as Slot, REDUCE);
-        let at = self.m.site(site).at;
+        let at = self.m.return_point(return_point).at;
         self.m.ensure(usize::from(at) + HEADER + arguments.len())?;
-        let place = self.m.base + HEADER + usize::from(at);
-        self.m.write_header(place, site);
+        let place = self.m.frame_base + HEADER + usize::from(at);
+        self.m.write_header(place, return_point);
         self.m.stack[place + 2] = OPEN;
         for (index, argument) in arguments.iter().enumerate() {
             self.m.stack[place + HEADER + index] = argument.bits();
         }
-        self.m.base = self.m.frame_at(at, arguments.len())?;
+        self.m.frame_base = self.m.frame_at(at, arguments.len())?;
         self.enter(function)
     }
 
     /// One reduction of a native call on arguments as they stand.
-    fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+    fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let (call, outcome) = self.outcome_of(head, arguments, &mut scope)?;
         let mut results: Vec<(Solution, Atom)> = match outcome {
@@ -234,20 +234,20 @@ impl Running<'_> {
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, &mut scope)?);
         }
-        if let [Gathered { value, .. }] = loaded[..]
+        if let [CollectedResult { value, .. }] = loaded[..]
             && self.is_code(value, true)?
         {
-            return self.interpret(value, To::Slot(site), Task::Minimal);
+            return self.interpret(value, Destination::Slot(return_point), Task::Minimal);
         }
-        self.deliver_all(loaded, To::Slot(site))
+        self.deliver_all(loaded, Destination::Slot(return_point))
     }
 
     /// Matches two slots in every way there is.
-    fn unify_every_way(&mut self, left: Slot, right: Slot, site: u32, or: u32) -> Result<(), Halt> {
+    fn unify_every_way(&mut self, left: Slot, right: Slot, return_point: u32, or: u32) -> Result<(), Halt> {
         let (left, right) = (self.m.read(left), self.m.read(right));
         let length = self.m.trail.len();
         match self.unify(left, right)? {
-            Unified::Yes => self.m.pc = self.m.site(site).pc,
+            Unified::Yes => self.m.pc = self.m.return_point(return_point).pc,
             Unified::No => {
                 self.m.undo_to(length);
                 self.m.pc = or;
@@ -256,7 +256,7 @@ impl Running<'_> {
                 self.m.undo_to(length);
                 let found = self.query_between(left, right)?;
                 if !found.is_empty() {
-                    return self.deliver_all(found, To::Slot(site));
+                    return self.deliver_all(found, Destination::Slot(return_point));
                 }
                 self.m.pc = or;
             }
@@ -265,7 +265,7 @@ impl Running<'_> {
     }
 
     /// The ways in which two values match, one of which holds a space.
-    fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<Gathered>, Halt> {
+    fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<CollectedResult>, Halt> {
         let mut scope = Scope::default();
         let left = self.m.values.store(left, &mut scope, &mut self.runner.variables)?;
         let right = self.m.values.store(right, &mut scope, &mut self.runner.variables)?;

@@ -34,14 +34,14 @@ mod kept;
 mod lists;
 mod minimal;
 mod native;
+mod normal_calls;
+mod normal_form;
 mod notes;
 mod operations;
 mod queries;
 mod results;
 mod run;
-mod sameness;
 mod schemes;
-mod settled;
 mod spaces_met;
 mod special;
 mod states;
@@ -49,6 +49,7 @@ mod substitute;
 mod tabled;
 mod terms;
 mod transactions;
+mod trmc;
 mod type_graph;
 mod type_table;
 mod typed;
@@ -56,7 +57,6 @@ mod types;
 mod unify;
 mod values;
 mod well_typed;
-mod wrap;
 
 use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
@@ -64,7 +64,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
 pub(crate) use changed_states::ChangedStates;
-use choices::{Choice, Floor};
+use choices::{Choice, MemoryFloor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
 pub(crate) use interpreted::Interpreted;
@@ -73,7 +73,7 @@ use region::{Full, Ref};
 pub use results::FrozenResults;
 use run::Trying;
 use rustc_hash::FxHashMap;
-use space::{Atom, SpaceRef};
+use space::{Atom, SharedSpace};
 use types::HeadKind;
 pub(crate) use types::classify;
 use values::{Ceiling, EMPTY, Scope, Values};
@@ -116,14 +116,14 @@ pub(crate) struct Machine {
     values: Values,
     code: Code,
     stack: Vec<u32>,
-    base: usize,
+    frame_base: usize,
     pc: Pc,
     acc: Ref,
     choices: Vec<Choice>,
     trail: Vec<Ref>,
     /// The end of what choices need of the stack.
     protected: usize,
-    floor: Floor,
+    floor: MemoryFloor,
     trying: Trying,
     changed_states: ChangedStates,
     /// The variables of the tabled calls that are being evaluated.
@@ -141,7 +141,7 @@ pub(crate) struct Machine {
     shapes: u32,
     /// Whether rules may change while a form is evaluated: code looks for that then.
     is_exact: bool,
-    /// What settled expressions are noted with.
+    /// What expressions in normal form are noted with.
     notes: Notes,
     /// The list of facts that is entered by a link: its code is needed.
     entered: Option<u32>,
@@ -150,7 +150,7 @@ pub(crate) struct Machine {
     counts: [u64; space::CLASSES],
     /// The version of the names of tabled functions that code was made for.
     tabling: u32,
-    watched: Vec<SpaceRef>,
+    watched: Vec<SharedSpace>,
     heads: FxHashMap<(Ref, usize), HeadKind>,
     /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
     ruled: FxHashMap<(Ref, code::Slot), bool>,
@@ -176,7 +176,7 @@ pub(crate) struct Machine {
     fuel_given: u32,
     calls: u64,
     steps: u64,
-    found_same: sameness::FoundSame,
+    found_same: normal_calls::SameTerms,
     /// How many parts were compared to find out whether something came to itself.
     compared: u64,
     interpreted: u64,
@@ -195,7 +195,7 @@ pub(crate) struct Machine {
 pub(crate) struct Running<'r> {
     m: Machine,
     runner: &'r mut Runner,
-    space: SpaceRef,
+    space: SharedSpace,
     watch: Watch,
     /// Results of the whole, in the region of the evaluation.
     results: Vec<Ref>,
@@ -217,13 +217,13 @@ impl Machine {
             values,
             code,
             stack: vec![0; 1 << 12],
-            base: 0,
+            frame_base: 0,
             pc: 0,
             acc,
             choices: Vec::new(),
             trail: Vec::new(),
             protected: 0,
-            floor: Floor { choices: 0, heap, foreign: 0 },
+            floor: MemoryFloor { choices: 0, heap, foreign: 0 },
             trying,
             changed_states: ChangedStates::default(),
             filling: Vec::new(),
@@ -262,7 +262,7 @@ impl Machine {
             fuel_given: 0,
             calls: 0,
             steps: 0,
-            found_same: sameness::FoundSame::new(),
+            found_same: normal_calls::SameTerms::new(),
             compared: 0,
             interpreted: 0,
             depth_max: 0,
@@ -289,9 +289,9 @@ impl Machine {
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
-        (self.base, self.protected) = (0, 0);
+        (self.frame_base, self.protected) = (0, 0);
         let heap = self.values.heap.mark(&self.values.region);
-        self.floor = Floor { choices: 0, heap, foreign: 0 };
+        self.floor = MemoryFloor { choices: 0, heap, foreign: 0 };
         (self.calls, self.steps, self.interpreted, self.compared, self.depth_max) = (0, 0, 0, 0, 0);
     }
 
@@ -327,7 +327,7 @@ impl Machine {
 }
 
 /// Evaluates an atom as MeTTa.
-pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> Answer {
+pub(crate) fn evaluate(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
     let mut running = match Running::new(runner, space) {
         Ok(running) => running,
         Err(full) => return Answer { limit: Some(LimitReached::AddressSpace(full.bytes())), ..Answer::default() },
@@ -337,7 +337,7 @@ pub(crate) fn evaluate(runner: &mut Runner, space: &SpaceRef, atom: &Atom) -> An
 }
 
 impl<'r> Running<'r> {
-    fn new(runner: &'r mut Runner, space: &SpaceRef) -> Result<Self, Full> {
+    fn new(runner: &'r mut Runner, space: &SharedSpace) -> Result<Self, Full> {
         let m = match runner.machine.take() {
             Some(machine) => *machine,
             None => {

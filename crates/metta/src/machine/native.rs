@@ -1,10 +1,10 @@
 //! Native functions: called through their Rust side on atoms.
 
-use super::choices::{Gathered, To};
+use super::choices::{CollectedResult, Destination};
 use super::code::Slot;
 use super::values::{INTEGER, SYMBOL, Scope};
 use super::{Halt, Reason, Running};
-use crate::interpreter::{self, Found, Task};
+use crate::interpreter::{self, Task, TaskOutcome};
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use crate::stdlib;
@@ -22,16 +22,16 @@ fn is_subtraction(head: &Atom) -> bool {
 
 impl Running<'_> {
     /// Calls a native function on the arguments in slots in a row.
-    pub(super) fn native(&mut self, operation: Ref, first: Slot, count: Slot, site: u32) -> Result<(), Halt> {
+    pub(super) fn native(&mut self, operation: Ref, first: Slot, count: Slot, return_point: u32) -> Result<(), Halt> {
         let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
         let head = self.m.values.foreign_of(operation).clone();
         if let (&[left, right], true) = (arguments.as_slice(), is_subtraction(&head))
             && let Some(list) = self.difference(left, right)?
         {
             self.collect_soon();
-            return self.resume(site, list);
+            return self.resume(return_point, list);
         }
-        self.call_native(&head, operation, &arguments, site)
+        self.call_native(&head, operation, &arguments, return_point)
     }
 
     /// What `subtraction-atom` gives for two short lists of names and small integers, each of which is one word.
@@ -57,20 +57,20 @@ impl Running<'_> {
         if self.m.values.is_function(list) || self.m.is_error(list) {
             return Ok(None);
         }
-        if !kept.is_empty() && self.is_settled_list(list)? {
+        if !kept.is_empty() && self.is_normal_list(list)? {
             self.m.note_normal(list);
         }
         Ok(Some(list))
     }
 
     /// Calls a native function of the library by name.
-    pub(super) fn native_on(&mut self, name: &str, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+    pub(super) fn native_on(&mut self, name: &str, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
         let head = stdlib::operation(name, crate::modules::ModuleId(0)).expect("the library has it");
         let reference = self.m.values.constant_leaf(&head).expect("it is a leaf");
-        self.call_native(&head, reference, arguments, site)
+        self.call_native(&head, reference, arguments, return_point)
     }
 
-    fn call_native(&mut self, head: &Atom, reference: Ref, arguments: &[Ref], site: u32) -> Result<(), Halt> {
+    fn call_native(&mut self, head: &Atom, reference: Ref, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let (call, outcome) = self.outcome_of(head, arguments, &mut scope)?;
         let results: Vec<(Solution, Atom)> = match outcome {
@@ -79,7 +79,10 @@ impl Running<'_> {
             Outcome::NotReducible => {
                 let children: Vec<Ref> = std::iter::once(reference).chain(arguments.iter().copied()).collect();
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-                return self.deliver_all(vec![Gathered { value: call, bound: Vec::new() }], To::Site(site));
+                return self.deliver_all(
+                    vec![CollectedResult { value: call, bound: Vec::new() }],
+                    Destination::ReturnPoint(return_point),
+                );
             }
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
             Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
@@ -97,7 +100,7 @@ impl Running<'_> {
             }
         }
         self.collect_soon();
-        self.deliver_all(loaded, To::Site(site))
+        self.deliver_all(loaded, Destination::ReturnPoint(return_point))
     }
 
     /// Calls the Rust side of a native function: the call as an atom, and what came of it.
@@ -128,7 +131,7 @@ impl Running<'_> {
         call: &Atom,
         (bound, body): (Solution, Atom),
         scope: &mut Scope,
-        loaded: &mut Vec<Gathered>,
+        loaded: &mut Vec<CollectedResult>,
     ) -> Result<(), Halt> {
         let type_atom =
             match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
@@ -147,7 +150,7 @@ impl Running<'_> {
     }
 
     /// What the interpreter has found, unless the evaluation ends with it.
-    pub(super) fn accept_found(&mut self, found: Found) -> Result<Vec<(Solution, Atom)>, Halt> {
+    pub(super) fn accept_found(&mut self, found: TaskOutcome) -> Result<Vec<(Solution, Atom)>, Halt> {
         self.m.interpreted += 1;
         self.m.steps += found.steps;
         self.m.depth_max = self.m.depth_max.max(found.depth_max);

@@ -1,7 +1,7 @@
-//! What settled expressions are noted with.
+//! What expressions in normal form are noted with.
 //!
 //! A note is a number in the header of an expression. Those of the rules as they stand are a range: its first says that the
-//! expression is settled, each of the others that it is settled and of a certain type. When rules change, the range moves up,
+//! expression is in normal form, each of the others that it is in normal form and of a certain type. When rules change, the range moves up,
 //! and all notes before it are out of date.
 
 use super::type_table::Scheme;
@@ -24,13 +24,13 @@ impl Default for Notes {
 }
 
 impl Notes {
-    /// The note of what is settled.
+    /// The note of what is in normal form.
     #[inline]
-    pub(super) fn settled(self) -> u16 {
+    pub(super) fn normal(self) -> u16 {
         self.first
     }
 
-    /// Whether a note says of an expression that it is settled.
+    /// Whether a note says of an expression that it is in normal form.
     #[inline]
     pub(super) fn hold(self, note: u16) -> bool {
         note.wrapping_sub(self.first) < self.count
@@ -79,7 +79,7 @@ impl NotedTypes {
         self.by_type.contains_key(&scheme)
     }
 
-    /// The note of what is settled and of a type, unless there is none left.
+    /// The note of what is in normal form and of a type, unless there is none left.
     pub(super) fn note_of(&mut self, notes: &mut Notes, scheme: Scheme) -> Option<u16> {
         if let Some(&known) = self.by_type.get(&scheme) {
             return Some(known);
@@ -105,15 +105,15 @@ mod tests {
     #[test]
     fn a_note_holds_until_rules_change() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
-        let settled = notes.settled();
+        let normal = notes.normal();
         let scheme = schemes(1)[0];
         let typed = types.note_of(&mut notes, scheme).expect("there is room");
-        assert!(notes.hold(settled) && notes.hold(typed) && !notes.hold(0) && !notes.hold(EVALUATED_OPEN));
-        assert_eq!((types.of(notes, settled), types.of(notes, typed)), (None, Some(scheme)));
+        assert!(notes.hold(normal) && notes.hold(typed) && !notes.hold(0) && !notes.hold(EVALUATED_OPEN));
+        assert_eq!((types.of(notes, normal), types.of(notes, typed)), (None, Some(scheme)));
         assert_eq!(types.note_of(&mut notes, scheme), Some(typed));
         assert!(notes.advance());
         types.clear();
-        assert!(!notes.hold(settled) && !notes.hold(typed) && notes.hold(notes.settled()));
+        assert!(!notes.hold(normal) && !notes.hold(typed) && notes.hold(notes.normal()));
         assert_eq!(types.of(notes, typed), None);
     }
 

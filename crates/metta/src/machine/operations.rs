@@ -1,10 +1,10 @@
 //! Calls of native functions without code of their own, as the result of the frame at hand.
 //!
 //! What such a call comes to is evaluated with the type that its results are expected to be of, one result after the other:
-//! a choice for those that are left goes on at an *answer site*, of which there is one for each type.
+//! a choice for those that are left goes on at an *answer return point*, of which there is one for each type.
 
-use super::choices::{Gathered, To};
-use super::code::{Code, ESCAPE, HEADER, Instruction, Site, TypeId};
+use super::choices::{CollectedResult, Destination};
+use super::code::{Code, ESCAPE, HEADER, Instruction, ReturnPoint, TypeId};
 use super::evaluate::SHAPE;
 use super::values::{FOREIGN, Scope};
 use super::{Halt, Machine, Reason, Running, native};
@@ -14,14 +14,14 @@ use crate::operation::{Operation, Outcome};
 use region::Ref;
 use space::{Atom, Solution};
 
-/// The slots that a frame has whose results go on at an answer site.
+/// The slots that a frame has whose results go on at an answer return point.
 const SLOTS: usize = 1;
 
 impl Code {
-    /// The site where each result of a native call is evaluated to a type, or taken as it stands.
-    fn answer_site(&mut self, type_id: TypeId, is_raw: bool) -> u32 {
-        if let Some(&site) = self.answer_sites.get(&type_id) {
-            return site;
+    /// The return point where each result of a native call is evaluated to a type, or taken as it stands.
+    fn answer_return_point(&mut self, type_id: TypeId, is_raw: bool) -> u32 {
+        if let Some(&return_point) = self.answer_return_points.get(&type_id) {
+            return return_point;
         }
         let pc = self.instructions.len() as u32;
         self.instructions.push(match is_raw {
@@ -29,11 +29,11 @@ impl Code {
             false => Instruction::TailEvaluate { slot: SHAPE, type_id, is_answer: true },
         });
         let (at, slots) = (SLOTS as u16, (SLOTS + HEADER) as u16);
-        self.sites.push(Site { pc, dst: SHAPE, at, error: ESCAPE, slots, live: Box::default() });
-        let site = (self.sites.len() - 1) as u32;
-        self.answer_sites.insert(type_id, site);
+        self.return_points.push(ReturnPoint { pc, dst: SHAPE, at, error: ESCAPE, slots, live: Box::default() });
+        let return_point = (self.return_points.len() - 1) as u32;
+        self.answer_return_points.insert(type_id, return_point);
         self.end_piece();
-        site
+        return_point
     }
 }
 
@@ -108,11 +108,11 @@ impl Running<'_> {
     }
 
     /// Evaluates each of the answers of a call, as results of the frame at hand.
-    fn go_on_with_answers(&mut self, answers: Vec<Gathered>, type_id: TypeId) -> Result<(), Halt> {
+    fn go_on_with_answers(&mut self, answers: Vec<CollectedResult>, type_id: TypeId) -> Result<(), Halt> {
         self.m.own_frame(SLOTS)?;
         let is_raw = type_id == self.m.atom_type;
-        let site = self.m.code.answer_site(type_id, is_raw);
-        self.deliver_all(answers, To::Site(site))
+        let return_point = self.m.code.answer_return_point(type_id, is_raw);
+        self.deliver_all(answers, Destination::ReturnPoint(return_point))
     }
 
     /// The same where an answer is code or says that nothing was reduced: the interpreter evaluates the others as well, so that
@@ -143,7 +143,7 @@ impl Running<'_> {
                 }
             }
         }
-        self.deliver_all(loaded, To::Frame)
+        self.deliver_all(loaded, Destination::Frame)
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! All answers are found before the first is used: what the code behind adds is not seen.
 
-use super::choices::{Choice, ChoiceKind, Gathered, To};
+use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
 use super::code::{HEADER, QueryPart, Slot};
 use super::terms::Keyed;
 use super::values::{Scope, TERM, TRUE, term_of};
@@ -23,18 +23,18 @@ pub(super) struct Rows {
     query: u32,
     /// The variables from outside, bound by the last terms of an answer.
     pub(super) outer: Vec<Ref>,
-    pub(super) site: u32,
+    pub(super) return_point: u32,
 }
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
 
 /// What makes a pattern unfit to be asked for as rows.
-struct Unusual;
+struct NotRowShaped;
 
 impl Running<'_> {
     /// Asks a space and goes on with each answer.
-    pub(super) fn query(&mut self, query: u32, space: Slot, site: u32) -> Result<(), Halt> {
+    pub(super) fn query(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
         let leaps = &mut self.m.code.queries[query as usize].leaps;
         if *leaps > 0 {
@@ -50,11 +50,11 @@ impl Running<'_> {
                 self.query_atoms(query, space)
             }
             Some(0) => self.fail(),
-            Some(1) => self.m.take_answer(query, asked.answers(), &outer, site),
+            Some(1) => self.m.take_answer(query, asked.answers(), &outer, return_point),
             Some(_) => {
-                let rows = Rows { answers: std::mem::take(asked.answers()), next: 0, query, outer, site };
-                let base = self.m.base;
-                let top = base + HEADER + usize::from(self.m.site(site).at);
+                let rows = Rows { answers: std::mem::take(asked.answers()), next: 0, query, outer, return_point };
+                let base = self.m.frame_base;
+                let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
                 self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
@@ -88,10 +88,10 @@ impl Running<'_> {
                 let value = self.m.values.load(&value, &mut scope)?;
                 bound.extend(scope.get(&variable).map(|&variable| (variable, value)));
             }
-            results.push(Gathered { value: TRUE, bound });
+            results.push(CollectedResult { value: TRUE, bound });
         }
-        let site = self.m.code.queries[query as usize].atoms;
-        self.deliver_all(results, To::Site(site))
+        let return_point = self.m.code.queries[query as usize].atoms;
+        self.deliver_all(results, Destination::ReturnPoint(return_point))
     }
 }
 
@@ -105,7 +105,7 @@ impl Machine {
     }
 
     /// Puts together what is asked for. Variables from outside are numbered behind the new ones.
-    fn read_query(&mut self, query: u32, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Result<(), Unusual> {
+    fn read_query(&mut self, query: u32, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Result<(), NotRowShaped> {
         let terms = self.values.terms.clone();
         let terms = terms.read().expect("no panic while terms are locked");
         let first_outer = self.code.queries[query as usize].fresh.len();
@@ -128,7 +128,7 @@ impl Machine {
         }
         let is_join = self.code.queries[query as usize].may_join
             && asked.head().is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
-        if is_join { Err(Unusual) } else { Ok(()) }
+        if is_join { Err(NotRowShaped) } else { Ok(()) }
     }
 
     /// Adds what a value asks for that is a pattern by itself: a row has columns, even if all of it is known.
@@ -139,7 +139,7 @@ impl Machine {
         asked: &mut RowQuery,
         outer: &mut Vec<Ref>,
         terms: &Terms,
-    ) -> Result<(), Unusual> {
+    ) -> Result<(), NotRowShaped> {
         let value = self.values.heap.walk(value);
         if value.tag() == TERM {
             let children = terms.children(term_of(value)).unwrap_or_default();
@@ -166,13 +166,13 @@ impl Machine {
         asked: &mut RowQuery,
         outer: &mut Vec<Ref>,
         terms: &Terms,
-    ) -> Result<(), Unusual> {
+    ) -> Result<(), NotRowShaped> {
         let mut work = vec![value];
         while let Some(value) = work.pop() {
             let value = self.values.heap.walk(value);
             match self.values.key_of(value, terms) {
                 Keyed::Key(key) => asked.push(RowPart::Key(key)),
-                Keyed::Unusual => return Err(Unusual),
+                Keyed::NotRowShaped => return Err(NotRowShaped),
                 Keyed::Open => {
                     let children = self.values.heap.children(value);
                     asked.push(RowPart::Open(children.len() as u32));
@@ -200,7 +200,7 @@ impl Machine {
         let width = self.code.queries[rows.query as usize].fresh.len() + rows.outer.len();
         let from = rows.next;
         rows.next += width.max(1);
-        self.take_answer(rows.query, &rows.answers[from..rows.next], &rows.outer, rows.site)?;
+        self.take_answer(rows.query, &rows.answers[from..rows.next], &rows.outer, rows.return_point)?;
         if rows.next >= rows.answers.len() {
             self.pop_choice();
         } else if let Some(Choice { kind: ChoiceKind::Rows(place), .. }) = self.choices.last_mut() {
@@ -209,9 +209,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Goes on at a site with an answer: new variables are slots, those from outside are bound.
-    fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], site: u32) -> Result<(), Halt> {
-        let Self { values, code, stack, trail, base, pc, .. } = self;
+    /// Goes on at a return point with an answer: new variables are slots, those from outside are bound.
+    fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], return_point: u32) -> Result<(), Halt> {
+        let Self { values, code, stack, trail, frame_base: base, pc, .. } = self;
         let fresh = &code.queries[query as usize].fresh;
         for (&(slot, _), &term) in fresh.iter().zip(answer) {
             stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();
@@ -221,7 +221,7 @@ impl Machine {
             trail.push(variable);
             values.heap.bind(variable, value);
         }
-        *pc = code.sites[site as usize].pc;
+        *pc = code.return_points[return_point as usize].pc;
         Ok(())
     }
 }

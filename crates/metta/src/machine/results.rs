@@ -87,7 +87,7 @@ impl Running<'_> {
     pub(super) fn found_so_far(&self) -> Vec<Ref> {
         let mut found = self.results.clone();
         if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first()
-            && collector.site == ANSWER
+            && collector.return_point == ANSWER
         {
             found.extend(collector.results.iter().map(|gathered| gathered.value));
         }

@@ -2,14 +2,14 @@
 //!
 //! 1. A call lays its arguments behind the caller's frame and goes on with the function's code; a tail call lays them over
 //!    its own frame, unless a choice still needs that.
-//! 2. A result goes to the slot its site names. If choices were made since its expression began, it is collected first:
+//! 2. A result goes to the slot its return point names. If choices were made since its expression began, it is collected first:
 //!    all alternatives of an expression come to their results before the evaluation goes on with the first of them
 //!    (`choices.rs`).
-//! 3. `Empty` is no result: the next alternative is tried. An error goes to where its site sends errors.
+//! 3. `Empty` is no result: the next alternative is tried. An error goes to where its return_point sends errors.
 
 use super::code::{
-    Arguments, Arithmetic, Comparison, Guard, HEADER, Instruction, Kind, Pc, Position, SOURCES_MAX, Site, Slot, Source,
-    TypeId, WRAPPER,
+    ArgumentSource, Arguments, Arithmetic, Comparison, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position,
+    ReturnPoint, SOURCES_MAX, Slot, TypeId,
 };
 use super::values::{
     EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
@@ -54,12 +54,12 @@ pub(super) fn raw(value: usize) -> Ref {
 impl Machine {
     #[inline]
     pub(super) fn slot(&self, slot: Slot) -> Ref {
-        Ref::from_bits(self.stack[self.base + HEADER + usize::from(slot)])
+        Ref::from_bits(self.stack[self.frame_base + HEADER + usize::from(slot)])
     }
 
     #[inline]
     pub(super) fn set_slot(&mut self, slot: Slot, value: Ref) {
-        self.stack[self.base + HEADER + usize::from(slot)] = value.bits();
+        self.stack[self.frame_base + HEADER + usize::from(slot)] = value.bits();
     }
 
     /// What a slot holds, bindings followed.
@@ -70,19 +70,19 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn site(&self, site: u32) -> &Site {
-        &self.code.sites[site as usize]
+    pub(super) fn return_point(&self, return_point: u32) -> &ReturnPoint {
+        &self.code.return_points[return_point as usize]
     }
 
     /// Makes sure that a frame with so many slots, and the header of one more, fits the stack.
     #[inline]
     pub(super) fn ensure(&mut self, slots: usize) -> Result<(), Halt> {
-        if self.base + 2 * HEADER + slots > self.stack.len() { self.grow(slots) } else { Ok(()) }
+        if self.frame_base + 2 * HEADER + slots > self.stack.len() { self.grow(slots) } else { Ok(()) }
     }
 
     #[cold]
     fn grow(&mut self, slots: usize) -> Result<(), Halt> {
-        let needed = self.base + 2 * HEADER + slots;
+        let needed = self.frame_base + 2 * HEADER + slots;
         let limit = self.stack_max;
         if needed > limit {
             return Err(self.stack_full());
@@ -93,15 +93,15 @@ impl Machine {
 
     /// Writes the header of a frame that the frame at hand calls, but for the number of choices.
     #[inline]
-    pub(super) fn write_header(&mut self, place: usize, site: u32) {
+    pub(super) fn write_header(&mut self, place: usize, return_point: u32) {
         let header = &mut self.stack[place..place + HEADER];
-        (header[0], header[1], header[WRAPPER]) = (site, self.base as u32, 0);
+        (header[0], header[1], header[HOLE]) = (return_point, self.frame_base as u32, 0);
     }
 
-    /// The frame of a call at a site: where it begins, moved up if a choice needs what lies there.
+    /// The frame of a call at a return point: where it begins, moved up if a choice needs what lies there.
     #[inline]
     pub(super) fn frame_at(&mut self, at: Slot, arguments: usize) -> Result<usize, Halt> {
-        let place = self.base + HEADER + usize::from(at);
+        let place = self.frame_base + HEADER + usize::from(at);
         if place >= self.protected {
             return Ok(place);
         }
@@ -110,8 +110,8 @@ impl Machine {
 
     /// Makes the slots of the frame at hand free for something else: it moves up if a choice needs what is in them.
     pub(super) fn own_frame(&mut self, slots: usize) -> Result<(), Halt> {
-        if self.base < self.protected {
-            return self.move_up(self.base + HEADER, slots + HEADER);
+        if self.frame_base < self.protected {
+            return self.move_up(self.frame_base + HEADER, slots + HEADER);
         }
         self.ensure(slots + HEADER)
     }
@@ -120,7 +120,7 @@ impl Machine {
     fn move_frame(&mut self, place: usize, arguments: usize) -> Result<usize, Halt> {
         let to = self.protected;
         if to + 2 * HEADER + arguments > self.stack.len() {
-            self.grow(to + arguments - self.base)?;
+            self.grow(to + arguments - self.frame_base)?;
         }
         self.stack.copy_within(place..place + HEADER + arguments, to);
         Ok(to)
@@ -185,8 +185,10 @@ impl Running<'_> {
             self.m.pc += 1;
             // Matched in place: copying the whole instruction would cost more than most of them do.
             let done = match self.m.code.instructions[pc] {
-                Instruction::Call { function, site, begun } => self.call(function, site, begun),
-                Instruction::CallWith { function, arguments, site } => self.call_with(function, arguments, site),
+                Instruction::Call { function, return_point, begun } => self.call(function, return_point, begun),
+                Instruction::CallWith { function, arguments, return_point } => {
+                    self.call_with(function, arguments, return_point)
+                }
                 Instruction::TailCallWith { function, arguments } => self.tail_call_with(function, arguments),
                 Instruction::TailCall { function, at } => self.tail_call(function, at),
                 Instruction::Return { slot } => self.give(self.m.read(slot)),
@@ -196,33 +198,33 @@ impl Running<'_> {
                 Instruction::CompareJump { comparison, left, right, then, or } => {
                     self.m.compare_jump(comparison, (self.m.read(left), self.m.read(right)), then, or)
                 }
-                Instruction::ArithmeticWith { operation, left, right, site } => {
-                    self.arithmetic(operation, self.m.read(left), right, site)
+                Instruction::ArithmeticWith { operation, left, right, return_point } => {
+                    self.arithmetic(operation, self.m.read(left), right, return_point)
                 }
-                Instruction::Arithmetic { operation, left, right, site } => {
-                    self.arithmetic(operation, self.m.read(left), self.m.read(right), site)
+                Instruction::Arithmetic { operation, left, right, return_point } => {
+                    self.arithmetic(operation, self.m.read(left), self.m.read(right), return_point)
                 }
                 Instruction::Guard { slot, guard, or } => {
                     let holds = self.holds(guard, slot);
                     self.m.go_unless(holds, or)
                 }
-                Instruction::Fresh { shapes, or } => self.m.go_unless(self.m.shapes == shapes, or),
+                Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.shapes == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
                 Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
                 Instruction::Commit => self.commit(),
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
-                Instruction::WrapCall { data, function, arguments } => self.wrap_call(data, function, arguments),
-                Instruction::Value { slot, dst, type_id, site, position } => {
-                    self.value(slot, dst, type_id, site, position)
+                Instruction::BuildHoleCall { data, function, arguments } => self.hole_call(data, function, arguments),
+                Instruction::Value { slot, dst, type_id, return_point, position } => {
+                    self.value(slot, dst, type_id, return_point, position)
                 }
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
                 Instruction::Jump { to } => self.m.go_unless(false, to),
-                Instruction::GetState { slot, site } => self.get_state(self.m.read(slot), site),
-                Instruction::ChangeState { slot, value, site } => {
-                    self.change_state(self.m.read(slot), self.m.read(value), site)
+                Instruction::GetState { slot, return_point } => self.get_state(self.m.read(slot), return_point),
+                Instruction::ChangeState { slot, value, return_point } => {
+                    self.change_state(self.m.read(slot), self.m.read(value), return_point)
                 }
                 other => self.rarely(other),
             };
@@ -254,20 +256,22 @@ impl Running<'_> {
                 let level = self.m.choices.len() as u32;
                 self.m.put(slot, Ref::from_bits(level))
             }
-            Instruction::End { begun, value, site } => {
+            Instruction::End { begun, value, return_point } => {
                 let value = self.m.read(value);
-                self.end(begun, value, site)
+                self.end(begun, value, return_point)
             }
             Instruction::Build { dst, template } => {
                 let value = self.build(template)?;
                 self.m.put(dst, value)
             }
-            Instruction::Evaluate { slot, type_id, site, begun } => self.evaluate_at(slot, type_id, site, begun),
-            Instruction::Hold { slot, dst } => {
+            Instruction::Evaluate { slot, type_id, return_point, begun } => {
+                self.evaluate_at(slot, type_id, return_point, begun)
+            }
+            Instruction::NoteUnbound { slot, dst } => {
                 self.hold(slot, dst);
                 Ok(())
             }
-            Instruction::Held { flag, slot, dst } => {
+            Instruction::KeepUnbound { flag, slot, dst } => {
                 self.held(flag, slot, dst);
                 Ok(())
             }
@@ -279,9 +283,9 @@ impl Running<'_> {
                 }
                 self.evaluate_here(value, type_id)
             }
-            Instruction::Compare { comparison, left, right, site } => {
+            Instruction::Compare { comparison, left, right, return_point } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
-                self.compare(comparison, left, right, site)
+                self.compare(comparison, left, right, return_point)
             }
             Instruction::If { slot, or } => {
                 match self.m.read(slot) {
@@ -298,21 +302,25 @@ impl Running<'_> {
     /// Those that do more than it costs to come here.
     fn seldom(&mut self, instruction: Instruction) -> Result<(), Halt> {
         match instruction {
-            Instruction::Native { operation, first, count, site } => self.native(operation, first, count, site),
-            Instruction::Interpret { slot, type_id, site } => self.interpret_at(slot, type_id, site),
-            Instruction::Superpose { slot, site } => self.superpose(slot, site),
-            Instruction::Transact { slot, site } => self.transact(slot, site),
-            Instruction::Collect { slot, site, subjects } => self.collect(slot, site, subjects),
+            Instruction::Native { operation, first, count, return_point } => {
+                self.native(operation, first, count, return_point)
+            }
+            Instruction::Interpret { slot, type_id, return_point } => self.interpret_at(slot, type_id, return_point),
+            Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
+            Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
+            Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
-            Instruction::Apply { head, count, type_id, site, tail, same } => {
-                self.apply(head, count, (type_id, same), site, tail)
+            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
+                self.apply(head, count, (type_id, same), return_point, tail)
             }
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
-            Instruction::Came { slot } => self.came(slot),
-            Instruction::CameCall { function, dst } => self.came_call(function, dst),
-            Instruction::CameArguments { at, or } => self.came_arguments(at, or),
-            Instruction::Odd { slot, template, type_id, site } => self.odd_answer(slot, template, type_id, site),
+            Instruction::MarkNormalForm { slot } => self.came(slot),
+            Instruction::NoteUnchangedCall { function, dst } => self.came_call(function, dst),
+            Instruction::GuardUnchanged { at, or } => self.came_arguments(at, or),
+            Instruction::CheckReduct { slot, template, type_id, return_point } => {
+                self.odd_answer(slot, template, type_id, return_point)
+            }
             Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
             Instruction::FormVariable { dst, index } => {
                 let variable = self.m.values.make_form_variable(index)?;
@@ -323,30 +331,30 @@ impl Running<'_> {
                 let have = self.have_one_type(left, right);
                 self.m.go_unless(have, or)
             }
-            Instruction::Logic { operation, left, right, site } => {
+            Instruction::Logic { operation, left, right, return_point } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
-                self.logic(operation, left, right, site)
+                self.logic(operation, left, right, return_point)
             }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
-            Instruction::Wrap { data } => self.wrap(data),
-            Instruction::AddAtom { space, value, site } => {
+            Instruction::BuildHole { data } => self.wrap(data),
+            Instruction::AddAtom { space, value, return_point } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
-                self.add_atom(space, value, site)
+                self.add_atom(space, value, return_point)
             }
-            Instruction::Query { query, space, site } => self.query(query, space, site),
+            Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
             other => self.minimal_instruction(other),
         }
     }
 
     #[inline]
-    pub(super) fn call(&mut self, function: u32, site: u32, begun: bool) -> Result<(), Halt> {
-        let at = self.m.site(site).at;
-        let place = self.m.base + HEADER + usize::from(at);
-        self.m.write_header(place, site);
+    pub(super) fn call(&mut self, function: u32, return_point: u32, begun: bool) -> Result<(), Halt> {
+        let at = self.m.return_point(return_point).at;
+        let place = self.m.frame_base + HEADER + usize::from(at);
+        self.m.write_header(place, return_point);
         if !begun {
             self.m.stack[place + 2] = self.m.choices.len() as u32;
         }
-        self.m.base = if place >= self.m.protected {
+        self.m.frame_base = if place >= self.m.protected {
             place
         } else {
             let arguments = usize::from(self.m.code.functions[function as usize].arguments);
@@ -362,9 +370,9 @@ impl Running<'_> {
         let Arguments { sources, or, .. } = &self.m.code.arguments[arguments as usize];
         for (place, source) in (to..).zip(sources) {
             let value = match *source {
-                Source::Leaf(leaf) => leaf,
-                Source::Slot(slot) => self.m.slot(slot),
-                Source::Settled(slot) => match self.settled(self.m.read(slot), 0) {
+                ArgumentSource::Leaf(leaf) => leaf,
+                ArgumentSource::Slot(slot) => self.m.slot(slot),
+                ArgumentSource::Normal(slot) => match self.normal(self.m.read(slot), 0) {
                     None | Some(EMPTY) => {
                         self.m.pc = *or;
                         return None;
@@ -378,9 +386,9 @@ impl Running<'_> {
     }
 
     #[inline]
-    fn call_with(&mut self, function: u32, arguments: u32, site: u32) -> Result<(), Halt> {
-        let base = self.m.base;
-        let at = self.m.site(site).at;
+    fn call_with(&mut self, function: u32, arguments: u32, return_point: u32) -> Result<(), Halt> {
+        let base = self.m.frame_base;
+        let at = self.m.return_point(return_point).at;
         let place = (base + HEADER + usize::from(at)).max(self.m.protected);
         if place + HEADER + SOURCES_MAX > self.m.stack.len() {
             self.m.ensure(place - base + SOURCES_MAX)?;
@@ -389,8 +397,8 @@ impl Running<'_> {
             return Ok(());
         }
         let level = self.m.choices.len() as u32;
-        self.m.stack[place..place + HEADER].copy_from_slice(&[site, base as u32, level, 0]);
-        self.m.base = place;
+        self.m.stack[place..place + HEADER].copy_from_slice(&[return_point, base as u32, level, 0]);
+        self.m.frame_base = place;
         self.enter(function)
     }
 
@@ -404,7 +412,7 @@ impl Running<'_> {
     /// goes. `false` if one needs to be evaluated.
     #[inline(always)]
     pub(super) fn lay_over(&mut self, arguments: u32) -> Result<bool, Halt> {
-        let base = self.m.base;
+        let base = self.m.frame_base;
         let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
         let has_room = base + HEADER + SOURCES_MAX <= self.m.stack.len();
         if is_direct && has_room && base >= self.m.protected {
@@ -422,7 +430,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn tail_call(&mut self, function: u32, at: Slot) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
-        let from = self.m.base + HEADER + usize::from(at) + HEADER;
+        let from = self.m.frame_base + HEADER + usize::from(at) + HEADER;
         self.tail_with(function, from, count)
     }
 
@@ -434,7 +442,7 @@ impl Running<'_> {
 
     /// Moves arguments to the beginning of the frame at hand, which moves up itself if a choice needs what is there.
     fn move_over(&mut self, from: usize, count: usize) -> Result<(), Halt> {
-        let base = self.m.base;
+        let base = self.m.frame_base;
         if base >= self.m.protected {
             self.m.stack.copy_within(from..from + count, base + HEADER);
             return Ok(());
@@ -445,7 +453,7 @@ impl Running<'_> {
         }
         self.m.stack.copy_within(from..from + count, to + HEADER);
         self.m.stack.copy_within(base..base + HEADER, to);
-        self.m.base = to;
+        self.m.frame_base = to;
         Ok(())
     }
 
@@ -502,8 +510,8 @@ impl Running<'_> {
         if value == EMPTY {
             return self.give_empty();
         }
-        if self.m.stack[self.m.base + WRAPPER] != 0 {
-            return self.give_wrapped(value);
+        if self.m.stack[self.m.frame_base + HOLE] != 0 {
+            return self.fill_holes(value);
         }
         self.give_whole(value)
     }
@@ -511,19 +519,19 @@ impl Running<'_> {
     /// The result of the frame at hand, put into what it goes into.
     #[inline]
     pub(super) fn give_whole(&mut self, value: Ref) -> Result<(), Halt> {
-        let base = self.m.base;
-        let (site, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
+        let base = self.m.frame_base;
+        let (return_point, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
         if self.m.choices.len() as u32 == level {
-            self.m.base = caller as usize;
-            return self.resume(site, value);
+            self.m.frame_base = caller as usize;
+            return self.resume(return_point, value);
         }
-        self.gather(value, level, site, caller)
+        self.gather(value, level, return_point, caller)
     }
 
-    /// Goes on at a site of the frame at hand with a result.
+    /// Goes on at a return point of the frame at hand with a result.
     #[inline(always)]
-    pub(super) fn resume(&mut self, site: u32, value: Ref) -> Result<(), Halt> {
-        let Site { pc, dst, error, .. } = self.m.code.sites[site as usize];
+    pub(super) fn resume(&mut self, return_point: u32, value: Ref) -> Result<(), Halt> {
+        let ReturnPoint { pc, dst, error, .. } = self.m.code.return_points[return_point as usize];
         // What is marked as evaluated is no error.
         if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
             self.m.acc = value;
@@ -536,20 +544,20 @@ impl Running<'_> {
     }
 
     /// The end of an expression that shares its frame with the one around it.
-    fn end(&mut self, begun: Slot, value: Ref, site: u32) -> Result<(), Halt> {
+    fn end(&mut self, begun: Slot, value: Ref, return_point: u32) -> Result<(), Halt> {
         if value == EMPTY {
             return self.fail();
         }
         let level = self.m.slot(begun).bits();
         if self.m.choices.len() as u32 == level {
-            return self.resume(site, value);
+            return self.resume(return_point, value);
         }
-        let base = self.m.base as u32;
-        self.gather(value, level, site, base)
+        let base = self.m.frame_base as u32;
+        self.gather(value, level, return_point, base)
     }
 
     #[inline]
-    fn arithmetic(&mut self, operation: Arithmetic, left: Ref, right: Ref, site: u32) -> Result<(), Halt> {
+    fn arithmetic(&mut self, operation: Arithmetic, left: Ref, right: Ref, return_point: u32) -> Result<(), Halt> {
         if is_small(left) && is_small(right) {
             let (a, b) = (word(left), word(right));
             let result = match operation {
@@ -558,15 +566,15 @@ impl Running<'_> {
                 Arithmetic::Multiply => a * b,
                 Arithmetic::Divide if b != 0 => a / b,
                 Arithmetic::Remainder if b != 0 => a % b,
-                _ => return self.slow_arithmetic(operation, left, right, site),
+                _ => return self.slow_arithmetic(operation, left, right, return_point),
             };
-            let Some(value) = small(result) else { return self.resume_with_integer(result, site) };
-            let Site { pc, dst, .. } = self.m.code.sites[site as usize];
+            let Some(value) = small(result) else { return self.resume_with_integer(result, return_point) };
+            let ReturnPoint { pc, dst, .. } = self.m.code.return_points[return_point as usize];
             self.m.set_slot(dst, value);
             self.m.pc = pc;
             return Ok(());
         }
-        self.slow_arithmetic(operation, left, right, site)
+        self.slow_arithmetic(operation, left, right, return_point)
     }
 
     /// Whether a slot holds what a guard asks for.
@@ -582,9 +590,7 @@ impl Running<'_> {
             Guard::State(type_id) => self.m.is_state_of(value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::Plain => {
-                !(value.is_expression() || value.tag() == TERM)
-                    || self.is_plain(value)
-                    || self.is_settled_numbers(value)
+                !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_normal_numbers(value)
             }
             Guard::Type(type_id) => self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
@@ -597,9 +603,16 @@ impl Running<'_> {
 
     /// Evaluates what a slot holds, if it needs that, into another.
     #[inline]
-    fn value(&mut self, slot: Slot, dst: Slot, type_id: TypeId, site: u32, position: Position) -> Result<(), Halt> {
+    fn value(
+        &mut self,
+        slot: Slot,
+        dst: Slot,
+        type_id: TypeId,
+        return_point: u32,
+        position: Position,
+    ) -> Result<(), Halt> {
         let value = self.m.read(slot);
-        match self.settled(value, type_id) {
+        match self.normal(value, type_id) {
             Some(EMPTY) if position != Position::Argument => self.fail(),
             Some(value) => {
                 self.m.set_slot(dst, value);
@@ -611,25 +624,25 @@ impl Running<'_> {
             }
             None if position == Position::Answer && self.m.is_error_as_bound(value) => {
                 let error = self.resolve(value)?;
-                self.resume(site, error)
+                self.resume(return_point, error)
             }
-            None => self.evaluate_value(value, type_id, site),
+            None => self.evaluate_value(value, type_id, return_point),
         }
     }
 
     /// What a value evaluates to, if that is plain to see.
     #[inline(always)]
-    pub(super) fn settled(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
+    pub(super) fn normal(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
         match value.tag() {
             tag::VARIABLE | tag::MARKED => Some(value),
             INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
             tag::EXPRESSION => match self.m.values.heap.note(value) {
                 note if type_id == 0 && self.m.notes.hold(note) => Some(value.marked()),
-                EVALUATED_OPEN => self.settled_open(value),
+                EVALUATED_OPEN => self.normal_open(value),
                 _ => None,
             },
-            TERM => self.m.values.settled_as(value, type_id),
+            TERM => self.m.values.normal_as(value, type_id),
             _ if value == EMPTY => Some(value),
             _ => None,
         }
@@ -637,7 +650,7 @@ impl Running<'_> {
 
     /// The same for what counts as evaluated as long as none of its variables is bound.
     #[cold]
-    fn settled_open(&self, value: Ref) -> Option<Ref> {
+    fn normal_open(&self, value: Ref) -> Option<Ref> {
         (!self.m.mentions_bound_now(value)).then_some(value)
     }
 }

@@ -6,7 +6,7 @@
 //! 2. Schemes of leaves and of terms of the dictionary are kept until types change. So is what a head makes of arguments of
 //!    certain schemes: types are unified once for each combination, in a time that does not depend on their sizes
 //!    ([`super::type_table`]).
-//! 3. The scheme of a settled expression is kept with it, in its note ([`super::notes`]). So to find out the type of
+//! 3. The scheme of an expression in normal form is kept with it, in its note ([`super::notes`]). So to find out the type of
 //!    `(Cons $x $xs)` takes one look at `$x` and `$xs`.
 //! 4. Nothing is known here where an atom has several types, a type holds `%Undefined%` or a metatype, or types of whole
 //!    expressions are declared: the specification is followed there, step by step ([`crate::types`]).
@@ -105,20 +105,20 @@ pub(super) struct Instance {
 struct Open {
     value: Ref,
     head: Ref,
-    by: By,
+    by: SchemeSource,
     length: usize,
     known: [Scheme; ARITY_MAX],
     next: usize,
 }
 
 /// What decides on the scheme of an expression.
-enum By {
+enum SchemeSource {
     Signature(Signature),
     Function(Atom),
 }
 
 /// What a first look at a value tells of its scheme.
-enum Look {
+enum FirstLook {
     Known(Scheme),
     Nothing,
     Inside(Open),
@@ -131,9 +131,9 @@ impl Running<'_> {
         let mut current = value;
         loop {
             let mut found = match self.look_at_type(current) {
-                Look::Known(scheme) => Some(scheme),
-                Look::Nothing => return None,
-                Look::Inside(inside) => {
+                FirstLook::Known(scheme) => Some(scheme),
+                FirstLook::Nothing => return None,
+                FirstLook::Inside(inside) => {
                     open.push(inside);
                     None
                 }
@@ -155,7 +155,7 @@ impl Running<'_> {
         }
     }
 
-    fn look_at_type(&mut self, value: Ref) -> Look {
+    fn look_at_type(&mut self, value: Ref) -> FirstLook {
         let value = self.m.values.heap.walk(value);
         let known = match value.tag() {
             INTEGER | tag::NUMBER => Some(self.m.schemes.number),
@@ -173,32 +173,34 @@ impl Running<'_> {
             }
             _ => self.scheme_of_leaf(value),
         };
-        known.map_or(Look::Nothing, Look::Known)
+        known.map_or(FirstLook::Nothing, FirstLook::Known)
     }
 
-    fn look_inside(&mut self, value: Ref) -> Look {
-        let Some((head, length)) = self.head_of(value) else { return Look::Nothing };
+    fn look_inside(&mut self, value: Ref) -> FirstLook {
+        let Some((head, length)) = self.head_of(value) else { return FirstLook::Nothing };
         if head.tag() != SYMBOL || self.may_have_whole_type(head, length) {
-            return Look::Nothing;
+            return FirstLook::Nothing;
         }
         let by = match self.head_kind(head, length) {
-            HeadKind::Untyped if self.is_open(head) => return Look::Known(Scheme::UNKNOWN),
-            HeadKind::Raw { result } => return self.scheme_of_type(result).map_or(Look::Nothing, Look::Known),
+            HeadKind::Untyped if self.is_open(head) => return FirstLook::Known(Scheme::UNKNOWN),
+            HeadKind::Raw { result } => {
+                return self.scheme_of_type(result).map_or(FirstLook::Nothing, FirstLook::Known);
+            }
             HeadKind::Typed(signature) => {
                 let scheme = signature.result.and_then(|result| self.scheme_of_type(result));
-                let Some(scheme) = scheme else { return Look::Nothing };
+                let Some(scheme) = scheme else { return FirstLook::Nothing };
                 if value.is_expression() && self.m.notes.hold(self.m.values.heap.note(value)) {
-                    return Look::Known(scheme);
+                    return FirstLook::Known(scheme);
                 }
-                By::Signature(signature)
+                SchemeSource::Signature(signature)
             }
-            HeadKind::Parametric(function) => By::Function(function),
-            HeadKind::Untyped | HeadKind::Other => return Look::Nothing,
+            HeadKind::Parametric(function) => SchemeSource::Function(function),
+            HeadKind::Untyped | HeadKind::Other => return FirstLook::Nothing,
         };
         if length > ARITY_MAX {
-            return Look::Nothing;
+            return FirstLook::Nothing;
         }
-        Look::Inside(Open { value, head, by, length, known: [Scheme::UNKNOWN; ARITY_MAX], next: 0 })
+        FirstLook::Inside(Open { value, head, by, length, known: [Scheme::UNKNOWN; ARITY_MAX], next: 0 })
     }
 
     /// The head of an expression or a term, and how many arguments it has.
@@ -226,12 +228,12 @@ impl Running<'_> {
     fn scheme_of_whole(&mut self, whole: &Open, levels: usize) -> Option<Scheme> {
         let known = &whole.known[..whole.length];
         let scheme = match &whole.by {
-            By::Signature(signature) => self.result_of_signature(signature, whole.value, known),
-            By::Function(function) => self.applied_to(whole.head, function, known).flatten(),
+            SchemeSource::Signature(signature) => self.result_of_signature(signature, whole.value, known),
+            SchemeSource::Function(function) => self.applied_to(whole.head, function, known).flatten(),
         };
         if whole.value.tag() == TERM {
             self.m.schemes.known.insert(whole.value, scheme);
-        } else if let (Some(scheme), By::Function(_)) = (scheme, &whole.by)
+        } else if let (Some(scheme), SchemeSource::Function(_)) = (scheme, &whole.by)
             && (levels.is_multiple_of(LEVELS_TO_NOTE) || self.m.schemes.noted.has(scheme))
         {
             self.note_scheme(whole.value, scheme);
@@ -257,7 +259,7 @@ impl Running<'_> {
         self.scheme_of_type(signature.result?)
     }
 
-    /// Keeps the scheme of an expression in its note, if that says that it is settled.
+    /// Keeps the scheme of an expression in its note, if that says that it is in normal form.
     pub(super) fn note_scheme(&mut self, value: Ref, scheme: Scheme) {
         if !scheme.is_known() || !self.m.notes.hold(self.m.values.heap.note(value)) {
             return;
@@ -337,7 +339,7 @@ impl Running<'_> {
             return applied;
         }
         let applied = match self.applied_in_graph(function, arguments, Scheme::UNKNOWN) {
-            Unified::To(scheme) => Some(scheme),
+            Unified::Destination(scheme) => Some(scheme),
             Unified::Not => None,
             Unified::Unknown => self.bindings_of(function, arguments).map(|bindings| {
                 let (_, result) = types::function_parts(function);
@@ -366,7 +368,7 @@ impl Running<'_> {
             }
         }
         if result.is_symbol(names::UNDEFINED) {
-            return Unified::To(Some(Scheme::UNKNOWN));
+            return Unified::Destination(Some(Scheme::UNKNOWN));
         }
         let Some(result) = graph.instance(result, &mut variables) else { return Unified::Unknown };
         let scheme = graph.scheme_of(result, table);
@@ -376,7 +378,7 @@ impl Running<'_> {
                 return Unified::Not;
             }
         }
-        Unified::To(Some(scheme))
+        Unified::Destination(Some(scheme))
     }
 
     /// What the variables of a function type are for arguments with these schemes, if they agree in one way.
@@ -445,7 +447,7 @@ impl Running<'_> {
         expected: Scheme,
     ) -> Option<Scheme> {
         match self.applied_in_graph(function, arguments, expected) {
-            Unified::To(scheme) => scheme,
+            Unified::Destination(scheme) => scheme,
             Unified::Not | Unified::Unknown => None,
         }
     }
@@ -465,7 +467,7 @@ impl Running<'_> {
         let mut evaluated_first = 0;
         for place in (0..count).filter(|place| open >> place & 1 == 1) {
             let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
-            evaluated_first += u32::from(self.settled(child, 0).is_none() && !self.stays_open(child)?);
+            evaluated_first += u32::from(self.normal(child, 0).is_none() && !self.stays_open(child)?);
         }
         match evaluated_first {
             0 => Ok(Some((signature, Types::Known))),
@@ -542,7 +544,7 @@ pub(super) enum Types {
 
 /// What came of unifying types.
 enum Unified {
-    To(Applied),
+    Destination(Applied),
     Not,
     /// It takes more than unification.
     Unknown,

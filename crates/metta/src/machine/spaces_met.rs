@@ -4,7 +4,7 @@
 //! alone is matched as the specification has it, a pattern that meets a space being a query of it; the interpreter evaluates
 //! what it says in each of the ways, and the rules that are left are tried after it.
 
-use super::choices::{ChoiceKind, Gathered, To};
+use super::choices::{ChoiceKind, CollectedResult, Destination};
 use super::code::{HEADER, NEXT_RULE, REDUCE, TypeId};
 use super::run::{NONE, Trying};
 use super::values::Scope;
@@ -52,7 +52,7 @@ impl Running<'_> {
             results.extend(self.results_of_body(call, solution, body, type_id, scope)?);
         }
         self.choose_further_rules(trying, noted);
-        self.deliver_all(results, To::Frame)
+        self.deliver_all(results, Destination::Frame)
     }
 
     /// The ways in which a call matches the rule, with what the rule says then.
@@ -88,7 +88,7 @@ impl Running<'_> {
         body: Atom,
         type_id: TypeId,
         scope: &mut Scope,
-    ) -> Result<Vec<Gathered>, Halt> {
+    ) -> Result<Vec<CollectedResult>, Halt> {
         let task = match () {
             () if type_id == REDUCE && !is_function(&body) => {
                 return Ok(vec![self.load_result(solution, &body, scope)?]);
@@ -115,8 +115,8 @@ impl Running<'_> {
         let Trying { group, list, next, from, .. } = *trying;
         if next != NONE {
             let function = self.m.code.groups[group as usize].function;
-            let top = self.m.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            self.m.push_choice(self.m.base, top, ChoiceKind::Rules { group, list, next, from, noted });
+            let top = self.m.frame_base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            self.m.push_choice(self.m.frame_base, top, ChoiceKind::Rules { group, list, next, from, noted });
         }
     }
 }

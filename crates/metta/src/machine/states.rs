@@ -15,26 +15,28 @@ fn is_simple(value: &Atom) -> bool {
 
 impl Running<'_> {
     /// The content of a state.
-    pub(super) fn get_state(&mut self, state: Ref, site: u32) -> Result<(), Halt> {
-        let Some(found) = self.m.values.state_of(state) else { return self.native_on("get-state", &[state], site) };
+    pub(super) fn get_state(&mut self, state: Ref, return_point: u32) -> Result<(), Halt> {
+        let Some(found) = self.m.values.state_of(state) else {
+            return self.native_on("get-state", &[state], return_point);
+        };
         let value = match found.integer().and_then(super::values::small) {
             Some(small) => small,
             None => {
                 let content = found.value();
                 if !is_simple(&content) {
-                    return self.native_on("get-state", &[state], site);
+                    return self.native_on("get-state", &[state], return_point);
                 }
                 self.m.values.load(&content, &mut Scope::default())?
             }
         };
         if value == NOT_REDUCIBLE {
-            return self.native_on("get-state", &[state], site);
+            return self.native_on("get-state", &[state], return_point);
         }
-        self.resume(site, value)
+        self.resume(return_point, value)
     }
 
     /// Gives a state another content.
-    pub(super) fn change_state(&mut self, state: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+    pub(super) fn change_state(&mut self, state: Ref, value: Ref, return_point: u32) -> Result<(), Halt> {
         self.act()?;
         let content = self.simple_atom(value);
         match (self.m.values.state_of(state), content) {
@@ -43,9 +45,9 @@ impl Running<'_> {
                 self.m.note_state(&found);
                 found.set(content);
             }
-            _ => return self.native_on("change-state!", &[state, value], site),
+            _ => return self.native_on("change-state!", &[state, value], return_point),
         }
-        self.resume(site, state)
+        self.resume(return_point, state)
     }
 
     /// A symbol, number, truth value or text as an atom.
@@ -58,14 +60,14 @@ impl Running<'_> {
     }
 
     /// Adds an atom to a space.
-    pub(super) fn add_atom(&mut self, space: Ref, value: Ref, site: u32) -> Result<(), Halt> {
+    pub(super) fn add_atom(&mut self, space: Ref, value: Ref, return_point: u32) -> Result<(), Halt> {
         self.act()?;
         if !self.add_row(space, value) {
-            return self.native_on("add-atom", &[space, value], site);
+            return self.native_on("add-atom", &[space, value], return_point);
         }
         self.refresh();
         let unit = self.m.values.heap.expression(&mut self.m.values.region, &[])?;
-        self.resume(site, unit)
+        self.resume(return_point, unit)
     }
 
     /// Adds an expression that is a row; says whether it was one.

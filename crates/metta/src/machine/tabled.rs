@@ -7,12 +7,12 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Choice, ChoiceKind, Gathered, Purpose, To};
-use super::code::{CHANGED, Code, HEADER, Instruction, Kind, OPEN, Pc, REDUCE, Site, Slot, WRAPPER};
+use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
+use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot};
 use super::run::raw;
 use super::values::Scope;
 use super::{Halt, Reason, Running};
-use crate::tables::{Asked, Asking, Ended};
+use crate::tables::{CallKey, CallState, RoundEnd};
 use region::Ref;
 use space::Variable;
 
@@ -21,7 +21,7 @@ pub(super) struct Followed {
     table: usize,
     next: usize,
     pub(super) caller: Caller,
-    pub(super) site: u32,
+    pub(super) return_point: u32,
 }
 
 /// The variables of a call, and where they are.
@@ -48,7 +48,7 @@ pub(super) struct Tabled {
     /// Its code.
     pub(super) body: Kind,
     /// Where a result of the code goes, and the slot that says which collector is for it.
-    pub(super) site: u32,
+    pub(super) return_point: u32,
     begun: Slot,
 }
 
@@ -56,18 +56,26 @@ impl Code {
     /// Makes the entry of a tabled function, whose code this is.
     fn table(&mut self, function: u32, arguments: Slot, body: Kind) {
         let known = self.tabled.get(&function).copied();
-        let (site, begun) = known.map_or_else(|| self.table_site(arguments), |known| (known.site, known.begun));
-        self.tabled.insert(function, Tabled { body, site, begun });
+        let (return_point, begun) =
+            known.map_or_else(|| self.table_return_point(arguments), |known| (known.return_point, known.begun));
+        self.tabled.insert(function, Tabled { body, return_point, begun });
     }
 
-    fn table_site(&mut self, arguments: Slot) -> (u32, Slot) {
+    fn table_return_point(&mut self, arguments: Slot) -> (u32, Slot) {
         let (begun, slot) = (arguments, arguments + 1);
         let pc = self.instructions.len() as Pc;
         let collected = Instruction::Collected { begun, slot };
         self.instructions.extend([collected, Instruction::Take { dst: slot }, collected]);
         let live = (0..arguments).collect();
-        self.sites.push(Site { pc, dst: slot, at: arguments + 2, error: pc + 1, slots: arguments + 2, live });
-        ((self.sites.len() - 1) as u32, begun)
+        self.return_points.push(ReturnPoint {
+            pc,
+            dst: slot,
+            at: arguments + 2,
+            error: pc + 1,
+            slots: arguments + 2,
+            live,
+        });
+        ((self.return_points.len() - 1) as u32, begun)
     }
 }
 
@@ -90,12 +98,12 @@ impl Running<'_> {
         let call = self.call_of(function)?;
         let call = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
         let type_id = self.m.code.functions[function as usize].type_id;
-        let asking = Asking::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
+        let asking = CallKey::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
         match self.runner.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
-            Asked::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
-            Asked::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
-            Asked::Fill => {
+            CallState::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
+            CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
+            CallState::Fill => {
                 self.m.filling.push(Caller::new(asking.variables, &scope));
                 self.begin_round(function)?;
                 self.enter_body(function)
@@ -105,18 +113,18 @@ impl Running<'_> {
 
     /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
     fn begin_round(&mut self, function: u32) -> Result<(), Halt> {
-        let Tabled { site, begun, .. } = self.m.code.tabled[&function];
+        let Tabled { return_point, begun, .. } = self.m.code.tabled[&function];
         let count = usize::from(self.m.code.functions[function as usize].arguments);
-        let at = usize::from(self.m.site(site).at);
+        let at = usize::from(self.m.return_point(return_point).at);
         self.m.ensure(at + HEADER + count)?;
-        let (base, place) = (self.m.base, self.m.base + HEADER + at);
+        let (base, place) = (self.m.frame_base, self.m.frame_base + HEADER + at);
         self.m.set_slot(begun, raw(self.m.choices.len()));
-        let collector = self.m.collector(Purpose::Table(function), site);
+        let collector = self.m.collector(CollectorPurpose::Table(function), return_point);
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
         self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
-        self.m.write_header(place, site);
+        self.m.write_header(place, return_point);
         self.m.stack[place + 2] = OPEN;
-        self.m.base = place;
+        self.m.frame_base = place;
         Ok(())
     }
 
@@ -144,16 +152,17 @@ impl Running<'_> {
 
     /// Goes on with the answers of a table that is not complete.
     fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
-        let base = self.m.base;
-        let (site, below, level) = (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
-        let is_wrapped = Ref::from_bits(self.m.stack[base + WRAPPER]).is_expression();
-        if level != self.m.choices.len() as u32 || is_wrapped {
+        let base = self.m.frame_base;
+        let (return_point, below, level) =
+            (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
+        let has_hole = Ref::from_bits(self.m.stack[base + HOLE]).is_expression();
+        if level != self.m.choices.len() as u32 || has_hole {
             self.runner.tables.leave(table);
             return self.give_answers(table, &caller);
         }
-        self.m.base = below;
-        let top = self.m.frame_end(below, site);
-        let followed = Followed { table, next: 0, caller, site };
+        self.m.frame_base = below;
+        let top = self.m.frame_end(below, return_point);
+        let followed = Followed { table, next: 0, caller, return_point };
         self.m.push_choice(below, top, ChoiceKind::Answers(Box::new(followed)));
         self.fail()
     }
@@ -164,19 +173,19 @@ impl Running<'_> {
         let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.last_mut() else {
             unreachable!("the choice on top waits for answers")
         };
-        let Followed { table, next, caller, site } = &mut **followed;
+        let Followed { table, next, caller, return_point } = &mut **followed;
         let Some((behind, solution, atom)) = self.runner.follow(*table, *next, &caller.variables) else {
             self.m.pop_choice();
             return Ok(false);
         };
         *next = behind;
-        let site = *site;
+        let return_point = *return_point;
         let mut scope = caller.scope();
-        let Gathered { value, bound } = self.load_result(solution, &atom, &mut scope)?;
+        let CollectedResult { value, bound } = self.load_result(solution, &atom, &mut scope)?;
         for (variable, value) in bound {
             self.m.bind_again(variable, value);
         }
-        self.resume(site, value)?;
+        self.resume(return_point, value)?;
         Ok(true)
     }
 
@@ -188,8 +197,8 @@ impl Running<'_> {
     }
 
     /// A round of the call of the frame at hand has come to its end, and to these errors.
-    pub(super) fn end_round(&mut self, function: u32, errors: Vec<Gathered>) -> Result<(), Halt> {
-        for Gathered { value, bound } in errors {
+    pub(super) fn end_round(&mut self, function: u32, errors: Vec<CollectedResult>) -> Result<(), Halt> {
+        for CollectedResult { value, bound } in errors {
             let mark = self.m.trail.len();
             for (variable, value) in bound {
                 self.m.bind_again(variable, value);
@@ -198,11 +207,11 @@ impl Running<'_> {
             self.m.undo_to(mark);
         }
         match self.runner.end_round() {
-            Ended::Done(table) => {
+            RoundEnd::Done(table) => {
                 let caller = self.m.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &caller)
             }
-            Ended::Again => {
+            RoundEnd::Again => {
                 self.begin_round(function)?;
                 self.count_call(function)?;
                 self.enter_body(function)
@@ -228,6 +237,6 @@ impl Running<'_> {
         for (solution, atom) in answers {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }
-        self.deliver_all(results, To::Frame)
+        self.deliver_all(results, Destination::Frame)
     }
 }

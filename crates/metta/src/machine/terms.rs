@@ -13,7 +13,7 @@ pub(super) enum Keyed {
     /// An unbound variable.
     Variable(Ref),
     /// A state, a space or the like, which is compared in another way.
-    Unusual,
+    NotRowShaped,
 }
 
 /// Whether a grounded value means the same for ever, in every process.
@@ -179,7 +179,7 @@ impl Values {
             _ => {
                 let value = self.foreign_of(value);
                 if !is_plain(value) {
-                    return Keyed::Unusual;
+                    return Keyed::NotRowShaped;
                 }
                 terms.find_key(value)
             }

@@ -4,7 +4,7 @@
 //! 2. With an error among them, everything is undone; a result then holds symbols for what was made inside.
 //! 3. The evaluation goes on with each result and what it has bound; none is evaluated again.
 
-use super::choices::{Gathered, Purpose, To};
+use super::choices::{CollectedResult, CollectorPurpose, Destination};
 use super::code::Slot;
 use super::run::raw;
 use super::values::Scope;
@@ -12,15 +12,20 @@ use super::{Halt, Running};
 use region::Ref;
 
 impl Running<'_> {
-    pub(super) fn transact(&mut self, slot: Slot, site: u32) -> Result<(), Halt> {
+    pub(super) fn transact(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
         let level = raw(self.m.choices.len());
         self.m.set_slot(slot, level);
         let depth = self.runner.open_transaction();
-        self.begin_collecting(Purpose::Transaction(depth), site)
+        self.begin_collecting(CollectorPurpose::Transaction(depth), return_point)
     }
 
     /// All results are there; says whether the evaluation goes on from here.
-    pub(super) fn close_transaction(&mut self, depth: usize, results: Vec<Gathered>, site: u32) -> Result<bool, Halt> {
+    pub(super) fn close_transaction(
+        &mut self,
+        depth: usize,
+        results: Vec<CollectedResult>,
+        return_point: u32,
+    ) -> Result<bool, Halt> {
         let keeps = !results.iter().any(|gathered| self.m.is_error(gathered.value));
         self.runner.close_transaction(depth, keeps);
         self.refresh();
@@ -36,7 +41,7 @@ impl Running<'_> {
         if left.is_empty() {
             return Ok(false);
         }
-        self.deliver_all(left, To::Slot(site))?;
+        self.deliver_all(left, Destination::Slot(return_point))?;
         Ok(true)
     }
 

@@ -1,6 +1,6 @@
 //! Types that are being unified: nodes of a graph, changed in place.
 
-use super::type_table::{Part, Scheme, Step, TypeTable};
+use super::type_table::{Scheme, Step, TypeNode, TypeTable};
 use crate::names;
 use crate::types::says_how;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -96,12 +96,12 @@ impl Graph {
             match step {
                 Step::Visit(scheme) if table.is_ground(scheme) => done.push(self.known(scheme)),
                 Step::Visit(scheme) => match table.part(scheme) {
-                    Part::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| self.open())),
-                    Part::Compound(parts) => {
+                    TypeNode::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| self.open())),
+                    TypeNode::Compound(parts) => {
                         work.push(Step::Close(parts.len()));
                         work.extend(parts.iter().rev().copied().map(Step::Visit));
                     }
-                    Part::Unknown | Part::Leaf(_) => unreachable!("these are ground"),
+                    TypeNode::Unknown | TypeNode::Leaf(_) => unreachable!("these are ground"),
                 },
                 Step::Close(length) => {
                     let parts = done.split_off(done.len() - length);
@@ -121,7 +121,7 @@ impl Graph {
                 Step::Visit(node) => self.find(node),
                 Step::Close(length) => {
                     let parts = done.split_off(done.len() - length);
-                    done.push(table.add(Part::Compound(parts.into())));
+                    done.push(table.add(TypeNode::Compound(parts.into())));
                     continue;
                 }
             };
@@ -130,10 +130,10 @@ impl Graph {
                 Type::Open | Type::Rigid => {
                     let next = met.len() as u32 + 1;
                     let number = *met.entry(node).or_insert(next);
-                    done.push(table.add(Part::Variable(number)));
+                    done.push(table.add(TypeNode::Variable(number)));
                 }
                 Type::Known(scheme) => done.push(*scheme),
-                Type::Leaf(leaf) => done.push(table.add(Part::Leaf(leaf.clone()))),
+                Type::Leaf(leaf) => done.push(table.add(TypeNode::Leaf(leaf.clone()))),
                 Type::Compound(parts) => {
                     work.push(Step::Close(parts.len()));
                     work.extend(parts.iter().rev().copied().map(Step::Visit));
@@ -182,7 +182,7 @@ impl Graph {
                 (_, Type::Open) if !self.occurs(right, left) => self.types[right.0 as usize] = Type::Same(left),
                 (Type::Leaf(one), Type::Leaf(other)) if one == other => {}
                 (Type::Known(one), Type::Known(other)) if one == other => {}
-                (Type::Known(known), Type::Leaf(leaf)) | (Type::Leaf(leaf), Type::Known(known)) if matches!(table.part(*known), Part::Leaf(own) if own == leaf) =>
+                (Type::Known(known), Type::Leaf(leaf)) | (Type::Leaf(leaf), Type::Known(known)) if matches!(table.part(*known), TypeNode::Leaf(own) if own == leaf) =>
                     {}
                 (Type::Known(known), Type::Compound(_)) => {
                     let known = *known;
@@ -211,7 +211,7 @@ impl Graph {
 
     /// Makes a compound of a type of the table, if it is one.
     fn open_known(&mut self, node: Node, known: Scheme, table: &TypeTable) -> bool {
-        let Part::Compound(parts) = table.part(known) else { return false };
+        let TypeNode::Compound(parts) = table.part(known) else { return false };
         let parts: Box<[Node]> = parts.iter().map(|&part| self.known(part)).collect();
         self.types[node.0 as usize] = Type::Compound(parts);
         true

@@ -21,7 +21,7 @@ impl Scheme {
 
 /// A type, one level deep.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Part {
+pub(super) enum TypeNode {
     Unknown,
     /// The variables of a type are numbered in the order in which they are met.
     Variable(u32),
@@ -30,14 +30,14 @@ pub(super) enum Part {
 }
 
 pub(super) struct TypeTable {
-    parts: Vec<Part>,
+    parts: Vec<TypeNode>,
     is_ground: Vec<bool>,
-    index: FxHashMap<Part, Scheme>,
+    index: FxHashMap<TypeNode, Scheme>,
 }
 
 impl Default for TypeTable {
     fn default() -> Self {
-        Self { parts: vec![Part::Unknown], is_ground: vec![true], index: FxHashMap::default() }
+        Self { parts: vec![TypeNode::Unknown], is_ground: vec![true], index: FxHashMap::default() }
     }
 }
 
@@ -54,14 +54,14 @@ impl TypeTable {
     }
 
     /// The number of a type whose parts are in the table.
-    pub(super) fn add(&mut self, part: Part) -> Scheme {
+    pub(super) fn add(&mut self, part: TypeNode) -> Scheme {
         if let Some(&known) = self.index.get(&part) {
             return known;
         }
         let is_ground = match &part {
-            Part::Variable(_) => false,
-            Part::Compound(parts) => parts.iter().all(|part| self.is_ground[part.0 as usize]),
-            Part::Unknown | Part::Leaf(_) => true,
+            TypeNode::Variable(_) => false,
+            TypeNode::Compound(parts) => parts.iter().all(|part| self.is_ground[part.0 as usize]),
+            TypeNode::Unknown | TypeNode::Leaf(_) => true,
         };
         let scheme = Scheme(u32::try_from(self.parts.len()).expect("a type takes memory"));
         self.parts.push(part.clone());
@@ -72,7 +72,7 @@ impl TypeTable {
 
     fn close(&mut self, done: &mut Vec<Scheme>, length: usize) {
         let parts = done.split_off(done.len() - length);
-        let compound = self.add(Part::Compound(parts.into()));
+        let compound = self.add(TypeNode::Compound(parts.into()));
         done.push(compound);
     }
 
@@ -90,9 +90,9 @@ impl TypeTable {
                 Step::Visit(Atom::Variable(variable)) => {
                     let next = met.len() as u32 + 1;
                     let number = *met.entry(variable.clone()).or_insert(next);
-                    done.push(self.add(Part::Variable(number)));
+                    done.push(self.add(TypeNode::Variable(number)));
                 }
-                Step::Visit(leaf) => done.push(self.add(Part::Leaf(leaf.clone()))),
+                Step::Visit(leaf) => done.push(self.add(TypeNode::Leaf(leaf.clone()))),
                 Step::Close(length) => self.close(&mut done, length),
             }
         }
@@ -106,12 +106,12 @@ impl TypeTable {
         while let Some(step) = work.pop() {
             match step {
                 Step::Visit(scheme) => match &self.parts[scheme.0 as usize] {
-                    Part::Unknown => done.push(crate::names::undefined()),
-                    Part::Variable(number) => {
+                    TypeNode::Unknown => done.push(crate::names::undefined()),
+                    TypeNode::Variable(number) => {
                         done.push(Atom::Variable(Variable::with_id(name.clone(), u64::from(*number))));
                     }
-                    Part::Leaf(leaf) => done.push(leaf.clone()),
-                    Part::Compound(parts) => {
+                    TypeNode::Leaf(leaf) => done.push(leaf.clone()),
+                    TypeNode::Compound(parts) => {
                         work.push(Step::Close(parts.len()));
                         work.extend(parts.iter().rev().copied().map(Step::Visit));
                     }
@@ -125,7 +125,7 @@ impl TypeTable {
         done.pop().expect("the walk leaves the whole")
     }
 
-    pub(super) fn part(&self, scheme: Scheme) -> &Part {
+    pub(super) fn part(&self, scheme: Scheme) -> &TypeNode {
         &self.parts[scheme.0 as usize]
     }
 

@@ -1,6 +1,6 @@
 //! Types of values at run time, and calls of typed functions without code of their own.
 //!
-//! 1. What an expression has been noted as settled has well-typed arguments, so the result type of its head is its type.
+//! 1. What an expression has been noted as in normal form has well-typed arguments, so the result type of its head is its type.
 //! 2. Of any other expression whose head has one plain function type, the arguments are looked at in turn.
 //! 3. Terms of the dictionary never change: what is found out about them is kept until types change.
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
@@ -19,7 +19,7 @@ use space::Atom;
 const AS_IT_STANDS: u32 = 1 << 16;
 
 /// A question: is the value of this type, as the argument of a function inside an expression or at its top?
-struct Asked {
+struct TypeQuestion {
     value: Ref,
     type_id: TypeId,
     is_deep: bool,
@@ -28,7 +28,7 @@ struct Asked {
 impl Running<'_> {
     /// Whether an expression is of a type for certain.
     pub(super) fn expression_has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
-        self.all_certain(vec![Asked { value, type_id, is_deep }])
+        self.all_certain(vec![TypeQuestion { value, type_id, is_deep }])
     }
 
     /// Whether the arguments of an expression are of the types that a signature names, for certain.
@@ -41,7 +41,7 @@ impl Running<'_> {
                 Formal::Expression if value.is_expression() || value.tag() == TERM => {}
                 Formal::Expression => return false,
                 Formal::Typed(0) if !self.has_no_type_error(value) => return false,
-                Formal::Typed(type_id) => work.push(Asked { value, type_id: *type_id, is_deep: false }),
+                Formal::Typed(type_id) => work.push(TypeQuestion { value, type_id: *type_id, is_deep: false }),
             }
         }
         self.all_certain(work)
@@ -54,7 +54,7 @@ impl Running<'_> {
             return true;
         }
         match self.result_of_head(value) {
-            Some(result) => self.all_certain(vec![Asked { value, type_id: result, is_deep: false }]),
+            Some(result) => self.all_certain(vec![TypeQuestion { value, type_id: result, is_deep: false }]),
             None => self.scheme_of(value).is_some(),
         }
     }
@@ -75,7 +75,7 @@ impl Running<'_> {
         }
     }
 
-    fn all_certain(&mut self, mut work: Vec<Asked>) -> bool {
+    fn all_certain(&mut self, mut work: Vec<TypeQuestion>) -> bool {
         while let Some(asked) = work.pop() {
             if !self.is_certain(&asked, &mut work) {
                 return false;
@@ -85,8 +85,8 @@ impl Running<'_> {
     }
 
     /// Whether a value is of a type for certain, if what it adds to the work is.
-    fn is_certain(&mut self, asked: &Asked, work: &mut Vec<Asked>) -> bool {
-        let Asked { value, type_id, is_deep } = *asked;
+    fn is_certain(&mut self, asked: &TypeQuestion, work: &mut Vec<TypeQuestion>) -> bool {
+        let TypeQuestion { value, type_id, is_deep } = *asked;
         let value = self.m.values.heap.walk(value);
         if value.tag() == tag::VARIABLE || is_deep && type_id == self.m.atom_type {
             return true;
@@ -123,7 +123,7 @@ impl Running<'_> {
         for (index, formal) in signature.formals.iter().enumerate() {
             let value = self.m.values.heap.walk(self.m.values.heap.child(value, index + 1));
             match formal {
-                Formal::Typed(type_id) => work.push(Asked { value, type_id: *type_id, is_deep: true }),
+                Formal::Typed(type_id) => work.push(TypeQuestion { value, type_id: *type_id, is_deep: true }),
                 Formal::Expression if !value.is_expression() && value.tag() != TERM => return false,
                 Formal::Raw | Formal::Expression => {}
             }
@@ -181,12 +181,12 @@ impl Running<'_> {
         has
     }
 
-    /// Whether an expression is noted as settled, and of a type for certain: evaluated to that type it is its own result.
-    pub(super) fn is_settled_to(&mut self, value: Ref, type_id: TypeId) -> bool {
+    /// Whether an expression is noted as in normal form, and of a type for certain: evaluated to that type it is its own result.
+    pub(super) fn is_normal_to(&mut self, value: Ref, type_id: TypeId) -> bool {
         self.m.notes.hold(self.m.values.heap.note(value)) && self.expression_has_type(value, type_id, false)
     }
 
-    /// Notes what a call has come to without a rule as settled, if its arguments are, and for certain of the types that its head
+    /// Notes what a call has come to without a rule as in normal form, if its arguments are, and for certain of the types that its head
     /// asks for.
     pub(super) fn note_made(&mut self, call: Ref) {
         let head = self.m.values.heap.child(call, 0);
@@ -212,13 +212,13 @@ impl Running<'_> {
         for (index, formal) in signature.formals.iter().enumerate() {
             if let Formal::Typed(type_id) = formal {
                 let value = self.m.values.heap.child(call, index + 1);
-                work.push(Asked { value, type_id: *type_id, is_deep: true });
+                work.push(TypeQuestion { value, type_id: *type_id, is_deep: true });
             }
         }
         self.all_certain(work)
     }
 
-    /// The only type of a settled value, if it is known for certain.
+    /// The only type of a value in normal form, if it is known for certain.
     pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED if self.m.notes.hold(self.m.values.heap.note(value)) => {
@@ -247,7 +247,7 @@ impl Running<'_> {
         only
     }
 
-    /// Whether two settled values have one type, each only that.
+    /// Whether two values in normal form have one type, each only that.
     pub(super) fn share_a_type(&mut self, left: Ref, right: Ref) -> bool {
         let Some(found) = self.only_type_of(left) else { return false };
         found != 0 && found != self.m.atom_type && self.only_type_of(right) == Some(found)
@@ -315,7 +315,7 @@ impl Running<'_> {
         }
         // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
         // what a `let` comes to.
-        if self.m.choices.len() as u32 != self.m.stack[self.m.base + 2] {
+        if self.m.choices.len() as u32 != self.m.stack[self.m.frame_base + 2] {
             return Ok(true);
         }
         let call = self.m.slot(EXPRESSION);
@@ -340,12 +340,12 @@ impl Running<'_> {
             let child = self.original_child(index);
             let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
             let is_final = formal == AS_IT_STANDS || child == EMPTY || self.is_passed_on(child, formal as TypeId);
-            let settled = match is_final {
+            let normal = match is_final {
                 true => Some(child),
-                false => self.settled(child, formal as TypeId),
+                false => self.normal(child, formal as TypeId),
             };
-            match settled {
-                Some(settled) => self.m.set_slot(CHILDREN + index as Slot, settled),
+            match normal {
+                Some(normal) => self.m.set_slot(CHILDREN + index as Slot, normal),
                 None => {
                     let at = usize::from(CHILDREN) + 2 * length;
                     return self.evaluate_child(index, at, child, formal as TypeId);
@@ -364,7 +364,7 @@ impl Running<'_> {
         if self.is_constructor(function)? {
             return self.give_typed(length);
         }
-        let from = self.m.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        let from = self.m.frame_base + super::code::HEADER + usize::from(CHILDREN) + 1;
         self.m.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }

@@ -13,7 +13,7 @@ use crate::names;
 use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
-use space::{Atom, Bindings, Grounded, SpaceRef, make_fresh};
+use space::{Atom, Bindings, Grounded, SharedSpace, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -462,7 +462,7 @@ impl Machine {
     }
 
     /// The spaces in which rules and types are looked up.
-    pub(super) fn watch(&mut self, space: &SpaceRef) {
+    pub(super) fn watch(&mut self, space: &SharedSpace) {
         self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
     }
 
@@ -483,7 +483,7 @@ impl Machine {
             self.values.heap.clear_notes();
             self.notes = Notes::default();
         }
-        self.values.settled.advance(self.notes.settled());
+        self.values.normal.advance(self.notes.normal());
         if is_shape {
             self.shapes += 1;
             self.heads.clear();

@@ -2,12 +2,12 @@
 //!
 //! 1. Matching goes both ways: an unbound variable of either side is bound to what faces it, and the trail notes it.
 //! 2. A variable is not bound to something around itself: where that would happen, nothing matches.
-//! 3. An expression whose children are settled is noted as settled too, under the number that rules stand at: as long as no
+//! 3. An expression whose children are in normal form is noted as in normal form too, under the number that rules stand at: as long as no
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
-use super::choices::{To, lay_out};
-use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, Site, Slot};
-use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_settled, is_small, plain};
+use super::choices::{Destination, lay_out};
+use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, ReturnPoint, Slot};
+use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_normal, is_small, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
@@ -126,7 +126,7 @@ impl Running<'_> {
 
     #[inline]
     fn match_children(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
-        let to = self.m.base + HEADER + usize::from(dst);
+        let to = self.m.frame_base + HEADER + usize::from(dst);
         let children = self.m.values.heap.children(value);
         if children.len() != length {
             return self.no_match(or);
@@ -301,7 +301,7 @@ impl Running<'_> {
 
     /// Builds what a template says.
     pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
-        let Machine { values, code, stack, base, scratch, .. } = &mut self.m;
+        let Machine { values, code, stack, frame_base: base, scratch, .. } = &mut self.m;
         let (frame, mut count) = (&stack[*base + HEADER..], 0);
         let parts = &code.templates[template as usize];
         if scratch.len() < parts.len() {
@@ -327,11 +327,11 @@ impl Running<'_> {
     #[inline]
     pub(super) fn construct(&mut self, data: u32) -> Result<(), Halt> {
         let Some(value) = self.constructed(data)? else { return Ok(()) };
-        let Data { function, site, .. } = self.m.code.data[data as usize];
+        let Data { function, return_point, .. } = self.m.code.data[data as usize];
         if !self.is_constructor(function)? {
             return self.call_built(value, data);
         }
-        let Site { pc, dst, .. } = self.m.code.sites[site as usize];
+        let ReturnPoint { pc, dst, .. } = self.m.code.return_points[return_point as usize];
         self.m.set_slot(dst, value);
         self.m.pc = pc;
         Ok(())
@@ -347,43 +347,45 @@ impl Running<'_> {
         self.give(value)
     }
 
-    /// Builds data, noted as settled if all its children are; `None` if a child needs to be evaluated, the code goes on
+    /// Builds data, noted as in normal form if all its children are; `None` if a child needs to be evaluated, the code goes on
     /// elsewhere then.
     #[inline(always)]
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
-        let Data { stamp, slots, is_settled, is_same, or, .. } = &m.code.data[data as usize];
-        let (mut is_settled, frame) = (*is_settled, &m.stack[m.base + HEADER..]);
-        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.notes.settled())?;
+        let Data { stamp, slots, is_normal, is_same, or, .. } = &m.code.data[data as usize];
+        let (mut is_normal, frame) = (*is_normal, &m.stack[m.frame_base + HEADER..]);
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
             let mut child = Ref::from_bits(frame[usize::from(slot)]);
-            if !is_always_settled(child) {
+            if !is_always_normal(child) {
                 let found = m.values.look(child, m.notes, is_value);
-                let Looked { value, is_settled: is_found } = match found {
+                let Looked { value, is_normal: is_found } = match found {
                     Some(found) => found,
                     None => {
                         m.pc = *or;
                         return Ok(None);
                     }
                 };
-                (child, is_settled) = (value, is_settled && is_found);
+                (child, is_normal) = (value, is_normal && is_found);
             }
             m.values.heap.set_child(made, usize::from(place), child);
         }
-        if !is_settled {
+        if !is_normal {
             m.values.heap.set_note(made, 0);
         }
-        Ok(Some(if is_settled && *is_same { made.marked() } else { made }))
+        Ok(Some(if is_normal && *is_same { made.marked() } else { made }))
     }
 
     /// Calls what was thought to be data.
     #[cold]
     fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
-        let Data { function, site, is_same, .. } = self.m.code.data[data as usize];
+        let Data { function, return_point, is_same, .. } = self.m.code.data[data as usize];
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].expected();
         let type_atom = self.type_atom(type_id);
-        self.interpret(call.unmarked(), To::Site(site), |atom| Task::Call(atom, type_atom, !is_same))
+        self.interpret(call.unmarked(), Destination::ReturnPoint(return_point), |atom| {
+            Task::Call(atom, type_atom, !is_same)
+        })
     }
 
     /// A value with everything bound in it put in.
@@ -456,12 +458,12 @@ impl Machine {
         if left_stays { self.bind(right, left) } else { self.bind(left, right) }
     }
 
-    /// Notes an expression as settled if all its children are; gives it marked as evaluated then.
+    /// Notes an expression as in normal form if all its children are; gives it marked as evaluated then.
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
         let children = self.values.heap.children(expression);
-        if children.iter().all(|&child| self.values.is_settled(child, self.notes)) {
-            self.values.heap.set_note(expression, self.notes.settled());
+        if children.iter().all(|&child| self.values.is_normal(child, self.notes)) {
+            self.values.heap.set_note(expression, self.notes.normal());
             return expression.marked();
         }
         expression
@@ -555,7 +557,7 @@ impl super::values::Values {
     }
 
     /// The space that a value is.
-    pub(super) fn space_of(&self, value: Ref) -> Option<&space::SpaceRef> {
+    pub(super) fn space_of(&self, value: Ref) -> Option<&space::SharedSpace> {
         match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
             Atom::Grounded(Grounded::Space(space)) => Some(space),
             _ => None,
@@ -563,7 +565,7 @@ impl super::values::Values {
     }
 
     /// The state that a value is.
-    pub(super) fn state_of(&self, value: Ref) -> Option<&space::StateRef> {
+    pub(super) fn state_of(&self, value: Ref) -> Option<&space::SharedState> {
         match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
             Atom::Grounded(Grounded::State(state)) => Some(state),
             _ => None,

@@ -15,8 +15,8 @@
 use super::code::TypeId;
 use super::garbage::bytes_of;
 use super::kept::{self, Kept, LARGE};
+use super::normal_form::NormalTerms;
 use super::notes::Notes;
-use super::settled::SettledTerms;
 use super::terms::Interned;
 use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
@@ -113,12 +113,12 @@ pub(super) fn plain(value: Ref) -> Ref {
 /// A child of data, looked at.
 pub(super) struct Looked {
     pub(super) value: Ref,
-    pub(super) is_settled: bool,
+    pub(super) is_normal: bool,
 }
 
 /// Whether a value is its own result whatever the rules are.
 #[inline]
-pub(super) fn is_always_settled(value: Ref) -> bool {
+pub(super) fn is_always_normal(value: Ref) -> bool {
     const ALWAYS: u32 = 1 << INTEGER | 1 << FOREIGN | 1 << tag::NUMBER | 1 << tag::MARKED;
     ALWAYS >> value.tag() & 1 == 1
 }
@@ -153,8 +153,8 @@ pub(super) struct Values {
     pub(super) symbol_terms: Vec<Term>,
     pub(super) interned: Interned,
     pub(super) kept: Kept,
-    /// Which terms are settled as rules stand.
-    pub(super) settled: SettledTerms,
+    /// Which terms are in normal form as rules stand.
+    pub(super) normal: NormalTerms,
     /// Whether the atoms of terms are marked as evaluated all through, as references are.
     pub(super) marks_terms: bool,
     /// What may be taken while references are made atoms.
@@ -352,7 +352,7 @@ impl Values {
             symbol_terms: Vec::new(),
             interned: Interned::default(),
             kept: Kept::default(),
-            settled: SettledTerms::default(),
+            normal: NormalTerms::default(),
             marks_terms: false,
             ceiling: Ceiling::default(),
         };
@@ -449,53 +449,53 @@ impl Values {
 
     /// Whether a child of data is its own result, as far as is plain to see: not what holds a variable, nor an error.
     #[inline]
-    pub(super) fn is_settled(&self, child: Ref, notes: Notes) -> bool {
-        is_always_settled(child)
+    pub(super) fn is_normal(&self, child: Ref, notes: Notes) -> bool {
+        is_always_normal(child)
             || match child.tag() {
                 SYMBOL => child != EMPTY && child != ERROR,
                 tag::EXPRESSION => notes.hold(self.heap.note(child)) || self.heap.length(child) == 0,
-                TERM => self.is_settled_term(child),
+                TERM => self.is_normal_term(child),
                 _ => false,
             }
     }
 
     /// What a value evaluates to as what nothing has typed, if its own word or its note says so.
     #[inline(always)]
-    pub(super) fn plainly_settled(&self, value: Ref, notes: Notes) -> Option<Ref> {
+    pub(super) fn plainly_normal(&self, value: Ref, notes: Notes) -> Option<Ref> {
         match value.tag() {
-            _ if is_always_settled(value) => Some(value),
+            _ if is_always_normal(value) => Some(value),
             SYMBOL if value != EMPTY => Some(value),
             tag::EXPRESSION if notes.hold(self.heap.note(value)) => Some(value.marked()),
-            TERM if self.is_settled_term(value) => Some(evaluated_term(value)),
+            TERM if self.is_normal_term(value) => Some(evaluated_term(value)),
             _ => None,
         }
     }
 
     /// What a term evaluates to, if that is known: marked it is its own result whatever its type, else as what nothing has typed.
     #[inline(never)]
-    pub(super) fn settled_as(&self, term: Ref, type_id: TypeId) -> Option<Ref> {
+    pub(super) fn normal_as(&self, term: Ref, type_id: TypeId) -> Option<Ref> {
         match is_evaluated_term(term) {
             true => Some(term),
-            false => (type_id == 0 && self.is_settled_term(term)).then(|| evaluated_term(term)),
+            false => (type_id == 0 && self.is_normal_term(term)).then(|| evaluated_term(term)),
         }
     }
 
-    /// Whether a term is marked as evaluated, or known to be settled.
-    pub(super) fn is_settled_term(&self, term: Ref) -> bool {
-        is_evaluated_term(term) || self.settled.knows(term_of(term)) == Some(true)
+    /// Whether a term is marked as evaluated, or known to be in normal form.
+    pub(super) fn is_normal_term(&self, term: Ref) -> bool {
+        is_evaluated_term(term) || self.normal.knows(term_of(term)) == Some(true)
     }
 
-    /// What becomes a child of data, and whether it is settled; `None` if it is no value and needs to be evaluated.
+    /// What becomes a child of data, and whether it is in normal form; `None` if it is no value and needs to be evaluated.
     #[inline]
     pub(super) fn look(&self, child: Ref, notes: Notes, is_value: bool) -> Option<Looked> {
-        let is_settled = self.is_settled(child, notes);
+        let is_normal = self.is_normal(child, notes);
         if is_value || child.tag() == SYMBOL && child != EMPTY {
-            return Some(Looked { value: child, is_settled });
+            return Some(Looked { value: child, is_normal });
         }
         match child.tag() {
-            tag::EXPRESSION if is_settled => Some(Looked { value: child.marked(), is_settled }),
-            TERM if is_settled => Some(Looked { value: evaluated_term(child), is_settled }),
-            tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_settled }),
+            tag::EXPRESSION if is_normal => Some(Looked { value: child.marked(), is_normal }),
+            TERM if is_normal => Some(Looked { value: evaluated_term(child), is_normal }),
+            tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_normal }),
             tag::VARIABLE => self.look_through(child, notes),
             _ => None,
         }
@@ -504,7 +504,7 @@ impl Values {
     /// The same for a variable that is bound.
     fn look_through(&self, variable: Ref, notes: Notes) -> Option<Looked> {
         let value = self.heap.walk(variable);
-        if is_always_settled(value) { Some(Looked { value, is_settled: true }) } else { self.look(value, notes, false) }
+        if is_always_normal(value) { Some(Looked { value, is_normal: true }) } else { self.look(value, notes, false) }
     }
 
     /// Whether a variable bears the name it has in the form.
@@ -782,8 +782,8 @@ impl Values {
             let child = self.term(child, &terms)?;
             self.heap.set_child(opened, place, if is_evaluated { Self::as_evaluated(child) } else { child });
         }
-        if self.settled.knows(term) == Some(true) {
-            self.heap.set_note(opened, self.settled.note());
+        if self.normal.knows(term) == Some(true) {
+            self.heap.set_note(opened, self.normal.note());
         }
         Ok(if is_evaluated { opened.marked() } else { opened })
     }

@@ -5,7 +5,7 @@
 //!    of the rule say: so the type of `(VCons $x $xs)` may hold a length.
 //! 2. Such a function has code of its own, under [`WELL_TYPED`] in place of a type. Calls inside go to such code, and
 //!    constructors build data, as if there were no types.
-//! 3. A call from elsewhere is looked at once, where it enters ([`Kind::Guarded`]): its arguments must be settled, so they
+//! 3. A call from elsewhere is looked at once, where it enters ([`Kind::Guarded`]): its arguments must be in normal form, so they
 //!    hold neither variables nor errors, their schemes must agree with the type of the function, and what is called
 //!    as a function must be well typed itself. Otherwise the code with checks is entered.
 //! 4. All this holds for the rules and types as they stand. Where rules may change while a form is evaluated, it is not done.
@@ -101,13 +101,13 @@ impl Running<'_> {
         let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
         for slot in 0..found.arguments {
             let value = self.m.read(slot);
-            let is_settled = match value.tag() {
+            let is_normal = match value.tag() {
                 INTEGER | tag::NUMBER | SYMBOL | FOREIGN => true,
                 tag::EXPRESSION | tag::MARKED => self.m.notes.hold(self.m.values.heap.note(value)),
-                TERM => self.settled(value, 0).is_some(),
+                TERM => self.normal(value, 0).is_some(),
                 _ => false,
             };
-            let scheme = if is_settled { self.scheme_of(value) } else { None };
+            let scheme = if is_normal { self.scheme_of(value) } else { None };
             let Some(scheme) = scheme else { return false };
             schemes[usize::from(slot)] = scheme;
         }

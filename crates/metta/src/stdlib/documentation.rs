@@ -8,7 +8,7 @@ use super::text::{plain, print};
 use crate::names;
 use crate::operation::{Call, Operation, OperationSpec as Spec, Outcome};
 use crate::types;
-use space::{Atom, HostValue as _, Solution, SpaceRef, Symbol, Variable};
+use space::{Atom, HostValue as _, SharedSpace, Solution, Symbol, Variable};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
@@ -44,7 +44,7 @@ fn value_of(solution: &Solution, variable: &Variable) -> Option<Atom> {
 }
 
 /// What is documented about an atom; if nothing is, what the library has under the name that it uses itself.
-fn docs_of(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Doc> {
+fn docs_of(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Doc> {
     let docs = facts_about(call, space, atom);
     match name_in_library(call, atom) {
         Some(name) if docs.is_empty() => facts_about(call, space, &name),
@@ -66,7 +66,7 @@ fn value_word(call: &Call<'_>, atom: &Atom) -> Option<Atom> {
 }
 
 /// The documentation facts about an atom, those of functions first. A variable is not asked about: it is every atom.
-fn facts_about(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Doc> {
+fn facts_about(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Doc> {
     if matches!(atom, Atom::Variable(_)) {
         return Vec::new();
     }
@@ -127,14 +127,14 @@ fn formal_doc(atom: &Atom, type_atom: &Atom, doc: &Doc) -> Atom {
     list("@doc-formal", items)
 }
 
-fn declared(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Vec<Atom> {
+fn declared(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Atom> {
     let found = types::types_of(space, atom, &mut call.runner.variables);
     found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect()
 }
 
 /// The formal documentation of an atom: each fact with each type that it fits. A function that is documented with
 /// another number of parameters than any of its types has is shown with the types, its parts being undefined.
-fn formal_docs(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom, wanted: &Wanted) -> Vec<Atom> {
+fn formal_docs(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom, wanted: &Wanted) -> Vec<Atom> {
     let docs = docs_of(call, space, atom);
     let found = declared(call, space, atom);
     let as_function = |found: &&Atom| types::is_function(found) && matches!(wanted, Wanted::Any);
@@ -262,7 +262,7 @@ fn help_space(call: &mut Call<'_>) -> Outcome {
 }
 
 /// A name and its description for each documentation fact of a space.
-fn overview(call: &mut Call<'_>, space: &SpaceRef) -> Vec<String> {
+fn overview(call: &mut Call<'_>, space: &SharedSpace) -> Vec<String> {
     let facts = space.without_imports().atoms(&mut call.runner.variables);
     let docs = facts.iter().filter(|fact| fact.head().is_some_and(|head| head.is_symbol("@doc")));
     let line = |fact: &Atom| {

@@ -25,7 +25,7 @@ use crate::operation::{Operation, OperationSpec};
 use crate::reader::read_atom;
 use crate::syntax;
 use crate::tokenizer::Tokenizer;
-use space::{Atom, SpaceRef};
+use space::{Atom, SharedSpace};
 
 /// The part of the library that is written in MeTTa.
 pub const PRELUDE: &str = include_str!("prelude.metta");
@@ -64,7 +64,7 @@ pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
 }
 
 /// Registers the functions of one module, and its `&self`.
-pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space: &SpaceRef) {
+pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space: &SharedSpace) {
     for spec in operations().filter(|spec| spec.has_home) {
         tokenizer.register_name(spec.name, operation_atom(spec, home));
     }

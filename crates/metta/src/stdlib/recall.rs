@@ -2,7 +2,7 @@
 
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
-use space::{Atom, Grounded, Number, SpaceRef};
+use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("commit!", "(-> (->))", |call| call.runner.commit_early()),
@@ -80,12 +80,12 @@ fn number(call: &Call<'_>, position: usize) -> Option<u64> {
 }
 
 /// Why a space has no past, if that is so.
-fn refuse_past(space: &SpaceRef) -> Option<Outcome> {
+fn refuse_past(space: &SharedSpace) -> Option<Outcome> {
     let refuse = || Outcome::failure(format!("{} is of the past already: name the space that it was", space.name()));
     space.is_frozen().then(refuse)
 }
 
 /// Why a space must not be changed, if that is so.
-pub(super) fn refuse_frozen(space: &SpaceRef) -> Option<Outcome> {
+pub(super) fn refuse_frozen(space: &SharedSpace) -> Option<Outcome> {
     space.is_frozen().then(|| Outcome::failure(format!("{} is of the past: it cannot change", space.name())))
 }

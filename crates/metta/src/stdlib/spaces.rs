@@ -5,7 +5,7 @@ use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::runner::not_durable;
 use crate::types;
-use space::{Atom, Rewrite, Solution, SpaceRef, canonical, rewrite};
+use space::{Atom, Rewrite, SharedSpace, Solution, canonical, rewrite};
 use std::cell::Cell;
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -62,7 +62,7 @@ fn add(call: &mut Call<'_>, name: &str) -> Outcome {
 }
 
 /// Adds all of these atoms, or none.
-fn add_to(call: &Call<'_>, space: &SpaceRef, atoms: &[Atom]) -> Outcome {
+fn add_to(call: &Call<'_>, space: &SharedSpace, atoms: &[Atom]) -> Outcome {
     if let Some(refused) = refuse_frozen(space).or_else(|| atoms.iter().find_map(|atom| refuse_opaque(call, atom))) {
         return refused;
     }

@@ -4,7 +4,7 @@ use super::spaces::with_template;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
-use space::{Atom, Bindings, Solution, SpaceRef, Unifier, variables};
+use space::{Atom, Bindings, SharedSpace, Solution, Unifier, variables};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).at_home(),
@@ -17,7 +17,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
 ];
 
 /// The valid types of an atom, or nothing when it is ill-typed.
-fn types_in(call: &mut Call<'_>, space: &SpaceRef, atom: &Atom) -> Outcome {
+fn types_in(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Outcome {
     let found = types::types_of(space, atom, &mut call.runner.variables);
     Outcome::Results(found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect())
 }

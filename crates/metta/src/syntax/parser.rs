@@ -36,7 +36,7 @@ struct Parser<'text> {
     lexer: Lexer<'text>,
     tree: SyntaxTree,
     /// The expressions that are open, the innermost last.
-    frames: Vec<Frame>,
+    frames: Vec<OpenList>,
     /// What was read inside the open expressions.
     items: Vec<Item>,
     /// A `!` at the top level that has not met its atom.
@@ -44,7 +44,7 @@ struct Parser<'text> {
 }
 
 /// An open expression.
-struct Frame {
+struct OpenList {
     opener: u32,
     /// The index of its first item.
     first_item: usize,
@@ -73,7 +73,7 @@ impl<'text> Parser<'text> {
 
     fn take(&mut self, token: Token, span: Span) {
         match token {
-            Token::Open => self.frames.push(Frame { opener: span.start, first_item: self.items.len() }),
+            Token::Open => self.frames.push(OpenList { opener: span.start, first_item: self.items.len() }),
             Token::Close => self.close(span),
             Token::Leaf(shape) => {
                 let node = self.tree.add_leaf(shape, span);

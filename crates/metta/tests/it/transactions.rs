@@ -4,10 +4,10 @@
 use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
-    Begun, Cause, Commit, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Occasion, Reason, Runner, SourceId,
-    SourceText, World,
+    Begun, Cause, Commit, CommitTrigger, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Reason, Runner,
+    SourceId, SourceText, World,
 };
-use space::{Atom, ChangeKind, SpaceRef};
+use space::{Atom, ChangeKind, SharedSpace};
 use std::sync::{Arc, Mutex};
 
 const PROGRAMS: u64 = 200;
@@ -114,7 +114,7 @@ impl Memory for Notes {
     fn commits(&self) -> u64 {
         0
     }
-    fn commit(&mut self, commit: Commit, _: Occasion, _: Cause) -> Result<(), MemoryError> {
+    fn commit(&mut self, commit: Commit, _: CommitTrigger, _: Cause) -> Result<(), MemoryError> {
         if !commit.is_empty() {
             self.0.lock().expect("no panic").push(unnumbered(&described(&commit)));
         }
@@ -129,10 +129,10 @@ impl Memory for Notes {
     fn epoch(&self) -> Option<u64> {
         None
     }
-    fn as_of(&mut self, _: &mut Runner, _: &SpaceRef, _: u64) -> Result<SpaceRef, MemoryError> {
+    fn as_of(&mut self, _: &mut Runner, _: &SharedSpace, _: u64) -> Result<SharedSpace, MemoryError> {
         Err("there is no past".into())
     }
-    fn why(&mut self, _: &mut Runner, _: &SpaceRef, _: &Atom) -> Result<Vec<Reason>, MemoryError> {
+    fn why(&mut self, _: &mut Runner, _: &SharedSpace, _: &Atom) -> Result<Vec<Reason>, MemoryError> {
         Err("there is no past".into())
     }
 }

@@ -14,7 +14,7 @@ use crate::bindings::Bindings;
 use crate::canonical;
 use crate::grounded::Grounded;
 use crate::patterns::Patterns;
-use crate::relation::{Found, Path, Relation};
+use crate::relation::{FoundRow, Path, Relation};
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
 use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
@@ -334,7 +334,7 @@ impl Contents {
         }
         let keys: Option<Vec<Term>> = columns(query).iter().map(|column| terms.find_key(column)).collect();
         keys.inspect(|keys| relation.find_rows(keys, terms, &mut rows));
-        let nothing_bound = |row: Found<'_>| Match {
+        let nothing_bound = |row: FoundRow<'_>| Match {
             bindings: Bindings::default(),
             copies: row.copies,
             deferred: Deferred::new(),
@@ -499,7 +499,7 @@ impl<'a> RowPattern<'a> {
         Some(Self { query, keys, known })
     }
 
-    fn match_row(&self, row: &Found<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
+    fn match_row(&self, row: &FoundRow<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
         if row.terms.len() != self.query.len() {
             return None;
         }

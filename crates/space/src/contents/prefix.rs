@@ -74,8 +74,8 @@ fn nameless(atom: &Atom) -> Atom {
 }
 
 impl Contents {
-    /// The children behind a prefix; see [`Space::children_behind`](crate::Space::children_behind).
-    pub(crate) fn children_behind(
+    /// The children behind a prefix; see [`Space::children_after`](crate::Space::children_after).
+    pub(crate) fn children_after(
         &self,
         prefix: &[Atom],
         terms: &Terms,

@@ -37,7 +37,7 @@ impl Copies {
     /// The rows from `row` up to `end` of which it is known at once that each has one copy, or the next row and its
     /// copies.
     #[inline]
-    pub(super) fn stretch(&self, row: u32, end: u32) -> (u32, u32) {
+    pub(super) fn batch_end(&self, row: u32, end: u32) -> (u32, u32) {
         let Some(blocks) = &self.blocks else { return (end, 1) };
         match blocks.get(row as usize / BLOCK) {
             Some(Some(block)) => (row + 1, block[row as usize % BLOCK]),

@@ -5,7 +5,7 @@
 //! hashed, and no row is read to see whether it is the one. The idea is direct addressing (Cormen, Leiserson, Rivest, Stein:
 //! Introduction to Algorithms, 2009, section 11.1).
 
-use super::index::{Key, Keys};
+use super::index::{Key, KeyReader};
 use std::ops::Range;
 
 /// The place of what has none. There are fewer rows, and fewer lists.
@@ -20,7 +20,7 @@ pub(super) struct Direct {
 
 impl Direct {
     /// Room for the keys of rows; `None` if they must be sparse.
-    pub(super) fn spanning(rows: Range<u32>, keys: &Keys<'_>) -> Option<Self> {
+    pub(super) fn spanning(rows: Range<u32>, keys: &KeyReader<'_>) -> Option<Self> {
         let widen = |[low, high]: [u64; 2], key: Key| [low.min(key.0), high.max(key.0)];
         let [first, last] = rows.clone().filter_map(|row| keys.at(row)).fold([u64::MAX, 0], widen);
         let length = last.checked_sub(first)?;

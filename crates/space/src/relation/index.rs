@@ -7,7 +7,7 @@
 
 use super::copies::Copies;
 use super::direct::Direct;
-use super::{HEAD, KeyOf, Path};
+use super::{HEAD, Path, TermReader};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
@@ -24,20 +24,20 @@ const LIST: u32 = 1 << 31;
 #[derive(Clone, Default)]
 pub(super) struct Index {
     /// A row, or a list, of each key.
-    places: Places,
+    places: KeyTable,
     lists: Vec<List>,
     free: Vec<u32>,
 }
 
 /// How the place of a key is found.
 #[derive(Clone)]
-enum Places {
+enum KeyTable {
     Hashed(HashTable<u32>),
     /// Of a segment that was sealed when the index was made, and whose keys lie close together.
     Direct(Direct),
 }
 
-impl Default for Places {
+impl Default for KeyTable {
     fn default() -> Self {
         Self::Hashed(HashTable::new())
     }
@@ -51,12 +51,12 @@ enum List {
 }
 
 /// The rows of a key, in the order of the segment.
-pub(crate) enum Listed<'a> {
+pub(crate) enum RowList<'a> {
     Run(Range<u32>),
     Each(&'a [u32]),
 }
 
-impl Listed<'_> {
+impl RowList<'_> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Run(rows) => rows.len(),
@@ -110,7 +110,7 @@ impl List {
 
 /// What an index lists rows by.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum IndexedBy {
     /// What stands at a path.
     Path(Path),
     /// The head and what stands at a path, for heads that share their values with others.
@@ -135,19 +135,19 @@ impl Key {
 }
 
 /// What reads the key of a row at the place of an index.
-pub(super) struct Keys<'a> {
-    pub(super) rows: KeyOf<'a>,
-    pub(super) place: Place,
+pub(super) struct KeyReader<'a> {
+    pub(super) rows: TermReader<'a>,
+    pub(super) place: IndexedBy,
     pub(super) dictionary: &'a Terms,
 }
 
-impl Keys<'_> {
+impl KeyReader<'_> {
     #[inline]
     pub(super) fn at(&self, row: u32) -> Option<Key> {
         let terms = self.rows.terms(row);
         match self.place {
-            Place::Path(path) => key_at(path, terms, self.dictionary).map(Key::from),
-            Place::HeadAnd(path) => {
+            IndexedBy::Path(path) => key_at(path, terms, self.dictionary).map(Key::from),
+            IndexedBy::HeadAnd(path) => {
                 Some(Key::pair(key_at(HEAD, terms, self.dictionary)?, key_at(path, terms, self.dictionary)?))
             }
         }
@@ -172,11 +172,11 @@ fn hash(key: Key) -> u64 {
 
 impl Index {
     /// An index of the rows of a segment that is sealed.
-    pub(super) fn of_sealed(rows: Range<u32>, keys: &Keys<'_>) -> Self {
-        let direct = Direct::spanning(rows.clone(), keys).filter(|_| matches!(keys.place, Place::Path(_)));
-        let mut index = Self { places: direct.map_or_else(Places::default, Places::Direct), ..Self::default() };
+    pub(super) fn of_sealed(rows: Range<u32>, keys: &KeyReader<'_>) -> Self {
+        let direct = Direct::spanning(rows.clone(), keys).filter(|_| matches!(keys.place, IndexedBy::Path(_)));
+        let mut index = Self { places: direct.map_or_else(KeyTable::default, KeyTable::Direct), ..Self::default() };
         rows.for_each(|row| index.insert(row, keys));
-        if let Places::Direct(direct) = &index.places
+        if let KeyTable::Direct(direct) = &index.places
             && direct.is_sparse()
         {
             index.places = hashed(direct);
@@ -186,8 +186,8 @@ impl Index {
 
     /// The rows with this key.
     #[inline]
-    pub(super) fn get(&self, key: Key, keys: &Keys<'_>) -> Listed<'_> {
-        if let Places::Hashed(table) = &self.places
+    pub(super) fn get(&self, key: Key, keys: &KeyReader<'_>) -> RowList<'_> {
+        if let KeyTable::Hashed(table) = &self.places
             && table.len() >= LARGE_TABLE
         {
             // Where a tag and its slot are is known from the hash: both are waited for at once.
@@ -198,61 +198,61 @@ impl Index {
 
     /// The same for what was looked ahead.
     #[inline(always)]
-    pub(super) fn get_ready(&self, key: Key, keys: &Keys<'_>) -> Listed<'_> {
+    pub(super) fn get_ready(&self, key: Key, keys: &KeyReader<'_>) -> RowList<'_> {
         match self.place(key, keys) {
-            None => Listed::Each(&[]),
-            Some(place) if *place & LIST == 0 => Listed::Each(std::slice::from_ref(place)),
+            None => RowList::Each(&[]),
+            Some(place) if *place & LIST == 0 => RowList::Each(std::slice::from_ref(place)),
             Some(place) => match &self.lists[(*place & !LIST) as usize] {
-                List::Run(rows) => Listed::Run(rows.clone()),
-                List::Each(rows) => Listed::Each(rows),
+                List::Run(rows) => RowList::Run(rows.clone()),
+                List::Each(rows) => RowList::Each(rows),
             },
         }
     }
 
     #[inline]
-    fn place(&self, key: Key, keys: &Keys<'_>) -> Option<&u32> {
+    fn place(&self, key: Key, keys: &KeyReader<'_>) -> Option<&u32> {
         match &self.places {
-            Places::Direct(direct) => direct.get(key),
-            Places::Hashed(table) => table.find(hash(key), |&place| self.key_of(place, keys) == Some(key)),
+            KeyTable::Direct(direct) => direct.get(key),
+            KeyTable::Hashed(table) => table.find(hash(key), |&place| self.key_of(place, keys) == Some(key)),
         }
     }
 
     /// Reads what looking for these keys reads: slots, then rows.
-    pub(super) fn look_ahead(&self, sought: impl Iterator<Item = Term> + Clone, keys: &Keys<'_>) {
+    pub(super) fn look_ahead(&self, sought: impl Iterator<Item = Term> + Clone, keys: &KeyReader<'_>) {
         let read = |place: u32| keys.rows.terms(first_of(place, &self.lists)).first().map_or(0, |term| term.number());
         match &self.places {
-            Places::Direct(direct) => {
+            KeyTable::Direct(direct) => {
                 // A list would be read for its first row: most keys that are asked for one by one have no list.
                 let row = |&place: &u32| if place & LIST == 0 { read(place) } else { place };
                 black_box(sought.fold(0, |sum, key| sum ^ direct.get(key.into()).map_or(0, row)));
             }
-            Places::Hashed(table) if table.len() >= LARGE_TABLE => {
+            KeyTable::Hashed(table) if table.len() >= LARGE_TABLE => {
                 let hashes = sought.map(|key| hash(key.into()));
                 read_slots(table, hashes.clone());
                 let place = |hash: u64| table.find(hash, |_| true).copied();
                 black_box(hashes.fold(0, |sum, hash| sum ^ place(hash).map_or(0, read)));
             }
-            Places::Hashed(_) => {}
+            KeyTable::Hashed(_) => {}
         }
     }
 
     /// The key that a place is for; every list has a row.
     #[inline]
-    fn key_of(&self, place: u32, keys: &Keys<'_>) -> Option<Key> {
+    fn key_of(&self, place: u32, keys: &KeyReader<'_>) -> Option<Key> {
         keys.at(first_of(place, &self.lists))
     }
 
     /// Adds a row, behind those that are there.
-    pub(super) fn insert(&mut self, row: u32, keys: &Keys<'_>) {
+    pub(super) fn insert(&mut self, row: u32, keys: &KeyReader<'_>) {
         let Some(key) = keys.at(row) else { return };
         let Self { places, lists, free } = self;
-        if let Places::Direct(direct) = places {
+        if let KeyTable::Direct(direct) = places {
             if direct.change(key, |place| Some(with_row(place, row, lists, free))).is_some() {
                 return;
             }
             *places = hashed(direct);
         }
-        let Places::Hashed(table) = places else { return };
+        let KeyTable::Hashed(table) = places else { return };
         let hash_of = |&place: &u32| keys.at(first_of(place, lists)).map_or(0, hash);
         let is_it = |&place: &u32| keys.at(first_of(place, lists)) == Some(key);
         match table.entry(hash(key), is_it, hash_of) {
@@ -262,11 +262,11 @@ impl Index {
     }
 
     /// Keeps only the rows of a key that are wanted.
-    pub(super) fn retain(&mut self, key: Key, keys: &Keys<'_>, is_wanted: impl Fn(u32) -> bool) {
+    pub(super) fn retain(&mut self, key: Key, keys: &KeyReader<'_>, is_wanted: impl Fn(u32) -> bool) {
         let Some(&place) = self.place(key, keys) else { return };
         let left: Vec<u32> = match self.get(key, keys) {
-            Listed::Run(rows) => rows.filter(|&row| is_wanted(row)).collect(),
-            Listed::Each(rows) => rows.iter().copied().filter(|&row| is_wanted(row)).collect(),
+            RowList::Run(rows) => rows.filter(|&row| is_wanted(row)).collect(),
+            RowList::Each(rows) => rows.iter().copied().filter(|&row| is_wanted(row)).collect(),
         };
         if place & LIST != 0 && !left.is_empty() {
             self.lists[(place & !LIST) as usize] = List::Each(left);
@@ -276,8 +276,8 @@ impl Index {
             return;
         }
         match &mut self.places {
-            Places::Direct(direct) => direct.change(key, |_| None).unwrap_or_default(),
-            Places::Hashed(table) => {
+            KeyTable::Direct(direct) => direct.change(key, |_| None).unwrap_or_default(),
+            KeyTable::Hashed(table) => {
                 if let Ok(entry) = table.find_entry(hash(key), |&listed| listed == place) {
                     entry.remove();
                 }
@@ -291,12 +291,12 @@ impl Index {
 }
 
 /// The same places in a table, which has room for all from the start.
-fn hashed(direct: &Direct) -> Places {
+fn hashed(direct: &Direct) -> KeyTable {
     let mut table = HashTable::with_capacity(direct.all().count());
     for (key, place) in direct.all() {
         table.insert_unique(hash(key), place, |_| unreachable!("there is room for all"));
     }
-    Places::Hashed(table)
+    KeyTable::Hashed(table)
 }
 
 /// The place of a key after one more row of it.

@@ -4,12 +4,12 @@
 //! and stay; they are chained, and read without a lock. A lock would wait for all that was read before it, so that one question could
 //! not be under way while the last one waits for memory.
 
-use super::index::{Index, Place};
+use super::index::{Index, IndexedBy};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// The indexes of a segment.
 pub(super) enum Indexes {
-    Changing(RwLock<Vec<(Place, Index)>>),
+    Changing(RwLock<Vec<(IndexedBy, Index)>>),
     Fixed(Next),
 }
 
@@ -18,14 +18,14 @@ type Next = OnceLock<Box<Link>>;
 
 /// An index of a sealed segment, and those that were made later.
 pub(super) struct Link {
-    place: Place,
+    place: IndexedBy,
     index: Index,
     next: Next,
 }
 
 /// Indexes that are being read.
 pub(super) enum Reading<'a> {
-    Locked(RwLockReadGuard<'a, Vec<(Place, Index)>>),
+    Locked(RwLockReadGuard<'a, Vec<(IndexedBy, Index)>>),
     Free(&'a Next),
 }
 
@@ -37,7 +37,7 @@ impl Default for Indexes {
 
 impl Reading<'_> {
     #[inline]
-    pub(super) fn get(&self, place: Place) -> Option<&Index> {
+    pub(super) fn get(&self, place: IndexedBy) -> Option<&Index> {
         match self {
             Self::Locked(indexes) => indexes.iter().find(|(other, _)| *other == place).map(|(_, index)| index),
             Self::Free(first) => links(first).find(|link| link.place == place).map(|link| &link.index),
@@ -60,13 +60,13 @@ impl Indexes {
 
     /// An index of a sealed segment, if it was made.
     #[inline]
-    pub(super) fn fixed(&self, place: Place) -> Option<&Index> {
+    pub(super) fn fixed(&self, place: IndexedBy) -> Option<&Index> {
         let Self::Fixed(first) = self else { return None };
         links(first).find(|link| link.place == place).map(|link| &link.index)
     }
 
     /// Adds an index, unless somebody else has made it meanwhile.
-    pub(super) fn add(&self, place: Place, index: Index) {
+    pub(super) fn add(&self, place: IndexedBy, index: Index) {
         match self {
             Self::Changing(indexes) => {
                 let mut indexes = indexes.write().expect("no panic while indexes are locked");
@@ -88,7 +88,7 @@ impl Indexes {
     }
 
     /// Changes an index of a head.
-    pub(super) fn change(&self, place: Place, change: impl FnOnce(&mut Index)) {
+    pub(super) fn change(&self, place: IndexedBy, change: impl FnOnce(&mut Index)) {
         let Self::Changing(indexes) = self else { return };
         let mut indexes = indexes.write().expect("no panic while indexes are locked");
         if let Some((_, index)) = indexes.iter_mut().find(|(other, _)| *other == place) {
@@ -98,7 +98,7 @@ impl Indexes {
 
     /// Changes all of them.
     #[inline]
-    pub(super) fn each_mut(&mut self, mut change: impl FnMut(Place, &mut Index)) {
+    pub(super) fn each_mut(&mut self, mut change: impl FnMut(IndexedBy, &mut Index)) {
         match self {
             Self::Changing(indexes) => {
                 let indexes = indexes.get_mut().expect("no panic while indexes are locked");

@@ -24,7 +24,7 @@
 //! walks the shortest list among its paths.
 
 mod copies;
-mod cover;
+mod covering_index;
 mod direct;
 mod index;
 mod indexes;
@@ -33,14 +33,14 @@ mod walk;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-pub(crate) use cover::{COLUMNS as COLUMNS_COVERED, Cover, Covered};
-pub(crate) use index::Listed;
-use index::{Key, Place, key_at};
+pub(crate) use covering_index::{COLUMNS as COVERED_COLUMNS, CoveringAnswer, CoveringIndex};
+pub(crate) use index::RowList;
+use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
-use segment::{KeyOf, ROWS_MAX, Segment, hash_keys};
+use segment::{ROWS_MAX, Segment, TermReader, hash_keys};
 use std::ops::Deref;
 use std::sync::Arc;
-pub(crate) use walk::{Piece, Stretch};
+pub(crate) use walk::{RowBatch, RowSelection};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
 pub(crate) type Path = (u32, Option<u32>);
@@ -61,13 +61,13 @@ const SAMPLE: usize = 32;
 /// The ground expressions of one length, or of all lengths beyond the longest that has a relation of its own.
 #[derive(Default)]
 pub struct Relation {
-    sealed: Vec<Part<Arc<Segment>>>,
-    head: Part<Segment>,
+    sealed: Vec<CountedSegment<Arc<Segment>>>,
+    head: CountedSegment<Segment>,
 }
 
 /// A segment and what is said of its rows beside it.
 #[derive(Default)]
-struct Part<S> {
+struct CountedSegment<S> {
     segment: S,
     copies: Copies,
     /// How many rows lie in the segments before it.
@@ -86,15 +86,15 @@ pub(crate) struct Finder<'a> {
 
 /// What answers a key without its row, where the head is known and one column is open.
 #[derive(Clone, Copy)]
-pub(crate) struct Answerer<'a> {
-    cover: &'a Arc<Cover>,
+pub(crate) struct IndexLookup<'a> {
+    cover: &'a Arc<CoveringIndex>,
     /// What lists the rows, if some have not just one copy.
-    lister: Option<Lister<'a>>,
+    lister: Option<IndexReader<'a>>,
 }
 
 /// The rows that an index lists by a key.
 #[derive(Clone, Copy)]
-pub(crate) struct Lister<'a> {
+pub(crate) struct IndexReader<'a> {
     finder: Finder<'a>,
     index: &'a index::Index,
 }
@@ -102,19 +102,19 @@ pub(crate) struct Lister<'a> {
 impl<'a> Finder<'a> {
     /// The index, which is made if need be.
     #[inline]
-    pub(crate) fn lister(self) -> Option<Lister<'a>> {
+    pub(crate) fn lister(self) -> Option<IndexReader<'a>> {
         let index = self.segment.fixed_index(self.place(), self.terms)?;
-        Some(Lister { finder: self, index })
+        Some(IndexReader { finder: self, index })
     }
 
-    fn place(self) -> Place {
-        Place::Path((self.column, None))
+    fn place(self) -> IndexedBy {
+        IndexedBy::Path((self.column, None))
     }
 }
 
-impl Answerer<'_> {
+impl IndexLookup<'_> {
     /// What answers all keys that have one row.
-    pub(crate) fn cover(&self) -> &Arc<Cover> {
+    pub(crate) fn cover(&self) -> &Arc<CoveringIndex> {
         self.cover
     }
 
@@ -125,18 +125,18 @@ impl Answerer<'_> {
 
     /// What answers a key.
     #[inline(always)]
-    pub(crate) fn get(&self, key: Term) -> Covered {
+    pub(crate) fn get(&self, key: Term) -> CoveringAnswer {
         let covered = self.cover.get(key);
         match (&covered, &self.lister) {
-            (Covered::One(answer), Some(lister)) => lister.counted(*answer, key),
+            (CoveringAnswer::One(answer), Some(lister)) => lister.counted(*answer, key),
             _ => covered,
         }
     }
 }
 
-impl<'a> Lister<'a> {
+impl<'a> IndexReader<'a> {
     #[inline(always)]
-    fn keys(&self) -> index::Keys<'a> {
+    fn keys(&self) -> index::KeyReader<'a> {
         self.finder.segment.keys(self.finder.place(), self.finder.terms)
     }
 
@@ -148,42 +148,42 @@ impl<'a> Lister<'a> {
 
     /// The rows that have a key, holes among them.
     #[inline(always)]
-    pub(crate) fn listed(&self, key: Term) -> Listed<'a> {
+    pub(crate) fn listed(&self, key: Term) -> RowList<'a> {
         self.index.get(key.into(), &self.keys())
     }
 
     /// The same for what was looked ahead.
     #[inline(always)]
-    pub(crate) fn listed_ready(&self, key: Term) -> Listed<'a> {
+    pub(crate) fn listed_ready(&self, key: Term) -> RowList<'a> {
         self.index.get_ready(key.into(), &self.keys())
     }
 
     /// The row, if only one is listed, and how many copies of it there are.
     #[inline(always)]
-    pub(crate) fn only(&self, listed: &Listed<'_>) -> Option<(&'a [Term], u32)> {
+    pub(crate) fn only(&self, listed: &RowList<'_>) -> Option<(&'a [Term], u32)> {
         match listed {
-            Listed::Each([row]) => Some((self.finder.segment.terms(*row), self.finder.copies.get(*row))),
+            RowList::Each([row]) => Some((self.finder.segment.terms(*row), self.finder.copies.get(*row))),
             _ => None,
         }
     }
 
     /// The answer of a key with the copies of its row. Row and answer are both found by the key, so that they are waited for together.
     #[inline]
-    pub(crate) fn counted(&self, answer: Term, key: Term) -> Covered {
+    pub(crate) fn counted(&self, answer: Term, key: Term) -> CoveringAnswer {
         match self.listed_ready(key) {
-            Listed::Each([row]) => Covered::Copies(answer, self.finder.copies.get(*row)),
+            RowList::Each([row]) => CoveringAnswer::Copies(answer, self.finder.copies.get(*row)),
             // Rows of other heads may have the key as well.
-            _ => Covered::Several,
+            _ => CoveringAnswer::Several,
         }
     }
 
     /// The numbers of the rows in insertion order, and how many there are, if they are few.
-    pub(crate) fn few(&self, listed: &Listed<'_>) -> Option<([u32; SHORT_ENOUGH], usize)> {
+    pub(crate) fn few(&self, listed: &RowList<'_>) -> Option<([u32; SHORT_ENOUGH], usize)> {
         let (mut few, count) = ([0; SHORT_ENOUGH], listed.len());
         let rows = few.get_mut(..count)?;
         match listed {
-            Listed::Run(run) => rows.iter_mut().zip(run.clone()).for_each(|(row, listed)| *row = listed),
-            Listed::Each(each) => rows.copy_from_slice(each),
+            RowList::Run(run) => rows.iter_mut().zip(run.clone()).for_each(|(row, listed)| *row = listed),
+            RowList::Each(each) => rows.copy_from_slice(each),
         }
         self.finder.relation.order(rows);
         Some((few, count))
@@ -191,7 +191,7 @@ impl<'a> Lister<'a> {
 }
 
 /// A row as a query sees it.
-pub struct Found<'a> {
+pub struct FoundRow<'a> {
     /// Its terms.
     pub terms: &'a [Term],
     /// How many copies of it there are.
@@ -200,54 +200,54 @@ pub struct Found<'a> {
     pub number: u64,
 }
 
-impl<S: Deref<Target = Segment>> Part<S> {
-    fn view(&self) -> View<'_> {
-        View { segment: &self.segment, copies: &self.copies, start: self.start, is_head: false }
+impl<S: Deref<Target = Segment>> CountedSegment<S> {
+    fn view(&self) -> SegmentView<'_> {
+        SegmentView { segment: &self.segment, copies: &self.copies, start: self.start, is_head: false }
     }
 }
 
 /// A part as queries see it.
 #[derive(Clone, Copy)]
-struct View<'a> {
+struct SegmentView<'a> {
     segment: &'a Segment,
     copies: &'a Copies,
     start: u32,
     is_head: bool,
 }
 
-impl<'a> View<'a> {
+impl<'a> SegmentView<'a> {
     /// The rows that are no holes, in order.
     fn live(self) -> impl Iterator<Item = u32> {
         (0..self.segment.len()).filter(move |&row| self.copies.get(row) > 0)
     }
 
     #[inline]
-    fn found(self, row: u32) -> Found<'a> {
-        Found { terms: self.segment.terms(row), copies: self.copies.get(row), number: self.segment.number(row) }
+    fn found(self, row: u32) -> FoundRow<'a> {
+        FoundRow { terms: self.segment.terms(row), copies: self.copies.get(row), number: self.segment.number(row) }
     }
 
     fn with_index<T>(
         self,
-        place: Place,
+        place: IndexedBy,
         dictionary: &Terms,
-        read: impl FnOnce(&index::Index, &index::Keys<'_>) -> T,
+        read: impl FnOnce(&index::Index, &index::KeyReader<'_>) -> T,
     ) -> T {
         self.segment.with_index(place, self.is_head.then_some(self.copies), dictionary, read)
     }
 
     /// How many rows an index lists for a key.
     fn listed(self, path: Path, key: Term, dictionary: &Terms) -> usize {
-        self.with_index(Place::Path(path), dictionary, |index, keys| index.get(key.into(), keys).len())
+        self.with_index(IndexedBy::Path(path), dictionary, |index, keys| index.get(key.into(), keys).len())
     }
 
     /// Whether few of the rows listed for one of two keys have the other.
     fn mixes(self, (path, key): (Path, Term), other: (Path, Term), dictionary: &Terms) -> bool {
-        self.with_index(Place::Path(path), dictionary, |index, keys| {
+        self.with_index(IndexedBy::Path(path), dictionary, |index, keys| {
             self.are_mixed(&index.get(key.into(), keys), other, dictionary)
         })
     }
 
-    fn are_mixed(self, rows: &Listed<'_>, (path, key): (Path, Term), dictionary: &Terms) -> bool {
+    fn are_mixed(self, rows: &RowList<'_>, (path, key): (Path, Term), dictionary: &Terms) -> bool {
         let has_other = |row: &u32| key_at(path, self.segment.terms(*row), dictionary) == Some(key);
         rows.len() > LONG && rows.sample(SAMPLE).filter(has_other).count() * 2 < SAMPLE
     }
@@ -271,7 +271,7 @@ impl<'a> View<'a> {
 
 /// A head and what is known behind it, of which one has a list that was chosen.
 struct Pair {
-    place: Place,
+    place: IndexedBy,
     key: Key,
     /// The one that was not chosen.
     other: (Path, Term),
@@ -281,36 +281,36 @@ struct Pair {
 fn pair_of(chosen: (Path, Term), known: &[(Path, Term)]) -> Option<Pair> {
     let [first, .., head @ (HEAD, _)] = *known else { return None };
     let (value, other) = if chosen.0 == HEAD { (first, first) } else { (chosen, head) };
-    Some(Pair { place: Place::HeadAnd(value.0), key: Key::pair(head.1, value.1), other })
+    Some(Pair { place: IndexedBy::HeadAnd(value.0), key: Key::pair(head.1, value.1), other })
 }
 
 impl Relation {
     /// The segments, the head last.
-    fn parts(&self) -> impl Iterator<Item = View<'_>> {
-        self.sealed.iter().map(Part::view).chain([self.head_view()])
+    fn parts(&self) -> impl Iterator<Item = SegmentView<'_>> {
+        self.sealed.iter().map(CountedSegment::view).chain([self.head_view()])
     }
 
     /// Goes through the segments, the head last.
     #[inline]
-    fn each<'a>(&'a self, mut visit: impl FnMut(View<'a>)) {
+    fn each<'a>(&'a self, mut visit: impl FnMut(SegmentView<'a>)) {
         self.sealed.iter().for_each(|part| visit(part.view()));
         visit(self.head_view());
     }
 
     /// Whether something holds for a segment.
     #[inline]
-    fn any<'a>(&'a self, is_it: impl Fn(View<'a>) -> bool) -> bool {
+    fn any<'a>(&'a self, is_it: impl Fn(SegmentView<'a>) -> bool) -> bool {
         self.sealed.iter().any(|part| is_it(part.view())) || is_it(self.head_view())
     }
 
     #[inline]
-    fn head_view(&self) -> View<'_> {
-        View { segment: &self.head.segment, copies: &self.head.copies, start: self.head.start, is_head: true }
+    fn head_view(&self) -> SegmentView<'_> {
+        SegmentView { segment: &self.head.segment, copies: &self.head.copies, start: self.head.start, is_head: true }
     }
 
     /// The part in which all rows lie, if there is only one: without snapshots, and in a snapshot of what was loaded before.
     #[inline]
-    fn only_part(&self) -> Option<View<'_>> {
+    fn only_part(&self) -> Option<SegmentView<'_>> {
         match self.sealed.as_slice() {
             [] => Some(self.head_view()),
             [only] if self.head.segment.len() == 0 => Some(only.view()),
@@ -320,7 +320,7 @@ impl Relation {
 
     /// The part in which a row lies.
     #[inline]
-    fn part_of(&self, row: u32) -> View<'_> {
+    fn part_of(&self, row: u32) -> SegmentView<'_> {
         if row >= self.head.start {
             return self.head_view();
         }
@@ -338,16 +338,16 @@ impl Relation {
     pub(crate) fn share(&mut self) -> Self {
         if self.head.segment.len() > 0 {
             let start = self.len();
-            let head = std::mem::replace(&mut self.head, Part { start, ..Part::default() });
+            let head = std::mem::replace(&mut self.head, CountedSegment { start, ..CountedSegment::default() });
             let segment = Arc::new(head.segment.sealed());
-            self.sealed.push(Part { segment, copies: head.copies, start: head.start });
+            self.sealed.push(CountedSegment { segment, copies: head.copies, start: head.start });
         }
-        let share = |part: &Part<Arc<Segment>>| Part {
+        let share = |part: &CountedSegment<Arc<Segment>>| CountedSegment {
             segment: Arc::clone(&part.segment),
             copies: part.copies.clone(),
             start: part.start,
         };
-        let head = Part { start: self.head.start, ..Part::default() };
+        let head = CountedSegment { start: self.head.start, ..CountedSegment::default() };
         Self { sealed: self.sealed.iter().map(share).collect(), head }
     }
 
@@ -385,20 +385,20 @@ impl Relation {
     }
 
     #[inline(never)]
-    fn lister<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<Lister<'a>> {
+    fn lister<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<IndexReader<'a>> {
         self.finder(column, terms)?.lister()
     }
 
     /// What answers keys in a column, if the rows, all in one segment that is sealed, have three and mostly this head.
     #[inline(always)]
-    pub(crate) fn answerer<'a>(&'a self, head: Term, column: u32, terms: &'a Terms) -> Option<Answerer<'a>> {
+    pub(crate) fn index_lookup<'a>(&'a self, head: Term, column: u32, terms: &'a Terms) -> Option<IndexLookup<'a>> {
         let [only] = self.sealed.as_slice() else { return None };
         if self.head.segment.len() > 0 {
             return None;
         }
         let cover = only.segment.cover(column, terms).filter(|cover| cover.is_of(head))?;
         let is_plain = only.copies.are_plain();
-        Some(Answerer { cover, lister: if is_plain { None } else { Some(self.lister(column, terms)?) } })
+        Some(IndexLookup { cover, lister: if is_plain { None } else { Some(self.lister(column, terms)?) } })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.
@@ -416,7 +416,7 @@ impl Relation {
             }
             self.begin_head(dictionary);
         }
-        let Part { segment, copies, start } = &mut self.head;
+        let CountedSegment { segment, copies, start } = &mut self.head;
         if let Some(row) = segment.find(hash, terms, copies) {
             copies.add(row, more);
             return false;
@@ -443,8 +443,10 @@ impl Relation {
         }
         let last = self.sealed.pop().expect("something is sealed");
         match Arc::try_unwrap(last.segment) {
-            Ok(segment) => self.head = Part { segment: segment.unsealed(), copies: last.copies, start: last.start },
-            Err(segment) => self.sealed.push(Part { segment, ..last }),
+            Ok(segment) => {
+                self.head = CountedSegment { segment: segment.unsealed(), copies: last.copies, start: last.start }
+            }
+            Err(segment) => self.sealed.push(CountedSegment { segment, ..last }),
         }
         self.count_starts();
     }
@@ -473,7 +475,7 @@ impl Relation {
 
     fn remove_copy(&mut self, row: u32, dictionary: &Terms) {
         if let Some(row) = row.checked_sub(self.head.start) {
-            let Part { segment, copies, .. } = &mut self.head;
+            let CountedSegment { segment, copies, .. } = &mut self.head;
             if copies.remove(row) == 0 {
                 segment.forget(row, dictionary);
                 if copies.holes() > segment.len() / 2 {
@@ -486,8 +488,8 @@ impl Relation {
         let part = &mut self.sealed[place];
         part.copies.remove(row - part.start);
         if part.copies.holes() > part.segment.len() / 2 {
-            let Part { segment, copies, start } = part.view().packed(dictionary);
-            self.sealed[place] = Part { segment: Arc::new(segment.sealed()), copies, start };
+            let CountedSegment { segment, copies, start } = part.view().packed(dictionary);
+            self.sealed[place] = CountedSegment { segment: Arc::new(segment.sealed()), copies, start };
             self.count_starts();
         }
     }
@@ -514,7 +516,7 @@ impl Relation {
     pub(crate) fn count_hashed(&self, hash: u64, keys: &[Term], dictionary: &Terms) -> usize {
         if !dictionary.has_keys() {
             // Then there is one row with these keys, if any.
-            let copies = |part: View<'_>| part.exact(hash, keys).map(|row| part.copies.get(row) as usize);
+            let copies = |part: SegmentView<'_>| part.exact(hash, keys).map(|row| part.copies.get(row) as usize);
             let sealed = self.sealed.iter().find_map(|part| copies(part.view()));
             return sealed.or_else(|| copies(self.head_view())).unwrap_or(0);
         }
@@ -531,7 +533,7 @@ impl Relation {
     }
 
     /// All rows, as they lie: in insertion order but for those that came back.
-    pub fn all(&self) -> impl Iterator<Item = Found<'_>> {
+    pub fn all(&self) -> impl Iterator<Item = FoundRow<'_>> {
         self.parts().flat_map(|part| part.live().map(move |row| part.found(row)))
     }
 
@@ -574,24 +576,24 @@ impl Relation {
 
     /// The row of this number.
     #[inline]
-    pub(crate) fn found(&self, row: u32) -> Found<'_> {
+    pub(crate) fn found(&self, row: u32) -> FoundRow<'_> {
         let part = self.part_of(row);
         part.found(row - part.start)
     }
 }
 
-impl View<'_> {
+impl SegmentView<'_> {
     /// The rows without the holes; indexes are made anew when next asked for.
-    fn packed(self, dictionary: &Terms) -> Part<Segment> {
-        let mut packed = Part { start: self.start, ..Part::default() };
+    fn packed(self, dictionary: &Terms) -> CountedSegment<Segment> {
+        let mut packed = CountedSegment { start: self.start, ..CountedSegment::default() };
         packed.take(&self, dictionary);
         packed
     }
 }
 
-impl Part<Segment> {
+impl CountedSegment<Segment> {
     /// Adds the rows of another part behind its own.
-    fn take(&mut self, other: &View<'_>, dictionary: &Terms) {
+    fn take(&mut self, other: &SegmentView<'_>, dictionary: &Terms) {
         for found in other.live().map(|row| other.found(row)) {
             let row = self.segment.len();
             let hash = hash_keys(found.terms, dictionary);
@@ -601,15 +603,17 @@ impl Part<Segment> {
     }
 }
 
-impl Part<Arc<Segment>> {
+impl CountedSegment<Arc<Segment>> {
     /// One part of two neighbours. If nobody shares the older one the rows of the younger are added to it.
-    fn joined(self, younger: &View<'_>, dictionary: &Terms) -> Self {
+    fn joined(self, younger: &SegmentView<'_>, dictionary: &Terms) -> Self {
         let Self { segment, copies, start } = self;
         let mut joined = match Arc::try_unwrap(segment) {
-            Ok(segment) => Part { segment: segment.unsealed(), copies, start },
-            Err(segment) => View { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary),
+            Ok(segment) => CountedSegment { segment: segment.unsealed(), copies, start },
+            Err(segment) => {
+                SegmentView { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary)
+            }
         };
         joined.take(younger, dictionary);
-        Part { segment: Arc::new(joined.segment.sealed()), copies: joined.copies, start }
+        CountedSegment { segment: Arc::new(joined.segment.sealed()), copies: joined.copies, start }
     }
 }

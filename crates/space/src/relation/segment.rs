@@ -4,8 +4,8 @@
 //! of a row there are, and which rows are gone, is kept beside it.
 
 use super::copies::Copies;
-use super::cover::{Cover, Covers};
-use super::index::{Index, Key, Keys, Listed, Place};
+use super::covering_index::{CoveringIndex, CoveringIndexes};
+use super::index::{Index, IndexedBy, Key, KeyReader, RowList};
 use super::indexes::Indexes;
 use super::{Path, SCAN_MAX};
 use crate::batch::{LARGE_TABLE, read_slots};
@@ -29,7 +29,7 @@ pub(super) struct Segment {
     /// How many more rows are expected.
     expected: usize,
     indexes: Indexes,
-    covers: Covers,
+    covers: CoveringIndexes,
 }
 
 /// The terms of all rows, one row after the other.
@@ -44,9 +44,9 @@ struct Rows {
 
 /// What reads the terms of rows.
 #[derive(Clone, Copy)]
-pub(super) struct KeyOf<'a>(&'a Rows);
+pub(super) struct TermReader<'a>(&'a Rows);
 
-impl KeyOf<'_> {
+impl TermReader<'_> {
     #[inline]
     pub(super) fn terms(&self, row: u32) -> &[Term] {
         self.0.get(row)
@@ -204,7 +204,7 @@ impl Segment {
         }
         let Self { rows, set, indexes, covers, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
-        indexes.each_mut(|place, index| index.insert(row, &Keys { rows: KeyOf(rows), place, dictionary }));
+        indexes.each_mut(|place, index| index.insert(row, &KeyReader { rows: TermReader(rows), place, dictionary }));
         covers.insert(terms, dictionary);
     }
 
@@ -233,12 +233,12 @@ impl Segment {
     /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
     pub(super) fn with_index<T>(
         &self,
-        place: Place,
+        place: IndexedBy,
         copies: Option<&Copies>,
         dictionary: &Terms,
-        read: impl FnOnce(&Index, &Keys<'_>) -> T,
+        read: impl FnOnce(&Index, &KeyReader<'_>) -> T,
     ) -> T {
-        let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+        let keys = KeyReader { rows: TermReader(&self.rows), place, dictionary };
         if let Some(index) = self.indexes.read().get(place) {
             return read(index, &keys);
         }
@@ -257,28 +257,28 @@ impl Segment {
 
     /// An index that is read without a lock; `None` of a head. It is made if need be.
     #[inline]
-    pub(super) fn fixed_index(&self, place: Place, dictionary: &Terms) -> Option<&Index> {
+    pub(super) fn fixed_index(&self, place: IndexedBy, dictionary: &Terms) -> Option<&Index> {
         self.indexes.fixed(place).or_else(|| self.make_fixed(place, dictionary))
     }
 
     #[cold]
-    fn make_fixed(&self, place: Place, dictionary: &Terms) -> Option<&Index> {
+    fn make_fixed(&self, place: IndexedBy, dictionary: &Terms) -> Option<&Index> {
         self.with_index(place, None, dictionary, |_, _| ());
         self.indexes.fixed(place)
     }
 
     /// What reads the keys of an index.
     #[inline(always)]
-    pub(super) fn keys<'a>(&'a self, place: Place, dictionary: &'a Terms) -> Keys<'a> {
-        Keys { rows: KeyOf(&self.rows), place, dictionary }
+    pub(super) fn keys<'a>(&'a self, place: IndexedBy, dictionary: &'a Terms) -> KeyReader<'a> {
+        KeyReader { rows: TermReader(&self.rows), place, dictionary }
     }
 
     /// What its rows of one head have in the other column, by the key in this one; it is sealed. `None` if that is worth nothing.
     #[inline(always)]
-    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Arc<Cover>> {
+    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Arc<CoveringIndex>> {
         self.covers.get(column, || {
             let rows = self.len();
-            let of_all = || Cover::of((0..rows).map(|row| self.terms(row)), column, dictionary);
+            let of_all = || CoveringIndex::of((0..rows).map(|row| self.terms(row)), column, dictionary);
             (rows, (rows > SCAN_MAX).then(of_all).flatten())
         })
     }
@@ -290,14 +290,14 @@ impl Segment {
         known: &[(Path, Term)],
         short_enough: usize,
         dictionary: &Terms,
-        read: impl FnOnce(Listed<'_>, (Path, Term)),
+        read: impl FnOnce(RowList<'_>, (Path, Term)),
     ) -> Result<(usize, Path, Term), Path> {
         let indexes = self.indexes.read();
-        let mut best: Option<(Listed<'_>, Path, Term)> = None;
+        let mut best: Option<(RowList<'_>, Path, Term)> = None;
         for &(path, key) in known {
-            let place = Place::Path(path);
+            let place = IndexedBy::Path(path);
             let index = indexes.get(place).ok_or(path)?;
-            let rows = index.get(key.into(), &Keys { rows: KeyOf(&self.rows), place, dictionary });
+            let rows = index.get(key.into(), &KeyReader { rows: TermReader(&self.rows), place, dictionary });
             let length = rows.len();
             if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
                 best = Some((rows, path, key));
@@ -313,9 +313,9 @@ impl Segment {
     }
 
     /// Takes the holes out of what an index lists for a key.
-    pub(super) fn forget_holes(&self, place: Place, key: Key, copies: &Copies, dictionary: &Terms) {
+    pub(super) fn forget_holes(&self, place: IndexedBy, key: Key, copies: &Copies, dictionary: &Terms) {
         self.indexes.change(place, |index| {
-            let keys = Keys { rows: KeyOf(&self.rows), place, dictionary };
+            let keys = KeyReader { rows: TermReader(&self.rows), place, dictionary };
             index.retain(key, &keys, |row| copies.get(row) > 0);
         });
     }

@@ -1,27 +1,27 @@
 //! Going through the rows that a query finds, as they lie.
 //!
 //! A query knows the keys at some paths. What it finds in a segment is a *piece*: what the shortest index lists, holes
-//! among it. Of a piece the rows that follow each other and have one copy each are a *stretch*: who takes columns of
+//! among it. Of a piece the rows that follow each other and have one copy each are a *batch*: who takes columns of
 //! them looks at nothing else.
 //!
 //! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found
 //! are put in order first.
 
-use super::index::{Key, Listed, Place};
+use super::index::{IndexedBy, Key, RowList};
 use super::segment::Segment;
-use super::{Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, View, pair_of};
+use super::{Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, SegmentView, pair_of};
 use crate::term::{Term, Terms};
 
 /// Rows of one segment.
-pub(crate) struct Piece<'a> {
-    part: View<'a>,
-    rows: Listed<'a>,
+pub(crate) struct RowSelection<'a> {
+    part: SegmentView<'a>,
+    rows: RowList<'a>,
     /// Whether all rows have all keys that are known; else that is to be looked at.
     pub(crate) is_sure: bool,
 }
 
 /// Rows of a piece, holes left out.
-pub(crate) enum Stretch<'a> {
+pub(crate) enum RowBatch<'a> {
     /// One behind the other, all of this length, one copy of each.
     Rows(&'a [Term], usize),
     /// Here and there, one copy of each.
@@ -45,7 +45,7 @@ impl<'a> EachRow<'a> {
     }
 }
 
-impl Piece<'_> {
+impl RowSelection<'_> {
     /// How many rows it has, holes counted.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -54,26 +54,26 @@ impl Piece<'_> {
 
     /// Goes through its rows in their order.
     #[inline]
-    pub(crate) fn each(&self, mut visit: impl FnMut(Stretch<'_>)) {
-        let View { segment, copies, .. } = self.part;
+    pub(crate) fn each(&self, mut visit: impl FnMut(RowBatch<'_>)) {
+        let SegmentView { segment, copies, .. } = self.part;
         match &self.rows {
-            Listed::Run(rows) => {
+            RowList::Run(rows) => {
                 let mut row = rows.start;
                 while row < rows.end {
-                    let (next, count) = copies.stretch(row, rows.end);
+                    let (next, count) = copies.batch_end(row, rows.end);
                     match segment.cells(row..next) {
-                        Some((cells, width)) if count == 1 => visit(Stretch::Rows(cells, width)),
-                        _ if count == 1 => (row..next).for_each(|row| visit(Stretch::Row(segment.terms(row), 1))),
-                        _ if count > 0 => visit(Stretch::Row(segment.terms(row), count)),
+                        Some((cells, width)) if count == 1 => visit(RowBatch::Rows(cells, width)),
+                        _ if count == 1 => (row..next).for_each(|row| visit(RowBatch::Row(segment.terms(row), 1))),
+                        _ if count > 0 => visit(RowBatch::Row(segment.terms(row), count)),
                         _ => {}
                     }
                     row = next;
                 }
             }
-            Listed::Each(rows) if copies.are_plain() => visit(Stretch::Each(EachRow { segment, rows })),
-            Listed::Each(rows) => {
+            RowList::Each(rows) if copies.are_plain() => visit(RowBatch::Each(EachRow { segment, rows })),
+            RowList::Each(rows) => {
                 let counted = rows.iter().map(|&row| (row, copies.get(row))).filter(|&(_, count)| count > 0);
-                counted.for_each(|(row, count)| visit(Stretch::Row(segment.terms(row), count)));
+                counted.for_each(|(row, count)| visit(RowBatch::Row(segment.terms(row), count)));
             }
         }
     }
@@ -81,10 +81,10 @@ impl Piece<'_> {
     /// The same one by one: its terms, and how many copies there are.
     #[inline]
     pub(crate) fn each_row(&self, mut visit: impl FnMut(&[Term], u32)) {
-        self.each(|stretch| match stretch {
-            Stretch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| visit(row, 1)),
-            Stretch::Each(rows) => rows.terms().for_each(|row| visit(row, 1)),
-            Stretch::Row(row, copies) => visit(row, copies),
+        self.each(|batch| match batch {
+            RowBatch::Rows(cells, width) => cells.chunks_exact(width).for_each(|row| visit(row, 1)),
+            RowBatch::Each(rows) => rows.terms().for_each(|row| visit(row, 1)),
+            RowBatch::Row(row, copies) => visit(row, copies),
         });
     }
 
@@ -94,19 +94,26 @@ impl Piece<'_> {
     }
 }
 
-impl View<'_> {
+impl SegmentView<'_> {
     /// Hands on all of its rows.
-    fn all(self, is_sure: bool, visit: &mut impl FnMut(Piece<'_>)) {
-        let rows = Listed::Run(0..self.segment.len());
-        visit(Piece { part: self, rows, is_sure });
+    fn all(self, is_sure: bool, visit: &mut impl FnMut(RowSelection<'_>)) {
+        let rows = RowList::Run(0..self.segment.len());
+        visit(RowSelection { part: self, rows, is_sure });
     }
 
     /// Hands on the rows that an index lists for a key; the head forgets its holes if most are.
-    fn list(self, place: Place, key: Key, is_sure: bool, dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+    fn list(
+        self,
+        place: IndexedBy,
+        key: Key,
+        is_sure: bool,
+        dictionary: &Terms,
+        visit: &mut impl FnMut(RowSelection<'_>),
+    ) {
         let holes = self.with_index(place, dictionary, |index, keys| {
             let rows = index.get(key, keys);
             let holes = self.holes_among(&rows);
-            visit(Piece { part: self, rows, is_sure });
+            visit(RowSelection { part: self, rows, is_sure });
             holes
         });
         self.forget_holes(holes, place, key, dictionary);
@@ -114,43 +121,43 @@ impl View<'_> {
 
     /// How many of the listed rows are holes, and how many are listed, where it matters.
     #[inline]
-    fn holes_among(self, rows: &Listed<'_>) -> [usize; 2] {
+    fn holes_among(self, rows: &RowList<'_>) -> [usize; 2] {
         if !self.is_head || self.copies.holes() == 0 {
             return [0; 2];
         }
         let is_hole = |row: u32| self.copies.get(row) == 0;
         let holes = match rows {
-            Listed::Run(rows) => rows.clone().filter(|&row| is_hole(row)).count(),
-            Listed::Each(rows) => rows.iter().filter(|&&row| is_hole(row)).count(),
+            RowList::Run(rows) => rows.clone().filter(|&row| is_hole(row)).count(),
+            RowList::Each(rows) => rows.iter().filter(|&&row| is_hole(row)).count(),
         };
         [holes, rows.len()]
     }
 
-    fn forget_holes(self, [holes, listed]: [usize; 2], place: Place, key: Key, dictionary: &Terms) {
+    fn forget_holes(self, [holes, listed]: [usize; 2], place: IndexedBy, key: Key, dictionary: &Terms) {
         if holes * 2 > listed {
             self.segment.forget_holes(place, key, self.copies, dictionary);
         }
     }
 
     /// Hands on the shortest list among the paths, or what two of them list together.
-    fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+    fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
         let (mut mixed, mut holes) = (None, [0; 2]);
         let (path, key) = loop {
-            let read = |rows: Listed<'_>, best: (Path, Term)| {
+            let read = |rows: RowList<'_>, best: (Path, Term)| {
                 mixed = pair_of(best, known).filter(|pair| self.are_mixed(&rows, pair.other, dictionary));
                 if mixed.is_none() {
                     holes = self.holes_among(&rows);
-                    visit(Piece { part: self, rows, is_sure: known.len() == 1 });
+                    visit(RowSelection { part: self, rows, is_sure: known.len() == 1 });
                 }
             };
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
                 Ok((_, path, key)) => break (path, key),
-                Err(missing) => self.with_index(Place::Path(missing), dictionary, |_, _| ()),
+                Err(missing) => self.with_index(IndexedBy::Path(missing), dictionary, |_, _| ()),
             }
         };
         match mixed {
             Some(pair) => self.list(pair.place, pair.key, known.len() == 2, dictionary, visit),
-            None => self.forget_holes(holes, Place::Path(path), key.into(), dictionary),
+            None => self.forget_holes(holes, IndexedBy::Path(path), key.into(), dictionary),
         }
     }
 }
@@ -165,7 +172,7 @@ impl Relation {
         known: &[(Path, Term)],
         dictionary: &Terms,
         found: &mut Vec<u32>,
-        visit: &mut impl FnMut(Piece<'_>),
+        visit: &mut impl FnMut(RowSelection<'_>),
     ) {
         if self.is_ordered() {
             return self.pieces(known, dictionary, visit);
@@ -176,7 +183,7 @@ impl Relation {
         for rows in found.chunk_by_mut(|&row, &next| start(row) == start(next)) {
             let part = self.part_of(rows[0]);
             rows.iter_mut().for_each(|row| *row -= part.start);
-            visit(Piece { part, rows: Listed::Each(rows), is_sure: false });
+            visit(RowSelection { part, rows: RowList::Each(rows), is_sure: false });
         }
     }
 
@@ -188,7 +195,7 @@ impl Relation {
 
     /// Hands them on as they lie.
     #[inline]
-    fn pieces(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+    fn pieces(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
         if self.len() <= SCAN_MAX || known.is_empty() {
             self.each(|part| part.all(known.is_empty(), visit));
         } else if let Some(only) = self.only_part() {
@@ -199,12 +206,12 @@ impl Relation {
     }
 
     /// The same for several segments, which are asked for the same key.
-    fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(Piece<'_>)) {
+    fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
         let best = self.shortest(known, dictionary);
         let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));
         let (place, key, is_sure) = match pair_of(best, known).filter(is_mixed) {
             Some(pair) => (pair.place, pair.key, known.len() == 2),
-            None => (Place::Path(best.0), best.1.into(), known.len() == 1),
+            None => (IndexedBy::Path(best.0), best.1.into(), known.len() == 1),
         };
         self.each(|part| part.list(place, key, is_sure, dictionary, visit));
     }

@@ -8,15 +8,15 @@
 //!
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
-mod part;
+mod segment;
 
-use crate::atom::{Atom, Expression, Known};
+use crate::atom::{Atom, CachedTerm, Expression};
 use crate::canonical::{hash_of_expression, hash_of_leaf};
 use crate::grounded::Grounded;
 use crate::number::Number;
-pub(crate) use part::SoughtName;
-use part::{Entry, Part, hash_of_word, integer_word};
 use rustc_hash::FxHasher;
+pub(crate) use segment::SoughtName;
+use segment::{Entry, TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
@@ -47,8 +47,8 @@ pub type SharedTerms = Arc<RwLock<Terms>>;
 pub struct Terms {
     /// What tells this dictionary from every other of the process.
     serial: u32,
-    sealed: Vec<Arc<Part>>,
-    head: Part,
+    sealed: Vec<Arc<TermSegment>>,
+    head: TermSegment,
     /// Whether a term has another match key than itself.
     has_keys: bool,
     /// The content hashes of the first entries, as far as they were asked for, each in two halves.
@@ -62,7 +62,7 @@ impl Default for Terms {
     fn default() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, sealed: Vec::new(), head: Part::default(), has_keys: false, hashes: Vec::new() }
+        Self { serial, sealed: Vec::new(), head: TermSegment::default(), has_keys: false, hashes: Vec::new() }
     }
 }
 
@@ -90,10 +90,10 @@ impl Terms {
     /// The terms there are now, for good. Constant time; nothing may be interned in what it gives.
     pub(crate) fn share(&mut self) -> Self {
         if self.head.len() > 0 {
-            let next = Part::from(self.len() as u32);
+            let next = TermSegment::from(self.len() as u32);
             self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
         }
-        let (sealed, head) = (self.sealed.clone(), Part::from(self.head.base));
+        let (sealed, head) = (self.sealed.clone(), TermSegment::from(self.head.base));
         Self { serial: self.serial, sealed, head, has_keys: self.has_keys, hashes: Vec::new() }
     }
 
@@ -108,7 +108,7 @@ impl Terms {
             let younger = self.sealed.pop().expect("there are two");
             let older = self.sealed.pop().expect("there are two");
             let mut joined = Arc::try_unwrap(older).unwrap_or_else(|older| {
-                let mut copy = Part::from(older.base);
+                let mut copy = TermSegment::from(older.base);
                 copy.take(&older);
                 copy
             });
@@ -124,7 +124,7 @@ impl Terms {
 
     /// The part of a term.
     #[inline]
-    fn part(&self, term: Term) -> &Part {
+    fn part(&self, term: Term) -> &TermSegment {
         if term.0 >= self.head.base {
             return &self.head;
         }
@@ -168,7 +168,7 @@ impl Terms {
             Entry::Other(atom) => atom.clone(),
             Entry::Compound(children) => {
                 let children = children.iter().map(|&child| self.atom(child).clone()).collect();
-                part::expression(children, Known { dictionary: self.serial, term: term.0 })
+                segment::expression(children, CachedTerm { dictionary: self.serial, term: term.0 })
             }
         }
     }
@@ -291,7 +291,11 @@ impl Terms {
 
     /// The term that a sealed part has, or else the one that the head has or makes.
     #[inline]
-    fn intern_in_head(&mut self, find: impl Fn(&Part) -> Option<Term>, intern: impl FnOnce(&mut Part) -> Term) -> Term {
+    fn intern_in_head(
+        &mut self,
+        find: impl Fn(&TermSegment) -> Option<Term>,
+        intern: impl FnOnce(&mut TermSegment) -> Term,
+    ) -> Term {
         if !self.sealed.is_empty() {
             if let Some(term) = self.sealed.iter().find_map(|part| find(part)) {
                 return term;
@@ -325,7 +329,7 @@ impl Terms {
     fn find_key_of_expression(&self, atom: &Atom) -> Option<Term> {
         fold(atom, self.serial, self.len(), &mut |visit| match visit {
             Visit::Leaf(leaf) => self.find_key_of_leaf(leaf),
-            Visit::Known(term) => Some(self.key(term)),
+            Visit::CachedTerm(term) => Some(self.key(term)),
             node => self.find_one(&node),
         })
     }
@@ -407,7 +411,7 @@ impl Terms {
 
     fn find_one(&self, visit: &Visit<'_>) -> Option<Term> {
         match visit {
-            Visit::Known(term) => Some(*term),
+            Visit::CachedTerm(term) => Some(*term),
             visit => {
                 let entry = visit.entry();
                 self.find_entry(entry.hash(), entry)
@@ -421,7 +425,7 @@ impl Terms {
 
     /// What is found in the first part that has it.
     #[inline]
-    fn in_parts(&self, find: impl Fn(&Part) -> Option<Term>) -> Option<Term> {
+    fn in_parts(&self, find: impl Fn(&TermSegment) -> Option<Term>) -> Option<Term> {
         if self.sealed.is_empty() {
             return find(&self.head);
         }
@@ -429,7 +433,7 @@ impl Terms {
     }
 
     fn intern_one(&mut self, visit: Visit<'_>) -> Term {
-        if let Visit::Known(term) = visit {
+        if let Visit::CachedTerm(term) = visit {
             return term;
         }
         let entry = visit.entry();
@@ -439,7 +443,7 @@ impl Terms {
             self.add(hash, entry, key)
         });
         if let Visit::Node(expression, _) = visit {
-            expression.set_known(Known { dictionary: self.serial, term: term.0 });
+            expression.set_known(CachedTerm { dictionary: self.serial, term: term.0 });
         }
         term
     }
@@ -465,7 +469,7 @@ impl Terms {
                 let keys: Vec<Term> = children.iter().map(|&child| self.key(child)).collect();
                 Some(self.intern_one(Visit::Row(&keys)))
             }
-            Visit::Known(_) => unreachable!("a known expression is found"),
+            Visit::CachedTerm(_) => unreachable!("a known expression is found"),
         }
     }
 }
@@ -477,7 +481,7 @@ enum Visit<'a> {
     /// An expression of which only the children's terms are there.
     Row(&'a [Term]),
     /// An expression that the dictionary has interned before, children and all.
-    Known(Term),
+    CachedTerm(Term),
 }
 
 impl Visit<'_> {
@@ -486,7 +490,7 @@ impl Visit<'_> {
         match self {
             Visit::Leaf(leaf) => Entry::of(leaf),
             Visit::Node(_, children) | Visit::Row(children) => Entry::Compound(children),
-            Visit::Known(_) => unreachable!("a known expression is not looked up"),
+            Visit::CachedTerm(_) => unreachable!("a known expression is not looked up"),
         }
     }
 }
@@ -515,14 +519,14 @@ fn fold(atom: &Atom, serial: u32, length: usize, step: &mut dyn FnMut(Visit<'_>)
         return step(Visit::Leaf(atom));
     }
     // A snapshot of the dictionary knows fewer.
-    let is_there = |known: &Known| known.dictionary == serial && (known.term as usize) < length;
+    let is_there = |known: &CachedTerm| known.dictionary == serial && (known.term as usize) < length;
     let mut open: Vec<(&Expression, usize)> = Vec::new();
     let mut terms: Vec<Term> = Vec::new();
     let mut current = atom;
     loop {
         match current {
             Atom::Expression(expression) => match expression.known().filter(is_there) {
-                Some(known) => terms.push(step(Visit::Known(Term(known.term)))?),
+                Some(known) => terms.push(step(Visit::CachedTerm(Term(known.term)))?),
                 None => open.push((expression, 0)),
             },
             leaf => terms.push(step(Visit::Leaf(leaf))?),

@@ -1,7 +1,7 @@
 //! Prepared queries find what queries find, in the same order, one by one and many together.
 
 use crate::atoms::atom;
-use space::{Atom, PreparedQuery, Snapshot, SpaceRef, Term, Terms, VariableSource, variables};
+use space::{Atom, PreparedQuery, SharedSpace, Snapshot, Term, Terms, VariableSource, variables};
 
 /// Queries of three columns, each of which is a head, a value, a name that is nowhere, or one of two variables; and others.
 fn queries() -> Vec<Atom> {
@@ -59,8 +59,8 @@ fn fact(number: usize, targets: usize) -> Atom {
 }
 
 /// Facts of several heads, with copies, equal numbers, compounds, rows that went and one that came back.
-fn space_of(facts: usize) -> SpaceRef {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+fn space_of(facts: usize) -> SharedSpace {
+    let space = SharedSpace::new(1, "s", Terms::shared());
     let all: Vec<Atom> = (0..facts).map(|number| fact(number, 5)).collect();
     space.add_many(&all);
     for text in ["(edge a7 b2)", "(edge 3 b2)", "(edge 3.0 3)", "(h1 a7 b2)", "(h1 3 3.0)", "(edge (pair a7 k1) b2)"] {
@@ -117,7 +117,7 @@ fn many_prepared_queries_are_answered_in_their_order() {
 #[test]
 fn indexes_of_sealed_rows_follow_them_when_they_change_again() {
     for step in [1, 7] {
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         let number = |place: usize| place * step;
         // Terms of names that the first rows do not have lie between those that they have.
         (0..700).for_each(|name| space.add(&atom(&format!("a{name}"))));
@@ -258,7 +258,7 @@ fn any_queries(random: &mut Random, names: usize) -> Vec<Atom> {
 
 /// Changes a space somehow: facts come, alone and many at once, copies and equal ones among them unless it is plain; some go, or most; rules
 /// come.
-fn change(space: &SpaceRef, random: &mut Random, (names, is_plain, has_rules): (usize, bool, bool)) {
+fn change(space: &SharedSpace, random: &mut Random, (names, is_plain, has_rules): (usize, bool, bool)) {
     let facts: Vec<Atom> = (0..names / 2).map(|_| any_fact(random, names)).collect();
     match random.below(9) {
         0 if has_rules => space.add(&atom("(= (color $x) (edge $x b1))")),
@@ -294,7 +294,7 @@ fn prepared_queries_of_generated_spaces_are_answered_as_queries_are() {
     for seed in 0..40 {
         let (random, names) = (&mut Random(seed), 40 + 30 * (seed as usize % 4));
         let how = (names, seed % 4 < 2, seed % 3 == 0);
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         if seed % 2 == 0 {
             (0..names).for_each(|name| space.add(&fact(name, 7)));
         }
@@ -306,7 +306,7 @@ fn prepared_queries_of_generated_spaces_are_answered_as_queries_are() {
             let prepared: Vec<PreparedQuery> = queries.iter().map(prepare).collect();
             let snapshot = space.snapshot();
             check_with_rules(&snapshot, &queries, &prepared);
-            forks.iter().for_each(|fork: &SpaceRef| check_with_rules(&fork.snapshot(), &queries, &prepared));
+            forks.iter().for_each(|fork: &SharedSpace| check_with_rules(&fork.snapshot(), &queries, &prepared));
             kept.iter().for_each(|before: &Snapshot| check_with_rules(before, &queries, &prepared));
             match random.below(4) {
                 0 => kept.push(snapshot),

@@ -3,7 +3,7 @@
 //! The notation is that of programs, less escapes and comments: `(edge $x b 1 2.5 "text" True)`.
 
 use space::canonical::{decode, encode};
-use space::{Atom, Number, Solution, SpaceRef, Terms, Variable, VariableSource, substitute};
+use space::{Atom, Number, SharedSpace, Solution, Terms, Variable, VariableSource, substitute};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -71,13 +71,13 @@ pub(crate) fn nested(head: &str, depth: usize, bottom: Atom) -> Atom {
 
 /// A space and the source of its fresh variables.
 pub(crate) struct Base {
-    pub(crate) space: SpaceRef,
+    pub(crate) space: SharedSpace,
     pub(crate) source: VariableSource,
 }
 
 impl Base {
     pub(crate) fn new() -> Self {
-        Self { space: SpaceRef::new(1, "&self", Terms::shared()), source: VariableSource::default() }
+        Self { space: SharedSpace::new(1, "&self", Terms::shared()), source: VariableSource::default() }
     }
 
     /// A space that holds these atoms.

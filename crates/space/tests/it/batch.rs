@@ -4,7 +4,7 @@ use crate::generated::{config, tree};
 use crate::tree::Tree;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use space::{Appender, Atom, Batch, SharedTerms, Space, SpaceRef, Term, Terms, VariableSource};
+use space::{Appender, Atom, Batch, SharedSpace, SharedTerms, Space, Term, Terms, VariableSource};
 
 /// The children of a record go to the batch.
 fn put(children: &[Atom], batch: &mut Batch) -> bool {
@@ -53,9 +53,9 @@ fn add_each(records: &[Atom], appender: &mut Appender<'_>) {
     }
 }
 
-fn space() -> (SharedTerms, SpaceRef) {
+fn space() -> (SharedTerms, SharedSpace) {
     let terms = Terms::shared();
-    let space = SpaceRef::new(1, "s", SharedTerms::clone(&terms));
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
     space.keep_hash();
     (terms, space)
 }
@@ -66,7 +66,7 @@ fn dictionary(terms: &SharedTerms) -> Vec<String> {
     (0..terms.len() as u32).map(|number| format!("{:?}", terms.atom(Term::new(number)))).collect()
 }
 
-fn state((terms, space): &(SharedTerms, SpaceRef)) -> (Vec<String>, Vec<String>, Option<u128>) {
+fn state((terms, space): &(SharedTerms, SharedSpace)) -> (Vec<String>, Vec<String>, Option<u128>) {
     let atoms = space.atoms(&mut VariableSource::default()).iter().map(Atom::to_string).collect();
     (dictionary(terms), atoms, space.read(Space::hash))
 }

@@ -2,7 +2,7 @@
 
 use crate::atoms::atom;
 use crate::measure::{allocations, assert_ratio, time};
-use space::{Atom, ChangeKind, ChangeLog, Keeps, SharedTerms, Space, SpaceRef, Terms, VariableSource};
+use space::{Atom, ChangeDetail, ChangeKind, ChangeLog, SharedSpace, SharedTerms, Space, Terms, VariableSource};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn mixed() -> Vec<Atom> {
     texts.map(atom).into()
 }
 
-fn watched(serial: u64, terms: &SharedTerms, log: &ChangeLog) -> SpaceRef {
-    let space = SpaceRef::counting(serial, "s", SharedTerms::clone(terms), log.clone(), |atom| {
+fn watched(serial: u64, terms: &SharedTerms, log: &ChangeLog) -> SharedSpace {
+    let space = SharedSpace::counting(serial, "s", SharedTerms::clone(terms), log.clone(), |atom| {
         usize::from(atom.head().is_some_and(|head| head.is_symbol("=")))
     });
     space.keep_hash();
@@ -22,7 +22,7 @@ fn watched(serial: u64, terms: &SharedTerms, log: &ChangeLog) -> SpaceRef {
 }
 
 /// The atoms with their variables numbered anew, the hash, and what the log has kept.
-fn state(space: &SpaceRef, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<String>, Vec<u64>) {
+fn state(space: &SharedSpace, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<String>, Vec<u64>) {
     let atoms = space.atoms(&mut VariableSource::default()).iter().map(Atom::to_string).collect();
     let noted = log.take().changes.into_iter().map(|change| match change.kind {
         ChangeKind::Added { atom, .. } => format!("+ {atom}"),
@@ -35,7 +35,7 @@ fn state(space: &SpaceRef, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<S
 #[test]
 fn many_at_once_come_to_what_one_by_one_does() {
     let (terms, log) = (Terms::shared(), ChangeLog::default());
-    log.keep(Keeps::Changes);
+    log.keep(ChangeDetail::Changes);
     let (single, many) = (watched(1, &terms, &log), watched(2, &terms, &log));
     mixed().iter().for_each(|atom| single.add(atom));
     let expected = state(&single, &log);
@@ -53,7 +53,7 @@ fn many_at_once_come_to_what_one_by_one_does() {
 #[test]
 fn rows_of_terms_come_to_what_their_atoms_do() {
     let (terms, log) = (Terms::shared(), ChangeLog::default());
-    log.keep(Keeps::Changes);
+    log.keep(ChangeDetail::Changes);
     let (single, many) = (watched(1, &terms, &log), watched(2, &terms, &log));
     for text in ["(edge a 1)", "(edge (q b 2.0) \"x\")", "(edge a 1)", "()", "(= (f $x) $x)"] {
         single.add(&atom(text));
@@ -120,12 +120,12 @@ fn bulk_not_slower_than_single() {
 #[test]
 fn types_of_ten_thousand_symbols_are_found_without_a_scan() {
     let declared = |count: usize| {
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         space.add_many(&(0..count).map(|number| atom(&format!("(: s{number} T{})", number % 10))).collect::<Vec<_>>());
         assert_eq!(space.query(&atom("(: s7 $type)"), &mut VariableSource::default()).len(), 1);
         space
     };
-    let look_up = |space: &SpaceRef| {
+    let look_up = |space: &SharedSpace| {
         let (query, source) = (atom("(: s77 $type)"), &mut VariableSource::default());
         time(|| (0..500).for_each(|_| assert_eq!(space.query(&query, source)[0][0].1, Atom::symbol("T7"))))
     };
@@ -138,7 +138,7 @@ fn types_of_ten_thousand_symbols_are_found_without_a_scan() {
 fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
     const ROUNDS: usize = 300_000;
     let log = ChangeLog::default();
-    log.keep(Keeps::Changes);
+    log.keep(ChangeDetail::Changes);
     let space = watched(1, &Terms::shared(), &log);
     let edge = atom("(edge a 1)");
     let (done, ended) = std::sync::mpsc::channel();
@@ -169,7 +169,7 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
 #[test]
 fn a_snapshot_waits_for_a_slice_of_what_is_added() {
     const COUNT: usize = 10_000;
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     let atoms = facts(COUNT);
     let is_taken = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -201,7 +201,7 @@ fn a_snapshot_waits_for_a_slice_of_what_is_added() {
 #[test]
 fn a_rule_added_after_a_snapshot_copies_no_other() {
     let changes = |count: usize| {
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         space.add_many(&rules(count));
         let (snapshot, added) = (space.snapshot(), atom("(= (another $x) $x)"));
         let (info, ()) = allocations(|| {

@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use space::canonical::{DecodeError, INTEGER_BITS_MAX, Unresolved, decode, encode, encode_into};
-use space::{Atom, Grounded, Number, SpaceRef, StateRef, Terms, alpha_equivalent};
+use space::{Atom, Grounded, Number, SharedSpace, SharedState, Terms, alpha_equivalent};
 use std::sync::Arc;
 
 /// Reads bytes, with every host value, space and state standing for a symbol that says which.
@@ -247,8 +247,8 @@ fn appended_atoms_number_their_variables_anew() {
 
 #[test]
 fn spaces_and_states_are_written_by_serial_number_and_resolved_by_the_caller() {
-    let space = SpaceRef::new(7, "&s", Terms::shared());
-    let state = StateRef::new(9, atom("1"), atom("(StateMonad Number)"));
+    let space = SharedSpace::new(7, "&s", Terms::shared());
+    let state = SharedState::new(9, atom("1"), atom("(StateMonad Number)"));
     let both = Atom::expression([Atom::from(space.clone()), Atom::from(state.clone())]);
     let bytes = encode(&both);
     let resolve = |unresolved: &Unresolved<'_>| match unresolved {
@@ -320,7 +320,7 @@ fn errors_say_what_and_where() {
     assert!(message(&[0x40, 0xFF, 0x00, 0x01]).starts_with("the name at offset 1 is not UTF-8"));
     assert_eq!(message(&[0x10, 0x10]), "bytes are left over after the atom, from offset 1");
     assert_eq!(
-        message(&encode(&Atom::from(SpaceRef::new(3, "&s", Terms::shared())))),
+        message(&encode(&Atom::from(SharedSpace::new(3, "&s", Terms::shared())))),
         "the space at offset 0 is known only to the process that made it"
     );
 }

@@ -12,7 +12,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
 use space::canonical::{decode_naming, encode, encode_naming};
-use space::{Atom, ChangeKind, ChangeLog, ChangeMark, Keeps, SpaceRef, StateRef, Terms, Variable, VariableSource};
+use space::{
+    Atom, ChangeDetail, ChangeKind, ChangeLog, ChangeMark, SharedSpace, SharedState, Terms, Variable, VariableSource,
+};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -45,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A space whose changes are noted, the model of it, and both marks and models of the points to go back to.
 struct Pair {
-    space: SpaceRef,
+    space: SharedSpace,
     log: ChangeLog,
     source: VariableSource,
     model: Model,
@@ -56,8 +58,8 @@ struct Pair {
 impl Pair {
     fn new() -> Self {
         let log = ChangeLog::default();
-        log.keep(Keeps::Changes);
-        let space = SpaceRef::watched(1, "&self", Terms::shared(), log.clone());
+        log.keep(ChangeDetail::Changes);
+        let space = SharedSpace::watched(1, "&self", Terms::shared(), log.clone());
         let seen = vec![Tree::List(Vec::new())];
         Self { space, log, source: VariableSource::default(), model: Model::default(), marks: Vec::new(), seen }
     }
@@ -130,8 +132,8 @@ fn same(found: Vec<Tree>, expected: Vec<Tree>, what: &str) -> TestCaseResult {
 }
 
 /// What the log says, done to an empty space.
-fn replayed(log: &ChangeLog) -> SpaceRef {
-    let copy = SpaceRef::new(2, "copy", Terms::shared());
+fn replayed(log: &ChangeLog) -> SharedSpace {
+    let copy = SharedSpace::new(2, "copy", Terms::shared());
     for change in log.take().changes {
         match change.kind {
             ChangeKind::Added { atom, .. } => copy.add(&atom),
@@ -263,7 +265,7 @@ impl Cells {
 }
 
 /// `(holds STATE)` printed with the state's number, which tells it from others of equal content.
-fn printed(atoms: &[Atom], states: &[StateRef]) -> Vec<String> {
+fn printed(atoms: &[Atom], states: &[SharedState]) -> Vec<String> {
     let number = |atom: &Atom| {
         let children = atom.children().expect("it is an expression");
         let state = states.iter().position(|state| encode(&children[1]) == encode(&Atom::from(state.clone())));
@@ -278,11 +280,11 @@ proptest! {
     #[test]
     fn states_and_what_holds_them_go_back_too(steps in vec(cell(), 1..60)) {
         let log = ChangeLog::default();
-        log.keep(Keeps::Changes);
-        let space = SpaceRef::watched(1, "&self", Terms::shared(), log.clone());
+        log.keep(ChangeDetail::Changes);
+        let space = SharedSpace::watched(1, "&self", Terms::shared(), log.clone());
         let of_type = atom("(StateMonad Number)");
-        let made = (0..STATES as u64).map(|serial| StateRef::watched(serial, atom("0"), of_type.clone(), log.clone()));
-        let states: Vec<StateRef> = made.collect();
+        let made = (0..STATES as u64).map(|serial| SharedState::watched(serial, atom("0"), of_type.clone(), log.clone()));
+        let states: Vec<SharedState> = made.collect();
         let holding = |state: usize| Atom::expression([Atom::symbol("holds"), states[state].clone().into()]);
         let mut model = Cells::default();
         let mut marks: Vec<(ChangeMark, Cells)> = Vec::new();

@@ -3,7 +3,7 @@
 use crate::atoms::{Base, applied, atom, expression};
 use crate::measure::{allocations, assert_ratio, time};
 use space::canonical::{decode, encode, encode_into};
-use space::{Atom, HostValue, Number, PatternTree, SpaceRef, StateRef, Stored, Terms};
+use space::{Atom, HostValue, Number, PatternTree, SharedSpace, SharedState, Stored, Terms};
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -432,7 +432,7 @@ fn query_early_stop_drops_all() {
 #[test]
 fn he_328_nested_spaces() {
     let terms = Terms::shared();
-    let [outer, middle, inner] = [1, 2, 3].map(|serial| SpaceRef::new(serial, format!("&{serial}"), terms.clone()));
+    let [outer, middle, inner] = [1, 2, 3].map(|serial| SharedSpace::new(serial, format!("&{serial}"), terms.clone()));
     let mut base = Base { space: outer, source: Default::default() };
     inner.add(&atom("(fact a)"));
     inner.add(&atom("(fact b)"));
@@ -457,8 +457,8 @@ fn he_328_nested_spaces() {
 #[test]
 fn he_706_grounded_without_hash() {
     let mut tree = PatternTree::default();
-    let state = |number: u64| Atom::from(StateRef::new(number, Atom::from(number as i64), Atom::symbol("T")));
-    let space = |number: u64| Atom::from(SpaceRef::new(number, "&s", Terms::shared()));
+    let state = |number: u64| Atom::from(SharedState::new(number, Atom::from(number as i64), Atom::symbol("T")));
+    let space = |number: u64| Atom::from(SharedSpace::new(number, "&s", Terms::shared()));
     for number in 0..1_000_u64 {
         let key = Atom::symbol(&format!("k{number}"));
         let head = Atom::symbol;
@@ -477,7 +477,7 @@ fn he_706_grounded_without_hash() {
 fn he_706_rows_are_found_beside_states() {
     let mut base = Base::new();
     for number in 0..300_i64 {
-        let state = StateRef::new(number as u64, Atom::from(number), Atom::symbol("T"));
+        let state = SharedState::new(number as u64, Atom::from(number), Atom::symbol("T"));
         base.space.add(&expression([Atom::symbol("cell"), Atom::from(state), Atom::from(number)]));
         base.space.add(&expression([Atom::symbol("cell"), Atom::from(Number::Int(number)), Atom::from(number)]));
     }

@@ -3,7 +3,7 @@
 use crate::atoms::{Base, atom, expression, nested, variable};
 use space::canonical::{decode, encode};
 use space::{
-    Atom, Bindings, Grounded, SpaceRef, StateRef, Terms, Unifier, VariableSource, alpha_equivalent, make_fresh,
+    Atom, Bindings, Grounded, SharedSpace, SharedState, Terms, Unifier, VariableSource, alpha_equivalent, make_fresh,
     substitute, variables,
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -174,8 +174,8 @@ fn every_depth_of_a_deep_list_is_stored_and_found() {
     });
 }
 
-fn state(serial: u64, value: Atom) -> StateRef {
-    StateRef::new(serial, value, Atom::symbol("T"))
+fn state(serial: u64, value: Atom) -> SharedState {
+    SharedState::new(serial, value, Atom::symbol("T"))
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn states_that_hold_states_are_compared_printed_and_dropped() {
 fn spaces_that_hold_spaces_are_dropped() {
     on_a_small_stack(|| {
         let terms = Terms::shared();
-        let mut inner = SpaceRef::new(0, "&s", terms.clone());
+        let mut inner = SharedSpace::new(0, "&s", terms.clone());
         for serial in 1..20_000 {
-            let outer = SpaceRef::new(serial, "&s", terms.clone());
+            let outer = SharedSpace::new(serial, "&s", terms.clone());
             match serial % 3 {
                 0 => outer.add(&expression([Atom::symbol("in"), inner.into()])),
                 1 => outer.add(&Atom::from(state(serial, inner.into()))),

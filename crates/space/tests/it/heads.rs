@@ -2,7 +2,7 @@
 
 use crate::atoms::atom;
 use crate::measure::{assert_ratio, time};
-use space::{Atom, SpaceRef, Terms, VariableSource};
+use space::{Atom, SharedSpace, Terms, VariableSource};
 
 /// Rows of twelve heads, in which most values stand behind each head: numbers of either kind, and the insides of compounds.
 fn mixed() -> Vec<Atom> {
@@ -28,7 +28,7 @@ const QUERIES: &[&str] = &[
 ];
 
 /// The answers as texts, of the space and of a snapshot, which are the same.
-fn answers(space: &SpaceRef, query: &Atom) -> Vec<String> {
+fn answers(space: &SharedSpace, query: &Atom) -> Vec<String> {
     let source = &mut VariableSource::default();
     let shown = |solutions: Vec<space::Solution>| -> Vec<String> {
         solutions
@@ -45,7 +45,7 @@ fn answers(space: &SpaceRef, query: &Atom) -> Vec<String> {
 /// The rows that agree with a query, by the words of the model: each is asked alone.
 fn expected(rows: &[Atom], query: &Atom) -> usize {
     let alone = |row: &&Atom| {
-        let space = SpaceRef::new(9, "alone", Terms::shared());
+        let space = SharedSpace::new(9, "alone", Terms::shared());
         space.add(row);
         !space.query(query, &mut VariableSource::default()).is_empty()
     };
@@ -54,7 +54,7 @@ fn expected(rows: &[Atom], query: &Atom) -> usize {
 
 #[test]
 fn rows_of_a_head_are_found_among_those_of_others() {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     let mut rows = mixed();
     let (first, second) = rows.split_at(2_000);
     space.add_many(first);
@@ -85,7 +85,7 @@ fn rows_of_a_head_are_found_among_those_of_others() {
 #[test]
 fn a_value_that_other_heads_have_too_costs_nothing() {
     let space_of = |others: u32| {
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         let other = |number: u32| atom(&format!("(other{} x{number} frog)", number % 7));
         let wanted = |number: u32| {
             atom(&format!("(is-a y{number} {})", if number.is_multiple_of(100) { "frog" } else { "toad" }))
@@ -96,7 +96,7 @@ fn a_value_that_other_heads_have_too_costs_nothing() {
     };
     let (few, many) = (space_of(0), space_of(50_000));
     let query = atom("(is-a $x frog)");
-    let ask = |space: &SpaceRef| {
+    let ask = |space: &SharedSpace| {
         time(|| (0..200).for_each(|_| assert_eq!(space.query(&query, &mut VariableSource::default()).len(), 10)))
     };
     assert_ratio(3.0, || ask(&few), || ask(&many));

@@ -1,12 +1,12 @@
 //! What facts cost in memory: bytes that are held in the end, exactly, so no clock and no other process matters.
 
 use crate::measure::allocations;
-use space::{NO_TERM, RowPart, RowQuery, SpaceRef, Term, Terms, VariableSource};
+use space::{NO_TERM, RowPart, RowQuery, SharedSpace, Term, Terms, VariableSource};
 use std::fmt::Write;
 
 /// So many facts `(edge aI bJ)`, J = I mod 1,000, and an index of their first argument.
-fn edges(facts: usize) -> SpaceRef {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+fn edges(facts: usize) -> SharedSpace {
+    let space = SharedSpace::new(1, "s", Terms::shared());
     space.append(|appender| {
         let edge = appender.symbol("edge");
         let mut name = String::new();
@@ -25,7 +25,7 @@ fn edges(facts: usize) -> SpaceRef {
 }
 
 /// How many edges begin at a node.
-fn found(space: &SpaceRef, number: usize) -> Option<usize> {
+fn found(space: &SharedSpace, number: usize) -> Option<usize> {
     let snapshot = space.snapshot();
     let key = |name: &str| snapshot.terms().find(&space::Atom::symbol(name)).unwrap_or(NO_TERM);
     let mut query = RowQuery::default();

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use space::canonical::encode;
-use space::{Atom, SpaceRef, StateRef, Terms, VariableSource, alpha_equivalent};
+use space::{Atom, SharedSpace, SharedState, Terms, VariableSource, alpha_equivalent};
 
 /// The obvious way: each atom is looked at, and each child compared with those that were found.
 fn behind(atoms: &[Atom], prefix: &[Atom]) -> Vec<(Atom, usize)> {
@@ -58,9 +58,9 @@ proptest! {
         for (index, length, flips) in &prefixes {
             let Tree::List(children) = disguised(index.get(&trees), flips) else { continue };
             let prefix: Vec<Atom> = children.iter().take(*length).map(Tree::to_atom).collect();
-            let found = base.space.children_behind(&prefix, &mut base.source);
+            let found = base.space.children_after(&prefix, &mut base.source);
             prop_assert_eq!(forms(found), forms(behind(&held, &prefix)), "behind {:?}", &prefix);
-            let found = snapshot.children_behind(&prefix, &mut base.source);
+            let found = snapshot.children_after(&prefix, &mut base.source);
             prop_assert_eq!(forms(found), forms(behind(&past, &prefix)), "behind {:?} in a snapshot", &prefix);
         }
     }
@@ -99,7 +99,7 @@ fn second_arguments_are_walked_under_the_first() {
     base.add("(edge $x d)");
     let behind = |base: &mut Base, texts: &[&str]| -> Vec<String> {
         let prefix: Vec<Atom> = texts.iter().map(|text| atom(text)).collect();
-        let children = base.space.children_behind(&prefix, &mut base.source);
+        let children = base.space.children_after(&prefix, &mut base.source);
         children
             .iter()
             .map(|(child, count)| format!("{} {count}", child.to_string().split('#').next().unwrap_or("")))
@@ -111,7 +111,7 @@ fn second_arguments_are_walked_under_the_first() {
     assert_eq!(behind(&mut base, &[]), ["edge 8"]);
     assert_eq!(behind(&mut base, &["edge", "a", "b"]), [""; 0]);
     assert_eq!(behind(&mut base, &["nothing"]), [""; 0]);
-    let state = StateRef::new(1, atom("1"), atom("T"));
+    let state = SharedState::new(1, atom("1"), atom("T"));
     base.space.add(&Atom::expression([atom("edge"), Atom::from(state), atom("e")]));
     assert_eq!(behind(&mut base, &["edge"]), ["a 6", "b 1", "$x 1", "(State 1) 1"]);
 }
@@ -134,7 +134,7 @@ fn a_prepared_atom_is_found_without_an_allocation() {
 #[test]
 #[should_panic(expected = "dictionary it was prepared with")]
 fn a_prepared_atom_belongs_to_its_dictionary() {
-    let [one, other] = [1, 2].map(|serial| SpaceRef::new(serial, "s", Terms::shared()));
+    let [one, other] = [1, 2].map(|serial| SharedSpace::new(serial, "s", Terms::shared()));
     one.read(|space| space.count_prepared(&other.prepare(&atom("(a)"))));
 }
 

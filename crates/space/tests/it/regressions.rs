@@ -2,7 +2,7 @@
 
 use crate::atoms::{Base, atom, expression, nested};
 use crate::measure::{allocations, assert_ratio, time};
-use space::{Atom, Number, StateRef, alpha_equivalent};
+use space::{Atom, Number, SharedState, alpha_equivalent};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ fn rules_that_are_gone_cost_nothing() {
 #[test]
 fn many_states_at_one_place_are_added_and_removed_fast() {
     let atoms = |serials: Range<u64>| -> Vec<Atom> {
-        let state = |number| Atom::from(StateRef::new(number, Atom::from(number as i64), Atom::symbol("T")));
+        let state = |number| Atom::from(SharedState::new(number, Atom::from(number as i64), Atom::symbol("T")));
         serials.map(|number| expression([Atom::symbol("cell"), state(number)])).collect()
     };
     // The time of a hundred additions and removals, with nothing or thousands of others around them.

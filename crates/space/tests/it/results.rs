@@ -1,7 +1,7 @@
 //! What a query returned stays as it was, whatever happens to the space afterwards, and whoever asks beside it.
 
 use crate::atoms::{Base, atom, expression};
-use space::{Atom, Solution, SpaceRef, Terms, VariableSource};
+use space::{Atom, SharedSpace, Solution, Terms, VariableSource};
 use std::thread;
 
 fn rows(count: usize) -> Base {
@@ -107,7 +107,7 @@ fn threads_that_ask_together_get_the_same_answers() {
     let base = rows(2_000);
     base.add("(row any $x)");
     let queries = ["(row $n (part 7))", "(row 1999 $p)", "(row $n (part $n))", "(row any $x)", "(row $n $p)"];
-    let ask = |space: &SpaceRef| -> Vec<usize> {
+    let ask = |space: &SharedSpace| -> Vec<usize> {
         let mut source = VariableSource::default();
         queries.iter().map(|query| space.query(&atom(query), &mut source).len()).collect()
     };
@@ -123,7 +123,7 @@ fn threads_that_ask_together_get_the_same_answers() {
 /// Writers and readers of one space take turns; nothing is lost.
 #[test]
 fn threads_that_add_and_remove_together_lose_nothing() {
-    let space = SpaceRef::new(1, "&s", Terms::shared());
+    let space = SharedSpace::new(1, "&s", Terms::shared());
     thread::scope(|scope| {
         for writer in 0..4 {
             let space = &space;

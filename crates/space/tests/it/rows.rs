@@ -2,7 +2,9 @@
 //! atom are atoms like any other.
 
 use crate::atoms::atom;
-use space::{Atom, ChangeKind, ChangeLog, Keeps, NO_TERM, RowPart, RowQuery, SharedTerms, Solution, SpaceRef, Terms};
+use space::{
+    Atom, ChangeDetail, ChangeKind, ChangeLog, NO_TERM, RowPart, RowQuery, SharedSpace, SharedTerms, Solution, Terms,
+};
 use space::{Variable, VariableSource, canonical, conjunction, variables};
 
 /// A query as parts, its variables numbered as they first occur.
@@ -31,7 +33,7 @@ fn parts_of(query: &Atom, names: &[Variable], terms: &SharedTerms) -> RowQuery {
     asked
 }
 
-fn by_rows(space: &SpaceRef, terms: &SharedTerms, query: &Atom) -> Option<Vec<Solution>> {
+fn by_rows(space: &SharedSpace, terms: &SharedTerms, query: &Atom) -> Option<Vec<Solution>> {
     let names = variables(query);
     let mut asked = parts_of(query, &names, terms);
     let count = space.rows(&mut asked)?;
@@ -45,9 +47,9 @@ fn by_rows(space: &SpaceRef, terms: &SharedTerms, query: &Atom) -> Option<Vec<So
 }
 
 /// A space that imports another, with repeated, nested and mixed rows, some of them removed again.
-fn graph(terms: &SharedTerms) -> SpaceRef {
-    let space = SpaceRef::new(2, "graph", SharedTerms::clone(terms));
-    let library = SpaceRef::new(1, "library", SharedTerms::clone(terms));
+fn graph(terms: &SharedTerms) -> SharedSpace {
+    let space = SharedSpace::new(2, "graph", SharedTerms::clone(terms));
+    let library = SharedSpace::new(1, "library", SharedTerms::clone(terms));
     for (step, text) in ["(edge 1 2)", "(: a A)", "(edge 2 1.0)"].iter().cycle().take(6).enumerate() {
         library.add(&atom(&text.replace('2', &(2 + step % 2).to_string())));
     }
@@ -181,9 +183,9 @@ fn a_query_that_something_open_may_match_is_not_answered_as_rows() {
 #[test]
 fn a_row_that_is_added_is_an_atom_that_is_added() {
     let (terms, log) = (Terms::shared(), ChangeLog::default());
-    log.keep(Keeps::Changes);
-    let by_atom = SpaceRef::watched(1, "atoms", SharedTerms::clone(&terms), log.clone());
-    let by_row = SpaceRef::watched(2, "rows", SharedTerms::clone(&terms), log.clone());
+    log.keep(ChangeDetail::Changes);
+    let by_atom = SharedSpace::watched(1, "atoms", SharedTerms::clone(&terms), log.clone());
+    let by_row = SharedSpace::watched(2, "rows", SharedTerms::clone(&terms), log.clone());
     by_atom.keep_hash();
     by_row.keep_hash();
     let added = ["(p 1 (q 2.0))", "(p 1 (q 2.0))", "(r)", "(p 1 (q 2))"].map(atom);

@@ -5,7 +5,7 @@ use crate::atoms::atom;
 use crate::generated::config;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use space::{Atom, ChangeLog, Keeps, Snapshot, SpaceRef, Terms, VariableSource, conjunction, variables};
+use space::{Atom, ChangeDetail, ChangeLog, SharedSpace, Snapshot, Terms, VariableSource, conjunction, variables};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -120,7 +120,7 @@ fn shown<'a>(values: impl Iterator<Item = &'a Atom>) -> String {
 /// How many answers of a conjunction are compared.
 const MOST: usize = 40;
 
-fn check(space: &SpaceRef, snapshots: &[(Snapshot, Vec<Atom>)], has_rule: bool) -> TestCaseResult {
+fn check(space: &SharedSpace, snapshots: &[(Snapshot, Vec<Atom>)], has_rule: bool) -> TestCaseResult {
     let source = &mut VariableSource::default();
     let atoms = space.atoms(source);
     for text in QUERIES {
@@ -163,8 +163,8 @@ proptest! {
     #[test]
     fn many_rows_are_what_a_walk_over_all_atoms_finds(steps in proptest::collection::vec(step(), 3..12)) {
         let log = ChangeLog::default();
-        log.keep(Keeps::Changes);
-        let mut space = SpaceRef::watched(1, "s", Terms::shared(), log.clone());
+        log.keep(ChangeDetail::Changes);
+        let mut space = SharedSpace::watched(1, "s", Terms::shared(), log.clone());
         let (mut snapshots, mut has_rule) = (Vec::new(), false);
         let rule = atom("(edge $any b3)");
         for step in steps {
@@ -199,7 +199,7 @@ proptest! {
 #[test]
 fn rows_before_and_behind_blocks_of_counts_are_found() {
     for changed in [&[1_500][..], &[3, 4_999], &[1_023, 1_024, 3_071], &[2_047]] {
-        let space = SpaceRef::new(1, "s", Terms::shared());
+        let space = SharedSpace::new(1, "s", Terms::shared());
         space.add_many(&facts((0, 5_000, 1)));
         for (place, &number) in changed.iter().enumerate() {
             match place % 2 {
@@ -219,8 +219,8 @@ fn rows_before_and_behind_blocks_of_counts_are_found() {
 fn one_row_that_came_back_is_found_in_its_place() {
     for count in [5, 3_000] {
         let log = ChangeLog::default();
-        log.keep(Keeps::Changes);
-        let space = SpaceRef::watched(1, "s", Terms::shared(), log.clone());
+        log.keep(ChangeDetail::Changes);
+        let space = SharedSpace::watched(1, "s", Terms::shared(), log.clone());
         space.add_many(&facts((0, count, 1)));
         let before = (space.snapshot(), space.atoms(&mut VariableSource::default()));
         let mark = log.mark();
@@ -236,7 +236,7 @@ fn one_row_that_came_back_is_found_in_its_place() {
 /// Rows of many lengths in one relation, which has no columns that lie at equal distances, and rows without columns.
 #[test]
 fn wide_rows_and_empty_ones_are_scanned_as_well() {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     let wide = |number: usize| {
         let length = 17 + number % 3;
         Atom::expression((0..length).map(|column| atom(&format!("c{}", number * column % 5))).collect::<Vec<_>>())
@@ -263,7 +263,7 @@ fn wide_rows_and_empty_ones_are_scanned_as_well() {
 /// Answers are given their room once: what is listed is counted first.
 #[test]
 fn room_for_many_answers_is_made_once() {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     space.add_many(&(0..20_000).map(|number| atom(&format!("(edge a{number} b{})", number % 9))).collect::<Vec<_>>());
     let snapshot = space.snapshot();
     let edge = snapshot.terms().find(&atom("edge")).expect("it is there");

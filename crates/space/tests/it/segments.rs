@@ -8,7 +8,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
-use space::{Atom, ChangeLog, Multiplicity, SharedTerms, Snapshot, Space, SpaceRef, Terms, VariableSource, variables};
+use space::{
+    Atom, ChangeLog, Multiplicity, SharedSpace, SharedTerms, Snapshot, Space, Terms, VariableSource, variables,
+};
 
 #[derive(Clone, Copy, Debug)]
 enum Operation {
@@ -89,7 +91,7 @@ fn combine(operation: Operation, once: bool, left: &Space, right: &Space) -> Spa
 
 /// Spaces and snapshots, each beside its model, and all atoms that were ever added.
 struct World {
-    spaces: Vec<(SpaceRef, Model)>,
+    spaces: Vec<(SharedSpace, Model)>,
     snapshots: Vec<(Snapshot, Model)>,
     seen: Vec<Tree>,
 }
@@ -101,7 +103,7 @@ impl World {
     fn new() -> Self {
         let (terms, others) = (Terms::shared(), Terms::shared());
         let space =
-            |serial, terms: &SharedTerms| (SpaceRef::new(serial, "s", SharedTerms::clone(terms)), Model::default());
+            |serial, terms: &SharedTerms| (SharedSpace::new(serial, "s", SharedTerms::clone(terms)), Model::default());
         let spaces = vec![space(1, &terms), space(2, &terms), space(3, &others)];
         Self { spaces, snapshots: Vec::new(), seen: vec![Tree::List(Vec::new())] }
     }
@@ -139,7 +141,7 @@ impl World {
                     (&self.spaces[place(left)], &self.spaces[place(right)]);
                 let made = left.read(|left| right.read(|right| combine(*operation, *once, left, right)));
                 let model = combined(*operation, *once, left_model, right_model);
-                let made = SpaceRef::holding(9, "made", made, ChangeLog::default(), |_| 0);
+                let made = SharedSpace::holding(9, "made", made, ChangeLog::default(), |_| 0);
                 self.keep((made, model));
             }
             Step::Query(space, tree, holes) => {
@@ -172,11 +174,11 @@ impl World {
         taken.iter().rev().for_each(|(atom, number)| forked.restore(atom, *number));
         drop(shared);
         let model = self.spaces[space].1.clone();
-        self.keep((SpaceRef::holding(9, "undone", forked, ChangeLog::default(), |_| 0), model));
+        self.keep((SharedSpace::holding(9, "undone", forked, ChangeLog::default(), |_| 0), model));
     }
 
     /// Keeps a space in place of one of the others.
-    fn keep(&mut self, made: (SpaceRef, Model)) {
+    fn keep(&mut self, made: (SharedSpace, Model)) {
         if self.spaces.len() == SPACES_MAX {
             self.spaces.remove(1);
         }
@@ -248,7 +250,7 @@ fn is_shareable<T: Send + Sync>(_: &T) {}
 /// Readers of snapshots on other threads find what was there, while the space goes on growing and shrinking.
 #[test]
 fn snapshots_are_read_on_other_threads_while_the_space_changes() {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     space.add_many(&(0..5_000).map(fact).collect::<Vec<_>>());
     let snapshot = space.snapshot();
     is_shareable(&snapshot);
@@ -276,7 +278,7 @@ fn snapshots_are_read_on_other_threads_while_the_space_changes() {
 /// A snapshot after each change, all of them kept: each has its own, and no answer is lost between the segments.
 #[test]
 fn a_snapshot_after_each_change_costs_no_answer() {
-    let space = SpaceRef::new(1, "s", Terms::shared());
+    let space = SharedSpace::new(1, "s", Terms::shared());
     let snapshots: Vec<Snapshot> = (0..700)
         .map(|number| {
             space.add(&fact(number));

@@ -3,7 +3,7 @@
 use crate::atoms::{Base, atom, expression};
 use space::canonical::{decode, encode};
 use space::{
-    Atom, Bindings, Expression, Grounded, Number, SharedTerms, SpaceRef, StateRef, Symbol, Term, Terms, Variable,
+    Atom, Bindings, Expression, Grounded, Number, SharedSpace, SharedState, SharedTerms, Symbol, Term, Terms, Variable,
 };
 use std::mem::size_of;
 
@@ -127,7 +127,7 @@ fn short_names_are_told_apart_from_long_ones() {
     // What an entry is as a number is another atom.
     let numbers: Vec<Term> = (0..2_000_i64).map(|value| terms.intern_integer(value)).collect();
     let shared = SharedTerms::new(terms.into());
-    let space = SpaceRef::new(1, "s", SharedTerms::clone(&shared));
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&shared));
     let snapshot = space.snapshot();
     for (name, &term) in names.iter().zip(&given) {
         assert_eq!(snapshot.terms().atom(term), &Atom::symbol(name));
@@ -183,8 +183,8 @@ fn type_sizes() {
     assert_eq!(size_of::<Grounded>(), 24);
     assert_eq!(size_of::<Number>(), 16);
     assert_eq!(size_of::<Term>(), 4);
-    assert_eq!(size_of::<SpaceRef>(), 8);
-    assert_eq!(size_of::<StateRef>(), 8);
+    assert_eq!(size_of::<SharedSpace>(), 8);
+    assert_eq!(size_of::<SharedState>(), 8);
     assert_eq!(size_of::<Bindings>(), 56);
 }
 

@@ -1,19 +1,19 @@
 //! Spaces as programs hold them: imports, conjunctions, and spaces inside spaces.
 
 use crate::atoms::{Base, atom, expression};
-use space::{Atom, SpaceRef, Terms, VariableSource, conjunction};
+use space::{Atom, SharedSpace, Terms, VariableSource, conjunction};
 
-fn spaces<const N: usize>() -> [SpaceRef; N] {
+fn spaces<const N: usize>() -> [SharedSpace; N] {
     let terms = Terms::shared();
-    std::array::from_fn(|number| SpaceRef::new(number as u64, format!("&{number}"), terms.clone()))
+    std::array::from_fn(|number| SharedSpace::new(number as u64, format!("&{number}"), terms.clone()))
 }
 
-fn base_of(space: &SpaceRef) -> Base {
+fn base_of(space: &SharedSpace) -> Base {
     Base { space: space.clone(), source: VariableSource::default() }
 }
 
 /// `(in <space>)`
-fn inside(space: &SpaceRef) -> Atom {
+fn inside(space: &SharedSpace) -> Atom {
     expression([Atom::symbol("in"), space.clone().into()])
 }
 
@@ -66,7 +66,7 @@ fn imports_answer_after_the_space_itself_in_order_and_not_through_others() {
 
 #[test]
 fn a_view_without_imports_is_of_the_same_atoms() {
-    let module = SpaceRef::new(1, "ModuleSpace(GroundingSpace-top)", Terms::shared());
+    let module = SharedSpace::new(1, "ModuleSpace(GroundingSpace-top)", Terms::shared());
     let view = module.without_imports();
     module.add(&atom("late"));
     assert_eq!(view.len(), 1);
@@ -171,18 +171,18 @@ fn spaces_in_a_circle_are_asked_and_answer() {
     empty_one.add(&empty_one.clone().into());
     empty_two.add(&empty_two.clone().into());
     assert_eq!(base_of(&empty_one).solutions(&Atom::from(empty_two.clone())).len(), 0, "neither holds anything else");
-    [one, two, empty_one, empty_two].iter().for_each(SpaceRef::clear);
+    [one, two, empty_one, empty_two].iter().for_each(SharedSpace::clear);
 }
 
 #[test]
 fn a_chain_of_spaces_is_searched_to_its_end() {
     const LENGTH: usize = 2_000;
     let terms = Terms::shared();
-    let last = SpaceRef::new(0, "&0", terms.clone());
+    let last = SharedSpace::new(0, "&0", terms.clone());
     last.add(&atom("(f found)"));
     let mut first = last;
     for serial in 1..LENGTH as u64 {
-        let outer = SpaceRef::new(serial, "&s", terms.clone());
+        let outer = SharedSpace::new(serial, "&s", terms.clone());
         outer.add(&inside(&first));
         first = outer;
     }

@@ -1,15 +1,15 @@
 //! States: cells that are equal by content, as it is when someone looks.
 
 use crate::atoms::{Base, atom, expression};
-use space::{Atom, StateRef, alpha_equivalent};
+use space::{Atom, SharedState, alpha_equivalent};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-fn state(serial: u64, content: &str) -> StateRef {
-    StateRef::new(serial, atom(content), atom("(StateMonad Number)"))
+fn state(serial: u64, content: &str) -> SharedState {
+    SharedState::new(serial, atom(content), atom("(StateMonad Number)"))
 }
 
-fn holding(serial: u64, content: Atom) -> StateRef {
-    StateRef::new(serial, content, atom("(StateMonad Atom)"))
+fn holding(serial: u64, content: Atom) -> SharedState {
+    SharedState::new(serial, content, atom("(StateMonad Atom)"))
 }
 
 fn hash_of(atom: &Atom) -> u64 {
@@ -69,7 +69,7 @@ fn matching_sees_the_content_at_the_time_of_the_query() {
 #[test]
 fn states_in_a_space_are_counted_and_removed_by_content_but_the_same_one_first() {
     let (one, two) = (state(1, "1"), state(2, "1"));
-    let cell = |state: &StateRef| expression([Atom::symbol("cell"), state.clone().into()]);
+    let cell = |state: &SharedState| expression([Atom::symbol("cell"), state.clone().into()]);
     let mut base = Base::new();
     base.space.add(&cell(&one));
     base.space.add(&cell(&two));
@@ -106,14 +106,14 @@ fn states_beside_variables_match_like_any_value() {
 }
 
 /// Two states that hold each other: `(a <the other>)` and `(b <the first>)`.
-fn circle(serial: u64) -> (StateRef, StateRef) {
+fn circle(serial: u64) -> (SharedState, SharedState) {
     let one = state(serial, "nothing");
     let two = holding(serial + 1, expression([Atom::symbol("b"), one.clone().into()]));
     one.set(expression([Atom::symbol("a"), two.clone().into()]));
     (one, two)
 }
 
-fn cut((one, two): &(StateRef, StateRef)) {
+fn cut((one, two): &(SharedState, SharedState)) {
     one.set(Atom::unit());
     two.set(Atom::unit());
 }
@@ -134,7 +134,7 @@ fn states_in_a_circle_are_compared_and_printed() {
 #[test]
 fn circles_of_different_lengths_that_look_alike_are_equal() {
     let ring = |serial: u64, length: u64| {
-        let states: Vec<StateRef> = (0..length).map(|number| state(serial + number, "nothing")).collect();
+        let states: Vec<SharedState> = (0..length).map(|number| state(serial + number, "nothing")).collect();
         for (place, state) in states.iter().enumerate() {
             let next = &states[(place + 1) % states.len()];
             state.set(expression([Atom::symbol("next"), next.clone().into()]));
@@ -152,7 +152,7 @@ fn circles_of_different_lengths_that_look_alike_are_equal() {
 fn states_in_a_circle_are_matched_and_stored() {
     let (left, right) = (circle(1), circle(3));
     let mut base = Base::new();
-    let cell = |state: &StateRef| expression([Atom::symbol("cell"), state.clone().into()]);
+    let cell = |state: &SharedState| expression([Atom::symbol("cell"), state.clone().into()]);
     base.space.add(&cell(&left.0));
     assert_eq!(base.solutions(&cell(&right.0)).len(), 1);
     assert_eq!(base.solutions(&cell(&right.1)).len(), 0);

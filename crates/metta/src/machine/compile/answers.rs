@@ -13,7 +13,7 @@ use space::Atom;
 
 /// What becomes of an odd answer.
 #[derive(Clone)]
-pub(super) enum Odd {
+pub(super) enum OddAnswer {
     /// For `NotReducible` there is no result.
     Fails,
     /// For `NotReducible` this stands for itself.
@@ -26,7 +26,13 @@ pub(super) enum Odd {
 
 impl Compiler<'_, '_> {
     /// Evaluates what a form answers with.
-    pub(super) fn answer(&mut self, body: &Atom, type_id: TypeId, dest: Dest, odd: impl FnOnce(&mut Self) -> Odd) {
+    pub(super) fn answer(
+        &mut self,
+        body: &Atom,
+        type_id: TypeId,
+        dest: Dest,
+        odd: impl FnOnce(&mut Self) -> OddAnswer,
+    ) {
         match self.open_slot(body) {
             Some(slot) => {
                 let odd = odd(self);
@@ -41,14 +47,14 @@ impl Compiler<'_, '_> {
     }
 
     /// The answer is `NotReducible` as it is written.
-    fn not_reducible(&mut self, body: &Atom, odd: Odd, type_id: TypeId, dest: Dest) {
+    fn not_reducible(&mut self, body: &Atom, odd: OddAnswer, type_id: TypeId, dest: Dest) {
         match odd {
-            Odd::Stands(call) | Odd::Enters(call) => {
+            OddAnswer::Stands(call) | OddAnswer::Enters(call) => {
                 let slot = self.slot();
                 self.raw(body, Dest::Slot(slot));
                 self.odd_answer(slot, Some(&call), type_id, dest);
             }
-            Odd::Fails | Odd::FailsOrEnters(_) => {
+            OddAnswer::Fails | OddAnswer::FailsOrEnters(_) => {
                 self.emit(Instruction::Fail);
             }
         }
@@ -65,24 +71,24 @@ impl Compiler<'_, '_> {
     pub(super) fn or_odd(
         &mut self,
         slot: Slot,
-        odd: &Odd,
+        odd: &OddAnswer,
         type_id: TypeId,
         dest: Dest,
         evaluate: impl FnOnce(&mut Self),
     ) {
         let join = (dest != Dest::Tail).then(|| self.label());
         let (guards, call): (&[Guard], _) = match odd {
-            Odd::Fails => (&[Guard::Reducible], None),
-            Odd::Stands(call) => (&[Guard::Reducible], Some(call)),
-            Odd::Enters(call) => (&[Guard::Answer], Some(call)),
-            Odd::FailsOrEnters(call) => (&[Guard::Reducible, Guard::Answer], Some(call)),
+            OddAnswer::Fails => (&[Guard::Reducible], None),
+            OddAnswer::Stands(call) => (&[Guard::Reducible], Some(call)),
+            OddAnswer::Enters(call) => (&[Guard::Answer], Some(call)),
+            OddAnswer::FailsOrEnters(call) => (&[Guard::Reducible, Guard::Answer], Some(call)),
         };
         for (place, &guard) in guards.iter().enumerate() {
             let label = self.label();
             self.emit_to(Instruction::Guard { slot, guard, or: 0 }, label);
             let call = call.filter(|_| place + 1 == guards.len()).cloned();
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::Odd { label, slot, call, type_id, dest, state, join, errors });
+            self.later.push(Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors });
         }
         evaluate(self);
         if let Some(join) = join {
@@ -94,8 +100,8 @@ impl Compiler<'_, '_> {
     pub(super) fn odd_answer(&mut self, slot: Slot, call: Option<&Atom>, type_id: TypeId, dest: Dest) {
         let template = call.map(|call| self.template(call)).and_then(Template::new);
         let dst = self.target(dest);
-        let site = self.site(dst, None);
-        self.emit(Instruction::Odd { slot, template, type_id, site });
+        let return_point = self.return_point(dst, None);
+        self.emit(Instruction::CheckReduct { slot, template, type_id, return_point });
         self.finish(dst, dest);
     }
 }

@@ -4,7 +4,7 @@ use super::forms::operation_name;
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::machine::code::{
-    Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, Source, TypeId, WELL_TYPED,
+    ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::values::{EMPTY, SYMBOL};
@@ -144,7 +144,7 @@ impl Compiler<'_, '_> {
 
     fn variable_value(&mut self, variable: &Variable, type_id: TypeId, dest: Dest, position: Position) {
         let slot = self.slot_of(variable);
-        if self.is_settled(slot, type_id) {
+        if self.is_normal(slot, type_id) {
             return self.finish(slot, dest);
         }
         match dest {
@@ -153,8 +153,8 @@ impl Compiler<'_, '_> {
             }
             Dest::Slot(dst) => {
                 self.unless_held(variable, slot, dst);
-                let site = self.site(dst, None);
-                self.emit(Instruction::Value { slot, dst, type_id, site, position });
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Value { slot, dst, type_id, return_point, position });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -164,13 +164,13 @@ impl Compiler<'_, '_> {
     /// A rule that says what one of its variables stands for.
     pub(super) fn variable_body(&mut self, variable: &Variable, type_id: TypeId) {
         let (slot, function) = (self.slot_of(variable), self.function);
-        if self.is_settled(slot, type_id) {
+        if self.is_normal(slot, type_id) {
             return self.finish(slot, Dest::Tail);
         }
         self.emit(Instruction::Body { slot, type_id, function });
     }
 
-    pub(super) fn is_settled(&self, slot: Slot, type_id: TypeId) -> bool {
+    pub(super) fn is_normal(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
             Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
@@ -182,7 +182,7 @@ impl Compiler<'_, '_> {
     pub(super) fn operand(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
         if let Atom::Variable(variable) = atom {
             let slot = self.slot_of(variable);
-            if self.is_settled(slot, type_id) {
+            if self.is_normal(slot, type_id) {
                 return slot;
             }
         }
@@ -195,7 +195,7 @@ impl Compiler<'_, '_> {
     pub(super) fn native_operand(&mut self, atom: &Atom, type_id: TypeId) -> Slot {
         if let Atom::Variable(variable) = atom {
             let slot = self.slot_of(variable);
-            if self.is_settled(slot, type_id) {
+            if self.is_normal(slot, type_id) {
                 return slot;
             }
         }
@@ -225,7 +225,7 @@ impl Compiler<'_, '_> {
         let arity = children.len() - 1;
         if self.state.is_stale {
             let shapes = self.run.m.shapes;
-            self.or_plain(Instruction::Fresh { shapes, or: 0 }, atom, type_id, dest);
+            self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, atom, type_id, dest);
             self.state.is_stale = false;
         }
         if self.is_well_typed_from_here(atom, type_id) {
@@ -346,14 +346,14 @@ impl Compiler<'_, '_> {
             Dest::Slot(dst) => dst,
             Dest::Tail => 0,
         };
-        let site = self.site(dst, Some(block));
-        self.emit(Instruction::Apply { head, count, type_id, site, tail: dest == Dest::Tail, same });
+        let return_point = self.return_point(dst, Some(block));
+        self.emit(Instruction::Apply { head, count, type_id, return_point, tail: dest == Dest::Tail, same });
         self.note_call(if same { CallOrigin::Same } else { CallOrigin::Other }, false);
         if dest != Dest::Tail {
             self.forget_from(block);
             self.mark_live(dst);
             self.state.is_stale = true;
-            self.end_barrier(label, block + 2, site);
+            self.end_barrier(label, block + 2, return_point);
         }
     }
 
@@ -432,7 +432,7 @@ impl Compiler<'_, '_> {
         if arguments.len() > SOURCES_MAX || arguments.iter().any(|argument| argument.children().is_some()) {
             return None;
         }
-        let sources: Option<Box<[Source]>> =
+        let sources: Option<Box<[ArgumentSource]>> =
             arguments.iter().zip(formals).map(|(argument, formal)| self.source(argument, formal)).collect();
         let sources = sources?;
         let label = self.label();
@@ -451,8 +451,8 @@ impl Compiler<'_, '_> {
                 self.note_call(CallOrigin::Same, false);
             }
             Dest::Slot(dst) => {
-                let site = self.site(dst, None);
-                self.emit(Instruction::CallWith { function, arguments: list, site });
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::CallWith { function, arguments: list, return_point });
                 self.note_call(CallOrigin::Same, false);
                 self.mark_live(dst);
                 self.state.is_stale = true;
@@ -461,21 +461,21 @@ impl Compiler<'_, '_> {
         Some(())
     }
 
-    fn source(&mut self, argument: &Atom, formal: &Formal) -> Option<Source> {
+    fn source(&mut self, argument: &Atom, formal: &Formal) -> Option<ArgumentSource> {
         let Atom::Variable(variable) = argument else {
             let leaf = self.run.m.values.constant_leaf(argument)?;
             let is_plain = match formal {
                 Formal::Typed(type_id) => leaf != EMPTY && self.run.leaf_has_type(argument, leaf, *type_id, false),
                 Formal::Raw | Formal::Expression => true,
             };
-            return is_plain.then_some(Source::Leaf(leaf));
+            return is_plain.then_some(ArgumentSource::Leaf(leaf));
         };
         let slot = self.slot_of(variable);
         match formal {
-            Formal::Typed(type_id) if self.is_settled(slot, *type_id) => Some(Source::Slot(slot)),
-            Formal::Typed(0) => Some(Source::Settled(slot)),
+            Formal::Typed(type_id) if self.is_normal(slot, *type_id) => Some(ArgumentSource::Slot(slot)),
+            Formal::Typed(0) => Some(ArgumentSource::Normal(slot)),
             Formal::Typed(_) => None,
-            Formal::Raw | Formal::Expression => Some(Source::Slot(slot)),
+            Formal::Raw | Formal::Expression => Some(ArgumentSource::Slot(slot)),
         }
     }
 
@@ -509,20 +509,20 @@ impl Compiler<'_, '_> {
     fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
-                if let (true, CallOrigin::Maybe(written)) = (self.run.m.is_exact, origin) {
+                if let (true, CallOrigin::ArgumentOrigin(written)) = (self.run.m.is_exact, origin) {
                     return self.tail_call_if_written(function, block, written);
                 }
                 self.emit(Instruction::TailCall { function, at: block });
                 self.note_call(origin, true);
             }
             Dest::Slot(dst) => {
-                let site = self.site(dst, Some(block));
-                self.emit(Instruction::Call { function, site, begun: label.is_some() });
+                let return_point = self.return_point(dst, Some(block));
+                self.emit(Instruction::Call { function, return_point, begun: label.is_some() });
                 self.note_call(origin, false);
                 self.forget_from(block);
                 self.mark_live(dst);
                 self.state.is_stale = true;
-                self.end_barrier(label, block + 2, site);
+                self.end_barrier(label, block + 2, return_point);
             }
         }
     }
@@ -531,14 +531,14 @@ impl Compiler<'_, '_> {
     pub(super) fn begin_barrier(&mut self, slot: Slot) -> Label {
         self.emit(Instruction::Begin { slot });
         let label = self.label();
-        self.errors = Errors::To(label);
+        self.errors = Errors::Destination(label);
         label
     }
 
-    pub(super) fn end_barrier(&mut self, label: Option<Label>, begun: Slot, site: u32) {
+    pub(super) fn end_barrier(&mut self, label: Option<Label>, begun: Slot, return_point: u32) {
         if let Some(label) = label {
             let value = self.slot();
-            self.later.push(Later::Barrier { label, begun, value, site });
+            self.later.push(Later::Barrier { label, begun, value, return_point });
         }
     }
 
@@ -793,14 +793,14 @@ fn mentions_any(atom: &Atom, known: &FxHashMap<Variable, Slot>) -> bool {
 /// The first slot above all that arguments are read from, and whether each can be written in place of the frame at hand before
 /// the next is looked at: none is read from where one before it went, not even if a later one turns out to need evaluation and
 /// all are read again.
-fn places_of(sources: &[Source]) -> (Slot, bool) {
+fn places_of(sources: &[ArgumentSource]) -> (Slot, bool) {
     let slots = || {
         sources.iter().map(|source| match *source {
-            Source::Leaf(_) => None,
-            Source::Slot(slot) | Source::Settled(slot) => Some(slot),
+            ArgumentSource::Leaf(_) => None,
+            ArgumentSource::Slot(slot) | ArgumentSource::Normal(slot) => Some(slot),
         })
     };
-    let last_look = sources.iter().rposition(|source| matches!(source, Source::Settled(_))).unwrap_or(0);
+    let last_look = sources.iter().rposition(|source| matches!(source, ArgumentSource::Normal(_))).unwrap_or(0);
     let is_direct = slots().enumerate().all(|(place, slot)| {
         slot.is_none_or(|slot| usize::from(slot) == place || usize::from(slot) >= place.max(last_look))
     });

@@ -3,7 +3,7 @@
 //! Code for a form stands for the rules it has in the library. Where an argument has been evaluated since that was looked at,
 //! exact code looks again; if they have changed, the form is called as rules stand then, on what the argument came to.
 
-use super::answers::Odd;
+use super::answers::OddAnswer;
 use super::{Compiler, Dest, Label, Later};
 use crate::machine::code::{Instruction, Slot};
 use space::Atom;
@@ -14,7 +14,7 @@ impl Compiler<'_, '_> {
         let is_exact = self.run.m.is_exact && self.state.is_stale;
         if is_exact {
             let shapes = self.run.m.shapes;
-            self.emit_to(Instruction::Fresh { shapes, or: 0 }, label);
+            self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, label);
             self.state.is_stale = false;
         }
         is_exact
@@ -38,8 +38,8 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::Build { dst: slot, template });
         self.mark_live(slot);
         let dst = self.target(dest);
-        let site = self.site(dst, None);
-        self.emit(Instruction::Interpret { slot, type_id: 0, site });
+        let return_point = self.return_point(dst, None);
+        self.emit(Instruction::Interpret { slot, type_id: 0, return_point });
         self.state.is_stale = true;
         self.finish(dst, dest);
     }
@@ -63,7 +63,7 @@ impl Compiler<'_, '_> {
         let (slot, answer) = (self.slot(), self.slot());
         self.emit(Instruction::Build { dst: slot, template });
         self.run_minimal(slot, answer, false);
-        let odd = Odd::Stands(atom.clone());
+        let odd = OddAnswer::Stands(atom.clone());
         self.or_odd(answer, &odd, 0, dest, |compiler| compiler.value_of_slot(answer, 0, dest));
     }
 }

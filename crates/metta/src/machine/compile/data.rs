@@ -3,11 +3,11 @@
 //! 1. Children that are calls are evaluated first, each into a slot.
 //! 2. If all children are leaves and variables, they are taken as they are, in the hope that each is its own result; where
 //!    one is not, code that is written later evaluates them one by one and does the same again.
-//! 3. In last place, data whose last child is a call becomes a wrapper of what the frame comes to, and the call takes the
+//! 3. In last place, data whose last child is a call becomes a hole of what the frame comes to, and the call takes the
 //!    place of the frame.
 
 use super::{Compiler, Dest, Errors, Label, Later, State};
-use crate::machine::code::{Data, DataSlot, Instruction, Maybe, Pc, Position, Slot};
+use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::{COMPOUND, EMPTY, ERROR};
 use crate::names;
@@ -32,7 +32,7 @@ impl Parts {
 
 /// Where data goes whose children had to be evaluated.
 #[derive(Clone)]
-pub(super) enum Made {
+pub(super) enum Rebuilt {
     /// It is the result of the frame.
     Result,
     /// Into a slot, and on to a label.
@@ -42,10 +42,10 @@ pub(super) enum Made {
 }
 
 /// Data whose children had to be evaluated.
-pub(super) struct Unsettled {
+pub(super) struct Unnormalized {
     label: Label,
     parts: Parts,
-    made: Made,
+    made: Rebuilt,
     state: State,
     errors: Errors,
 }
@@ -74,10 +74,10 @@ impl Compiler<'_, '_> {
                 self.compare(dst, written);
             }
             (_, None) if begins => self.build_joined(parts, dst),
-            (Dest::Tail, None) => self.build(parts, Made::Result),
+            (Dest::Tail, None) => self.build(parts, Rebuilt::Result),
             (Dest::Slot(_), None) => {
                 let join = if parts.are_values() { None } else { self.join(dest) };
-                self.build(parts, Made::Slot(dst, join));
+                self.build(parts, Rebuilt::Slot(dst, join));
             }
         }
         self.errors = outer;
@@ -89,9 +89,9 @@ impl Compiler<'_, '_> {
         }
         let target = self.target(dest);
         self.forget_from(begun);
-        let site = self.site(target, None);
-        self.emit(Instruction::End { begun, value: dst, site });
-        self.end_barrier(label, begun, site);
+        let return_point = self.return_point(target, None);
+        self.emit(Instruction::End { begun, value: dst, return_point });
+        self.end_barrier(label, begun, return_point);
         self.state.is_stale = true;
         self.finish(target, dest);
     }
@@ -109,7 +109,7 @@ impl Compiler<'_, '_> {
         let is_open = !parts.are_values();
         let join = self.label();
         let before = self.state.clone();
-        self.build(parts, Made::Slot(dst, Some(join)));
+        self.build(parts, Rebuilt::Slot(dst, Some(join)));
         self.place(join);
         if is_open {
             self.state = before;
@@ -119,8 +119,8 @@ impl Compiler<'_, '_> {
     }
 
     /// Data is marked as evaluated if it is what is written.
-    fn compare(&mut self, dst: Slot, written: Maybe) {
-        self.emit(Instruction::Came { slot: dst });
+    fn compare(&mut self, dst: Slot, written: ArgumentOrigin) {
+        self.emit(Instruction::MarkNormalForm { slot: dst });
         let here = self.here();
         self.run.m.code.maybes.insert(here, written);
     }
@@ -130,15 +130,15 @@ impl Compiler<'_, '_> {
         let mut parts = self.parts_of(function, head, others);
         parts.children.push(EMPTY);
         let behind = self.label();
-        self.build(parts, Made::Wrapper(last.clone(), behind));
+        self.build(parts, Rebuilt::Wrapper(last.clone(), behind));
         self.place(behind);
         let call = self.here() as usize;
         self.expression(last, 0, Dest::Tail);
         let code = &mut self.run.m.code.instructions;
-        if let (Instruction::Wrap { data }, Instruction::TailCallWith { function, arguments }) =
+        if let (Instruction::BuildHole { data }, Instruction::TailCallWith { function, arguments }) =
             (code[call - 1], code[call])
         {
-            code[call - 1] = Instruction::WrapCall { data, function, arguments };
+            code[call - 1] = Instruction::BuildHoleCall { data, function, arguments };
         }
     }
 
@@ -163,7 +163,7 @@ impl Compiler<'_, '_> {
                 (Some(_), _) => {}
                 (None, Atom::Variable(variable)) if are_simple => {
                     let slot = self.slot_of(variable);
-                    let is_value = self.is_settled(slot, 0);
+                    let is_value = self.is_normal(slot, 0);
                     slots.push(DataSlot { place: children.len() as Slot, slot, is_value });
                 }
                 (None, _) => {
@@ -178,7 +178,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The instruction that builds data, and what is to be done where a child is not its own result.
-    fn build(&mut self, parts: Parts, made: Made) {
+    fn build(&mut self, parts: Parts, made: Rebuilt) {
         let (state, errors) = (self.state.clone(), self.errors);
         let data = self.emit_data(&parts, &made);
         if parts.are_values() {
@@ -186,62 +186,62 @@ impl Compiler<'_, '_> {
         }
         let label = self.label();
         self.fixes.push((super::Fix::DataOr(data), label));
-        self.later.push(Later::Unsettled(Box::new(Unsettled { label, parts, made, state, errors })));
+        self.later.push(Later::Unnormalized(Box::new(Unnormalized { label, parts, made, state, errors })));
     }
 
-    fn emit_data(&mut self, parts: &Parts, made: &Made) -> u32 {
+    fn emit_data(&mut self, parts: &Parts, made: &Rebuilt) -> u32 {
         let Parts { function, children, slots, is_same } = parts.clone();
         let dst = match made {
-            Made::Slot(dst, _) => *dst,
-            Made::Result | Made::Wrapper(..) => self.slot(),
+            Rebuilt::Slot(dst, _) => *dst,
+            Rebuilt::Result | Rebuilt::Wrapper(..) => self.slot(),
         };
-        let site = self.site(dst, None);
+        let return_point = self.return_point(dst, None);
         // In the places of slots is `Empty`, which evaluates to nothing: it is no child.
-        let is_settled = children.iter().all(|&leaf| leaf != ERROR);
+        let is_normal = children.iter().all(|&leaf| leaf != ERROR);
         let data = self.run.m.code.data.len() as u32;
         let stamp = Stamp::new(&children).expect("longer expressions are not compiled");
         self.run.m.code.data.push(Data {
             function,
-            site,
+            return_point,
             stamp,
             slots: slots.into(),
             or: Pc::MAX,
-            is_settled,
+            is_normal,
             is_same,
         });
         self.emit(match made {
-            Made::Result => Instruction::ReturnConstruct { data },
-            Made::Slot(..) => Instruction::Construct { data },
-            Made::Wrapper(..) => Instruction::Wrap { data },
+            Rebuilt::Result => Instruction::ReturnConstruct { data },
+            Rebuilt::Slot(..) => Instruction::Construct { data },
+            Rebuilt::Wrapper(..) => Instruction::BuildHole { data },
         });
-        if let Made::Result = made {
+        if let Rebuilt::Result = made {
             self.emit(Instruction::Return { slot: dst });
         }
         data
     }
 
     /// Evaluates the children of data one by one, and builds it then.
-    pub(super) fn write_unsettled(&mut self, unsettled: Unsettled) {
-        let Unsettled { label, mut parts, made, state, errors } = unsettled;
+    pub(super) fn write_unnormalized(&mut self, unnormalized: Unnormalized) {
+        let Unnormalized { label, mut parts, made, state, errors } = unnormalized;
         (self.state, self.errors) = (state, errors);
         self.place(label);
         for part in parts.slots.iter_mut().filter(|part| !part.is_value) {
             let dst = self.slot();
-            let site = self.site(dst, None);
-            self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, site, position: Position::Child });
+            let return_point = self.return_point(dst, None);
+            self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, return_point, position: Position::Child });
             self.mark_live(dst);
             *part = DataSlot { slot: dst, is_value: true, ..*part };
         }
         self.emit_data(&parts, &made);
         match made {
-            Made::Result => {}
-            Made::Slot(_, join) => {
+            Rebuilt::Result => {}
+            Rebuilt::Slot(_, join) => {
                 let join = join.expect("the code goes on somewhere");
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
-            Made::Wrapper(call, behind) => {
+            Rebuilt::Wrapper(call, behind) => {
                 let shapes = self.run.m.shapes;
-                self.or_plain(Instruction::Fresh { shapes, or: 0 }, &call, 0, Dest::Tail);
+                self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, &call, 0, Dest::Tail);
                 self.emit_to(Instruction::Jump { to: 0 }, behind);
             }
         }

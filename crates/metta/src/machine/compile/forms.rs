@@ -1,6 +1,6 @@
 //! Special forms, arithmetic, and native functions in place.
 
-use super::answers::Odd;
+use super::answers::OddAnswer;
 use super::body::Whole;
 use super::head::Or;
 use super::minimal::has_space;
@@ -165,7 +165,7 @@ impl Compiler<'_, '_> {
         self.answer(branch, type_id, dest, |_| {
             let mut call = atom.children().expect("a conditional is an expression").to_vec();
             call[1] = Atom::from(truth);
-            Odd::Enters(Atom::expression(call))
+            OddAnswer::Enters(Atom::expression(call))
         });
     }
 
@@ -214,11 +214,11 @@ impl Compiler<'_, '_> {
             let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
             self.or_space(miss, None, rest, type_id, dest);
         }
-        self.pattern(slot, pattern, Or::To(miss));
+        self.pattern(slot, pattern, Or::Destination(miss));
         self.answer(body, 0, dest, |compiler| {
             let value = compiler.stand_in(slot);
             let rule = [Atom::symbol("unify"), value, pattern.clone(), body.clone(), names::empty()];
-            Odd::Stands(Atom::expression(rule))
+            OddAnswer::Stands(Atom::expression(rule))
         });
     }
 
@@ -318,11 +318,11 @@ impl Compiler<'_, '_> {
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
                 self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
             } else {
-                self.pattern(found, pattern, Or::To(next));
+                self.pattern(found, pattern, Or::Destination(next));
             }
             self.answer(body, 0, dest, |_| match form {
-                "switch" => Odd::FailsOrEnters(Atom::expression([Atom::symbol("id"), body.clone()])),
-                _ => Odd::Fails,
+                "switch" => OddAnswer::FailsOrEnters(Atom::expression([Atom::symbol("id"), body.clone()])),
+                _ => OddAnswer::Fails,
             });
             if let Some(join) = join {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
@@ -343,10 +343,10 @@ impl Compiler<'_, '_> {
 
     /// All results of a goal: as a list, or as the subjects of a `case`.
     pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
-        self.collected_by(goal, dst, |slot, site| Instruction::Collect { slot, site, subjects });
+        self.collected_by(goal, dst, |slot, return_point| Instruction::Collect { slot, return_point, subjects });
     }
 
-    /// The same, with what begins to collect them: the slot that it is noted in, and the site of what they become.
+    /// The same, with what begins to collect them: the slot that it is noted in, and the return point of what they become.
     pub(super) fn collected_by(&mut self, goal: &Atom, dst: Slot, begin: impl FnOnce(Slot, u32) -> Instruction) {
         let (begun, value) = (self.slot(), self.slot());
         self.make_shared(goal);
@@ -354,16 +354,16 @@ impl Compiler<'_, '_> {
         let outer = self.errors;
         let label = self.label();
         let place = self.emit(Instruction::Fail);
-        self.errors = Errors::To(label);
+        self.errors = Errors::Destination(label);
         let state = self.state.clone();
         self.value(goal, 0, Dest::Slot(value));
         self.emit(Instruction::Collected { begun, slot: value });
         self.later.push(Later::Caught { label, begun, value });
         self.state = state;
         self.errors = outer;
-        let site = self.site(dst, Some(at));
-        self.run.m.code.sites[site as usize].pc = self.here();
-        self.run.m.code.instructions[place] = begin(begun, site);
+        let return_point = self.return_point(dst, Some(at));
+        self.run.m.code.return_points[return_point as usize].pc = self.here();
+        self.run.m.code.instructions[place] = begin(begun, return_point);
         self.mark_live(dst);
         self.state.is_stale = true;
     }
@@ -454,9 +454,9 @@ impl Compiler<'_, '_> {
         self.errors = outer;
         // An error ends it before all of its slots hold something.
         self.forget_from(begun);
-        let site = self.site(target, None);
-        self.emit(Instruction::End { begun, value, site });
-        self.end_barrier(Some(label), begun, site);
+        let return_point = self.return_point(target, None);
+        self.emit(Instruction::End { begun, value, return_point });
+        self.end_barrier(Some(label), begun, return_point);
         self.mark_live(target);
         self.state.is_stale = true;
     }
@@ -470,10 +470,10 @@ impl Compiler<'_, '_> {
             let is_number = |compiler: &Self, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number);
             let is_known = is_number(compiler, first) && (constant.is_some() || is_number(compiler, second));
             let dst = compiler.target(dest);
-            let site = compiler.site(dst, None);
+            let return_point = compiler.return_point(dst, None);
             compiler.emit(match constant {
-                Some(right) => Instruction::ArithmeticWith { operation, left: first, right, site },
-                None => Instruction::Arithmetic { operation, left: first, right: second, site },
+                Some(right) => Instruction::ArithmeticWith { operation, left: first, right, return_point },
+                None => Instruction::Arithmetic { operation, left: first, right: second, return_point },
             });
             if is_known {
                 compiler.know(dst, Fact::Number);
@@ -487,8 +487,8 @@ impl Compiler<'_, '_> {
             let left = compiler.native_operand(left, type_id);
             let right = compiler.native_operand(right, type_id);
             let dst = compiler.target(dest);
-            let site = compiler.site(dst, None);
-            compiler.emit(Instruction::Compare { comparison, left, right, site });
+            let return_point = compiler.return_point(dst, None);
+            compiler.emit(Instruction::Compare { comparison, left, right, return_point });
             compiler.finish(dst, dest);
         });
     }
@@ -500,8 +500,8 @@ impl Compiler<'_, '_> {
             let first = compiler.native_operand(left, bool_type);
             let second = if operation == Logic::Not { first } else { compiler.native_operand(right, bool_type) };
             let dst = compiler.target(dest);
-            let site = compiler.site(dst, None);
-            compiler.emit(Instruction::Logic { operation, left: first, right: second, site });
+            let return_point = compiler.return_point(dst, None);
+            compiler.emit(Instruction::Logic { operation, left: first, right: second, return_point });
             compiler.finish(dst, dest);
         });
     }
@@ -620,7 +620,7 @@ impl Compiler<'_, '_> {
         });
         match &nested {
             Atom::Expression(_) if !pairs.is_empty() => self.special("let", &nested, 0, dest),
-            _ => self.answer(&nested, 0, dest, |_| Odd::Enters(atom.clone())),
+            _ => self.answer(&nested, 0, dest, |_| OddAnswer::Enters(atom.clone())),
         }
     }
 
@@ -630,13 +630,13 @@ impl Compiler<'_, '_> {
         self.raw(list, Dest::Slot(slot));
         self.within_barrier_if_needed(list, dest, |compiler, dest| {
             let child = compiler.slot();
-            let site = compiler.site(child, None);
-            compiler.emit(Instruction::Superpose { slot, site });
+            let return_point = compiler.return_point(child, None);
+            compiler.emit(Instruction::Superpose { slot, return_point });
             compiler.mark_live(child);
             if are_plain(list) {
                 return compiler.value_of_slot(child, 0, dest);
             }
-            let odd = Odd::Enters(atom.clone());
+            let odd = OddAnswer::Enters(atom.clone());
             compiler.or_odd(child, &odd, 0, dest, |compiler| compiler.value_of_slot(child, 0, dest));
         });
     }
@@ -653,8 +653,8 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: true });
             }
             Dest::Slot(dst) => {
-                let site = self.site(dst, None);
-                self.emit(Instruction::Value { slot, dst, type_id, site, position: Position::Answer });
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Value { slot, dst, type_id, return_point, position: Position::Answer });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -671,9 +671,9 @@ impl Compiler<'_, '_> {
             let block = compiler.slots(HEADER + arguments.len());
             compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);
             let value = compiler.slot();
-            let site = compiler.site(value, None);
+            let return_point = compiler.return_point(value, None);
             let first = block + HEADER as Slot;
-            compiler.emit(Instruction::Native { operation: head, first, count: arguments.len() as Slot, site });
+            compiler.emit(Instruction::Native { operation: head, first, count: arguments.len() as Slot, return_point });
             compiler.mark_live(value);
             compiler.state.is_stale = true;
             if is_final { compiler.finish(value, dest) } else { compiler.value_of_slot(value, result, dest) }

@@ -10,7 +10,7 @@ use space::{Atom, Expression, Variable, variables};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Or {
     NextRule,
-    To(Label),
+    Destination(Label),
 }
 
 impl Compiler<'_, '_> {
@@ -81,7 +81,7 @@ impl Compiler<'_, '_> {
             Or::NextRule => {
                 self.emit(instruction);
             }
-            Or::To(label) => self.emit_to(instruction, label),
+            Or::Destination(label) => self.emit_to(instruction, label),
         }
     }
 
@@ -119,7 +119,7 @@ impl Compiler<'_, '_> {
         let shape = Shape { length, head, template: 0, variables: Box::default(), built: Pc::MAX, or: NEXT_RULE };
         self.run.m.code.shapes.push(shape);
         let index = (self.run.m.code.shapes.len() - 1) as u32;
-        if let Or::To(label) = or {
+        if let Or::Destination(label) = or {
             self.fixes.push((Fix::ShapeOr(index), label));
         }
         index

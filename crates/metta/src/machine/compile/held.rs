@@ -19,7 +19,7 @@ impl Compiler<'_, '_> {
                     may_bind |= calls.drain(..).any(|call| !self.is_same(call));
                     if may_bind {
                         let dst = self.slot();
-                        self.emit(Instruction::Hold { slot, dst });
+                        self.emit(Instruction::NoteUnbound { slot, dst });
                         self.mark_live(dst);
                         held.push((variable.clone(), dst));
                     }
@@ -34,7 +34,7 @@ impl Compiler<'_, '_> {
     /// Leaves out the next instruction if the variable was unbound when the expression around it began.
     pub(super) fn unless_held(&mut self, variable: &Variable, slot: Slot, dst: Slot) {
         if let Some((_, flag)) = self.held.iter().find(|(known, _)| known == variable) {
-            self.emit(Instruction::Held { flag: *flag, slot, dst });
+            self.emit(Instruction::KeepUnbound { flag: *flag, slot, dst });
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Functions of the library that code is made for where they are called, beside the special forms.
 
 use super::{Compiler, Dest, Errors, Later};
-use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, NO_FUNCTION, Part, REDUCE, Slot, TypeId, What};
+use crate::machine::code::{
+    Guard, HEADER, Instruction, Loop, NO_FUNCTION, Part, REDUCE, Slot, SyntheticBody, SyntheticFunction, TypeId,
+};
 use crate::machine::types::{Formal, Signature};
 use crate::machine::values::small;
 use crate::names;
@@ -37,7 +39,7 @@ impl Compiler<'_, '_> {
         let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
         let chain = [Atom::symbol("chain"), Atom::expression(evaluated), result, returned];
         let code = Atom::expression([Atom::symbol("function"), Atom::expression(chain)]);
-        self.made(atom, What::Minimal(code), atom_type, &[], dest);
+        self.made(atom, SyntheticBody::Minimal(code), atom_type, &[], dest);
         true
     }
 
@@ -47,12 +49,12 @@ impl Compiler<'_, '_> {
         if !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
-        self.made(atom, What::Transaction(goal.clone()), atom_type, &[], dest);
+        self.made(atom, SyntheticBody::Transaction(goal.clone()), atom_type, &[], dest);
         true
     }
 
     /// The code of a transaction: its results are those of the call, as they stand.
-    pub(super) fn transaction_code(&mut self, made: &Made, goal: &Atom) {
+    pub(super) fn transaction_code(&mut self, made: &SyntheticFunction, goal: &Atom) {
         let dst = self.transacted(goal);
         let call = self.template(&made.call);
         self.emit(Instruction::Leave { slot: dst, type_id: made.type_id, call, function: NO_FUNCTION });
@@ -62,8 +64,8 @@ impl Compiler<'_, '_> {
     fn transacted(&mut self, goal: &Atom) -> Slot {
         let dst = self.slot();
         let (label, back) = (self.label(), self.label());
-        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
-        self.collected_by(goal, dst, |slot, site| Instruction::Transact { slot, site });
+        let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
+        self.collected_by(goal, dst, |slot, return_point| Instruction::Transact { slot, return_point });
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
         self.place(back);
@@ -158,8 +160,8 @@ impl Compiler<'_, '_> {
             Loop::Fold => vec![0, index, 1, 2, 3, 4, 1],
             _ => vec![0, index, empty, 1, 2],
         };
-        let what = What::OpenLoop(kind);
-        let made = Made { captured: Box::default(), is_form: false, what, call: Atom::unit(), type_id };
+        let what = SyntheticBody::OpenLoop(kind);
+        let made = SyntheticFunction { captured: Box::default(), is_form: false, what, call: Atom::unit(), type_id };
         let function = self.run.make_function(made, arguments.len());
         let block = self.slots(HEADER + arguments.len());
         for (dst, src) in (block + HEADER as Slot..).zip(arguments) {

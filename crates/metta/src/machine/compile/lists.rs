@@ -5,11 +5,13 @@
 //! each element but those that hold something; as what they hold must have no variables of its own, that is looked at
 //! before the loop begins.
 
-use super::answers::Odd;
+use super::answers::OddAnswer;
 use super::made::loop_of;
 use super::{Compiler, Dest, Errors, Later};
 use crate::interpreter::is_instruction;
-use crate::machine::code::{Guard, HEADER, Instruction, Loop, Made, NO_FUNCTION, Part, Slot, TypeId, What};
+use crate::machine::code::{
+    Guard, HEADER, Instruction, Loop, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
+};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::small;
 use crate::names;
@@ -205,7 +207,7 @@ impl Compiler<'_, '_> {
                 slot
             }
         };
-        let what = What::Loop {
+        let what = SyntheticBody::Loop {
             kind,
             item: parts.item.clone(),
             found: parts.found.cloned(),
@@ -265,9 +267,9 @@ impl Compiler<'_, '_> {
         self.emit_to(Instruction::Tail { slot: list, dst: rest, or: 0 }, or);
         self.mark_live(first);
         self.mark_live(rest);
-        self.pattern(first, head, super::head::Or::To(or));
-        self.pattern(rest, tail, super::head::Or::To(or));
-        self.answer(then, 0, dest, |_| Odd::Stands(atom.clone()));
+        self.pattern(first, head, super::head::Or::Destination(or));
+        self.pattern(rest, tail, super::head::Or::Destination(or));
+        self.answer(then, 0, dest, |_| OddAnswer::Stands(atom.clone()));
         if dest != Dest::Tail {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
@@ -311,7 +313,7 @@ impl Compiler<'_, '_> {
     /// The code of a loop; the list, the position and what was found are in slots from `first` on.
     pub(super) fn loop_code(
         &mut self,
-        made: &Made,
+        made: &SyntheticFunction,
         (kind, item, found_name, template): (Loop, &Variable, Option<&Variable>, &Atom),
         first: Slot,
     ) {
@@ -343,7 +345,7 @@ impl Compiler<'_, '_> {
         self.loop_end(made, kind, template, found);
     }
 
-    fn map_step(&mut self, made: &Made, template: &Atom, (next, found): (Slot, Slot)) {
+    fn map_step(&mut self, made: &SyntheticFunction, template: &Atom, (next, found): (Slot, Slot)) {
         let value = if is_instruction(template) {
             self.minimal_value(template)
         } else {
@@ -357,7 +359,7 @@ impl Compiler<'_, '_> {
 
     /// The results of `map-atom` are evaluated as one tuple, whose head is the first of them: if that has a type error, it is
     /// the error of the head that is named. The interpreter knows which.
-    fn unless_first_is_ill_typed(&mut self, made: &Made, template: &Atom, next: Slot) {
+    fn unless_first_is_ill_typed(&mut self, made: &SyntheticFunction, template: &Atom, next: Slot) {
         let mut guards = Vec::new();
         let agrees = self.agrees(template, 0, false, &mut guards);
         if agrees && guards.iter().all(|&guard| self.holds(guard)) {
@@ -389,7 +391,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Goes on with another element found.
-    fn again_with(&mut self, made: &Made, index: Slot, value: Slot, found: Slot) {
+    fn again_with(&mut self, made: &SyntheticFunction, index: Slot, value: Slot, found: Slot) {
         let parts = vec![Part::Slot(value), Part::Slot(found), Part::Expression(2)];
         let template = self.add_template(parts);
         let dst = self.slot();
@@ -398,7 +400,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Goes on with the next element, in place of this frame.
-    fn again(&mut self, made: &Made, index: Slot, found: Slot) {
+    fn again(&mut self, made: &SyntheticFunction, index: Slot, found: Slot) {
         let count = made.captured.len() as Slot;
         let function = self.function;
         let block = self.slots(HEADER + usize::from(count) + 3);
@@ -411,7 +413,7 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::TailCall { function, at: block });
     }
 
-    fn filter_step(&mut self, made: &Made, template: &Atom, (next, found): (Slot, Slot)) {
+    fn filter_step(&mut self, made: &SyntheticFunction, template: &Atom, (next, found): (Slot, Slot)) {
         let slot = self.minimal_value(template);
         let (dropped, stuck) = (self.label(), self.label());
         self.emit_to(Instruction::If { slot, or: 0 }, dropped);
@@ -444,14 +446,14 @@ impl Compiler<'_, '_> {
     }
 
     /// The template of what is shown of a loop: there the variables of a form keep their names.
-    fn template_of_form(&mut self, made: &Made, atom: &Atom) -> u32 {
+    fn template_of_form(&mut self, made: &SyntheticFunction, atom: &Atom) -> u32 {
         let inside = std::mem::replace(&mut self.is_form, made.is_form);
         let template = self.template(atom);
         self.is_form = inside;
         template
     }
 
-    fn fold_step(&mut self, made: &Made, template: &Atom, next: Slot) {
+    fn fold_step(&mut self, made: &SyntheticFunction, template: &Atom, next: Slot) {
         let value = self.slot();
         self.evaluated_as_value(template, value);
         self.again(made, next + 1, value);
@@ -460,7 +462,7 @@ impl Compiler<'_, '_> {
     /// Evaluates an atom into a slot; an error is a value like any other.
     pub(super) fn evaluated_as_value(&mut self, template: &Atom, value: Slot) {
         let (label, back) = (self.label(), self.label());
-        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
+        let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
         self.argument(template, 0, value);
         (self.errors, self.state) = (outer, before);
@@ -470,7 +472,7 @@ impl Compiler<'_, '_> {
         self.mark_live(value);
     }
 
-    fn loop_end(&mut self, made: &Made, kind: Loop, template: &Atom, found: Slot) {
+    fn loop_end(&mut self, made: &SyntheticFunction, kind: Loop, template: &Atom, found: Slot) {
         if kind == Loop::Fold {
             let call = self.template_of_form(made, &made.call);
             self.emit(Instruction::Leave { slot: found, type_id: 0, call, function: NO_FUNCTION });

@@ -6,7 +6,9 @@
 
 use super::{Compiler, Dest, TooLarge};
 use crate::machine::Running;
-use crate::machine::code::{Function, HEADER, Instruction, Kind, Loop, Made, NO_FUNCTION, Slot, TypeId, What};
+use crate::machine::code::{
+    Function, HEADER, Instruction, Kind, Loop, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TypeId,
+};
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::machine::values::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
@@ -54,7 +56,7 @@ impl Compiler<'_, '_> {
         if !is_known || !self.run.agrees_statically(result, type_id) {
             return false;
         }
-        self.made(atom, What::Minimal(atom.clone()), result, &[], dest);
+        self.made(atom, SyntheticBody::Minimal(atom.clone()), result, &[], dest);
         true
     }
 
@@ -77,7 +79,8 @@ impl Compiler<'_, '_> {
             return false;
         }
         let Some(body) = self.body_for(head, arguments) else { return false };
-        let what = if super::minimal::is_function(&body) { What::Minimal(body) } else { What::Body(body) };
+        let what =
+            if super::minimal::is_function(&body) { SyntheticBody::Minimal(body) } else { SyntheticBody::Body(body) };
         self.made(atom, what, result, &[], dest);
         true
     }
@@ -102,16 +105,16 @@ impl Compiler<'_, '_> {
     }
 
     /// Calls a function made for an expression; the slots of further arguments follow those of its variables.
-    pub(super) fn made(&mut self, call: &Atom, what: What, type_id: TypeId, further: &[Slot], dest: Dest) {
+    pub(super) fn made(&mut self, call: &Atom, what: SyntheticBody, type_id: TypeId, further: &[Slot], dest: Dest) {
         // The variables of a loop's template are new for each element, whatever else has their names.
-        if !matches!(what, What::Loop { .. }) {
+        if !matches!(what, SyntheticBody::Loop { .. }) {
             self.make_shared(call);
         }
         let known = |variable: &Variable| self.state.variables.contains_key(variable);
         let captured: Box<[Variable]> = variables(call).into_iter().filter(known).collect();
         let sources: Vec<Slot> =
             captured.iter().map(|variable| self.state.variables[variable]).chain(further.iter().copied()).collect();
-        let made = Made { captured, is_form: self.is_form, what, call: call.clone(), type_id };
+        let made = SyntheticFunction { captured, is_form: self.is_form, what, call: call.clone(), type_id };
         let function = self.run.make_function(made, sources.len());
         let block = self.slots(HEADER + sources.len());
         for (index, &src) in sources.iter().enumerate() {
@@ -122,8 +125,8 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::TailCall { function, at: block });
             }
             Dest::Slot(dst) => {
-                let site = self.site(dst, Some(block));
-                self.emit(Instruction::Call { function, site, begun: false });
+                let return_point = self.return_point(dst, Some(block));
+                self.emit(Instruction::Call { function, return_point, begun: false });
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -131,31 +134,31 @@ impl Compiler<'_, '_> {
     }
 
     /// The code of a function made for an expression.
-    fn made_code(&mut self, made: &Made) -> Result<(), TooLarge> {
+    fn made_code(&mut self, made: &SyntheticFunction) -> Result<(), TooLarge> {
         for (slot, variable) in made.captured.iter().enumerate() {
             self.state.variables.insert(variable.clone(), slot as Slot);
             self.mark_live(slot as Slot);
             self.fixed.insert(variable.clone());
         }
         match &made.what {
-            What::Minimal(code) => {
+            SyntheticBody::Minimal(code) => {
                 let slot = self.minimal_value(code);
                 let call = self.template(&made.call);
                 self.emit(Instruction::Leave { slot, type_id: made.type_id, call, function: NO_FUNCTION });
             }
-            What::Body(body) => self.value(body, made.type_id, Dest::Tail),
-            What::Transaction(goal) => self.transaction_code(made, goal),
-            What::Loop { kind, item, found, template } => {
+            SyntheticBody::Body(body) => self.value(body, made.type_id, Dest::Tail),
+            SyntheticBody::Transaction(goal) => self.transaction_code(made, goal),
+            SyntheticBody::Loop { kind, item, found, template } => {
                 let first = made.captured.len() as Slot;
                 self.loop_code(made, (*kind, item, found.as_ref(), template), first);
             }
-            What::OpenLoop(kind) => self.open_loop_code(*kind, made.type_id),
+            SyntheticBody::OpenLoop(kind) => self.open_loop_code(*kind, made.type_id),
         }
         self.complete()
     }
 
     /// The code of a function made for an expression that is too large for code: the interpreter does it.
-    fn made_plain(&mut self, made: &Made) {
+    fn made_plain(&mut self, made: &SyntheticFunction) {
         for (slot, variable) in made.captured.iter().enumerate() {
             self.state.variables.insert(variable.clone(), slot as Slot);
         }
@@ -169,7 +172,7 @@ impl Compiler<'_, '_> {
 }
 
 impl Running<'_> {
-    pub(super) fn make_function(&mut self, made: Made, arguments: usize) -> u32 {
+    pub(super) fn make_function(&mut self, made: SyntheticFunction, arguments: usize) -> u32 {
         let (code, type_id) = (&mut self.m.code, made.type_id);
         let arguments = arguments as Slot;
         code.functions.push(Function::stale(COMPOUND, arguments, type_id));
@@ -179,23 +182,23 @@ impl Running<'_> {
     }
 
     /// Compiles a function made for an expression as rules stand now.
-    pub(super) fn compile_made(&mut self, function: u32, made: &Made) {
+    pub(super) fn compile_made(&mut self, function: u32, made: &SyntheticFunction) {
         let further = match made.what {
-            What::Loop { .. } => LOOP_SLOTS,
-            What::OpenLoop(kind) => super::library::open_loop_slots(kind),
+            SyntheticBody::Loop { .. } => LOOP_SLOTS,
+            SyntheticBody::OpenLoop(kind) => super::library::open_loop_slots(kind),
             _ => 0,
         };
         let count = made.captured.len() + further;
         let whole = match &made.what {
-            What::Minimal(code) | What::Body(code) | What::Transaction(code) => {
+            SyntheticBody::Minimal(code) | SyntheticBody::Body(code) | SyntheticBody::Transaction(code) => {
                 Atom::expression([code.clone(), made.call.clone()])
             }
-            What::Loop { template, .. } => template.clone(),
-            What::OpenLoop(_) => Atom::unit(),
+            SyntheticBody::Loop { template, .. } => template.clone(),
+            SyntheticBody::OpenLoop(_) => Atom::unit(),
         };
         let pc = self.m.code.instructions.len() as u32;
         let mut compiler = Compiler::new(self, count, whole);
-        let is_loop = matches!(made.what, What::Loop { .. });
+        let is_loop = matches!(made.what, SyntheticBody::Loop { .. });
         (compiler.is_form, compiler.function) = (made.is_form && !is_loop, function);
         let is_coded = compiler.made_code(made).is_ok();
         let mut slots = compiler.most;

@@ -11,7 +11,7 @@
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.
 //! 6. What remains is run by the interpreter.
 
-use super::answers::Odd;
+use super::answers::OddAnswer;
 use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::interpreter::is_instruction;
@@ -59,7 +59,7 @@ impl Compiler<'_, '_> {
         }
         // What tells it is gone when the code has run.
         let came = self.slot();
-        self.emit(Instruction::CameCall { function, dst: came });
+        self.emit(Instruction::NoteUnchangedCall { function, dst: came });
         self.mark_live(came);
         let slot = self.run_function(body, call);
         self.emit(Instruction::LeaveKnown { slot, type_id, call, came });
@@ -201,8 +201,8 @@ impl Compiler<'_, '_> {
             Out::Value { join, .. } => self.jump(join),
             Out::Function { call, dst, join } => {
                 self.mark_live(slot);
-                let (site, back) = self.raw_site(dst, None);
-                self.emit(Instruction::LeaveFunction { slot, call, site });
+                let (return_point, back) = self.raw_return_point(dst, None);
+                self.emit(Instruction::LeaveFunction { slot, call, return_point });
                 self.place(back);
                 self.jump(join);
             }
@@ -250,22 +250,22 @@ impl Compiler<'_, '_> {
 
     pub(super) fn run_minimal(&mut self, slot: Slot, dst: Slot, only_function: bool) {
         self.mark_live(slot);
-        let (site, back) = self.raw_site(dst, None);
-        let at = self.run.m.code.sites[site as usize].at;
-        self.emit(Instruction::RunMinimal { slot, site, only_function });
+        let (return_point, back) = self.raw_return_point(dst, None);
+        let at = self.run.m.code.return_points[return_point as usize].at;
+        self.emit(Instruction::RunMinimal { slot, return_point, only_function });
         self.place(back);
         self.own(at);
         self.mark_live(dst);
     }
 
-    /// A site whose errors are values; code goes on at the label behind it with them, too.
-    fn raw_site(&mut self, dst: Slot, at: Option<Slot>) -> (u32, Label) {
+    /// A return point whose errors are values; code goes on at the label behind it with them, too.
+    fn raw_return_point(&mut self, dst: Slot, at: Option<Slot>) -> (u32, Label) {
         let (label, back) = (self.label(), self.label());
-        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
-        let site = self.site(dst, at);
+        let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
+        let return_point = self.return_point(dst, at);
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
-        (site, back)
+        (return_point, back)
     }
 
     /// Steps 2 and 5.
@@ -285,7 +285,7 @@ impl Compiler<'_, '_> {
     /// All results of a goal as a value, which a list that begins with the word `Error` is as well.
     fn collected_as_value(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
         let (label, back) = (self.label(), self.label());
-        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
+        let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         self.collected(goal, dst, subjects);
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
@@ -372,9 +372,9 @@ impl Compiler<'_, '_> {
         let slot = self.slot();
         self.as_it_stands(call, slot);
         let dst = self.slot_for(out);
-        let (site, back) = self.raw_site(dst, None);
-        let at = self.run.m.code.sites[site as usize].at;
-        self.emit(Instruction::Reduce { slot, site });
+        let (return_point, back) = self.raw_return_point(dst, None);
+        let at = self.run.m.code.return_points[return_point as usize].at;
+        self.emit(Instruction::Reduce { slot, return_point });
         self.place(back);
         self.own(at);
         self.mark_live(dst);
@@ -394,8 +394,8 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::Load { dst: block + 2, value: Ref::from_bits(OPEN) });
         let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
         let function = self.run.m.code.function(head, arguments.len() as Slot, REDUCE);
-        let (site, back) = self.raw_site(dst, Some(block));
-        self.emit(Instruction::Call { function, site, begun: true });
+        let (return_point, back) = self.raw_return_point(dst, Some(block));
+        self.emit(Instruction::Call { function, return_point, begun: true });
         self.place(back);
         self.own(block);
         self.mark_live(dst);
@@ -404,14 +404,14 @@ impl Compiler<'_, '_> {
     }
 
     fn own(&mut self, at: Slot) {
-        let place = self.emit(Instruction::Own { at, slots: 0 });
+        let place = self.emit(Instruction::ReserveFrame { at, slots: 0 });
         self.owns.push(place);
     }
 
     /// Every frame that moves has as many slots as the code needs.
     pub(super) fn patch_owns(&mut self) {
         for place in std::mem::take(&mut self.owns) {
-            if let Instruction::Own { slots, .. } = &mut self.run.m.code.instructions[place] {
+            if let Instruction::ReserveFrame { slots, .. } = &mut self.run.m.code.instructions[place] {
                 *slots = self.most as Slot;
             }
         }
@@ -451,8 +451,8 @@ impl Compiler<'_, '_> {
         }
         let dst = self.slot_for(out);
         let operation = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-        let (site, back) = self.raw_site(dst, None);
-        self.emit(Instruction::ReduceNative { operation, first, count: arguments.len() as Slot, site });
+        let (return_point, back) = self.raw_return_point(dst, None);
+        self.emit(Instruction::ReduceNative { operation, first, count: arguments.len() as Slot, return_point });
         self.place(back);
         self.mark_live(dst);
         self.state.is_stale = true;
@@ -534,7 +534,7 @@ impl Compiler<'_, '_> {
         if has_space(pattern) {
             self.jump(spaces);
         }
-        self.pattern(slot, pattern, Or::To(or));
+        self.pattern(slot, pattern, Or::Destination(or));
         self.place(matched);
         let fresh: Vec<(Variable, Slot)> = variables(pattern)
             .into_iter()
@@ -566,8 +566,8 @@ impl Compiler<'_, '_> {
         }
         let right = self.operand_slot(pattern);
         let dst = self.slot();
-        let site = self.site(dst, None);
-        self.emit_to(Instruction::Unify { left: slot, right, site, or: 0 }, or);
+        let return_point = self.return_point(dst, None);
+        self.emit_to(Instruction::Unify { left: slot, right, return_point, or: 0 }, or);
         self.jump(matched);
         self.state = before;
     }
@@ -631,7 +631,7 @@ impl Compiler<'_, '_> {
         self.make_shared(goal);
         let dst = self.slot_for(out);
         let (label, back) = (self.label(), self.label());
-        let outer = std::mem::replace(&mut self.errors, Errors::To(label));
+        let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
         if type_id == self.run.m.atom_type {
             self.as_it_stands(goal, dst);
@@ -659,7 +659,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             let branch = |compiler: &mut Self, branch: &Atom| {
-                compiler.answer(branch, 0, dest, |_| Odd::Stands(atom.clone()));
+                compiler.answer(branch, 0, dest, |_| OddAnswer::Stands(atom.clone()));
                 if dest != Dest::Tail {
                     compiler.jump(join);
                 }
@@ -685,7 +685,7 @@ impl Compiler<'_, '_> {
         let join = self.label();
         let before = self.state.clone();
         let branch = |compiler: &mut Self, branch: &Atom| {
-            compiler.answer(branch, 0, dest, |_| Odd::Enters(atom.clone()));
+            compiler.answer(branch, 0, dest, |_| OddAnswer::Enters(atom.clone()));
             if dest != Dest::Tail {
                 compiler.jump(join);
             }

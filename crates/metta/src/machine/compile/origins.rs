@@ -1,7 +1,7 @@
 //! Whether the arguments of a call are what is written, which says whether a call that nothing reduces came to itself.
 
 use super::Compiler;
-use crate::machine::code::{Instruction, Maybe, Origin, Slot};
+use crate::machine::code::{ArgumentOrigin, Instruction, Origin, Slot};
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use region::Ref;
 use space::{Atom, Variable, variables};
@@ -11,7 +11,7 @@ use space::{Atom, Variable, variables};
 pub(super) enum CallOrigin {
     Same,
     Other,
-    Maybe(Maybe),
+    ArgumentOrigin(ArgumentOrigin),
 }
 
 impl Compiler<'_, '_> {
@@ -55,7 +55,7 @@ impl Compiler<'_, '_> {
         let name = self.run.m.values.leaf_atom(head);
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
-        CallOrigin::Maybe(Maybe { index, head: first_of, template })
+        CallOrigin::ArgumentOrigin(ArgumentOrigin { index, head: first_of, template })
     }
 
     /// Makes the variables of arguments that may come to themselves: only then it can be seen.
@@ -66,21 +66,21 @@ impl Compiler<'_, '_> {
     }
 
     /// What data is as it is written, where it may be a call that comes to itself.
-    pub(super) fn written_data(&mut self, head: Ref, arguments: &[Atom]) -> Option<Maybe> {
+    pub(super) fn written_data(&mut self, head: Ref, arguments: &[Atom]) -> Option<ArgumentOrigin> {
         if !self.run.m.is_exact {
             return None;
         }
         let formals = untyped(arguments.len());
         match self.origin_of_head(head, &formals, arguments, Slot::MAX) {
-            CallOrigin::Maybe(written) => Some(written),
+            CallOrigin::ArgumentOrigin(written) => Some(written),
             CallOrigin::Same | CallOrigin::Other => None,
         }
     }
 
     /// A call in place of the frame whose arguments may be what is written: asked before the frame is gone.
-    pub(super) fn tail_call_if_written(&mut self, function: u32, at: Slot, written: Maybe) {
+    pub(super) fn tail_call_if_written(&mut self, function: u32, at: Slot, written: ArgumentOrigin) {
         let changed = self.label();
-        self.emit_to(Instruction::CameArguments { at, or: 0 }, changed);
+        self.emit_to(Instruction::GuardUnchanged { at, or: 0 }, changed);
         let here = self.here();
         self.run.m.code.maybes.insert(here, written);
         self.emit(Instruction::TailCall { function, at });
@@ -117,9 +117,9 @@ impl Compiler<'_, '_> {
         match origin {
             CallOrigin::Same => code.note_origin(here, Origin::Unchanged),
             // The frame that would tell is gone.
-            CallOrigin::Maybe(_) if is_tail => {}
-            CallOrigin::Maybe(maybe) => {
-                code.note_origin(here, Origin::Maybe);
+            CallOrigin::ArgumentOrigin(_) if is_tail => {}
+            CallOrigin::ArgumentOrigin(maybe) => {
+                code.note_origin(here, Origin::Uncertain);
                 code.maybes.insert(here, maybe);
             }
             CallOrigin::Other => {}

@@ -1,6 +1,6 @@
 //! Native functions of states and spaces that have instructions of their own.
 
-use super::answers::Odd;
+use super::answers::OddAnswer;
 use super::{Compiler, Dest, Later};
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
 use crate::machine::types::{Formal, Signature};
@@ -21,8 +21,8 @@ impl Compiler<'_, '_> {
                     let slot = compiler.native_operand(state, formal);
                     let value = compiler.native_operand(value, content);
                     let dst = compiler.target(dest);
-                    let site = compiler.site(dst, None);
-                    compiler.emit(Instruction::ChangeState { slot, value, site });
+                    let return_point = compiler.return_point(dst, None);
+                    compiler.emit(Instruction::ChangeState { slot, value, return_point });
                     compiler.finish(dst, dest);
                 });
             }
@@ -32,8 +32,8 @@ impl Compiler<'_, '_> {
                     let slot = compiler.slot();
                     compiler.raw(value, Dest::Slot(slot));
                     let dst = compiler.target(dest);
-                    let site = compiler.site(dst, None);
-                    compiler.emit(Instruction::AddAtom { space, value: slot, site });
+                    let return_point = compiler.return_point(dst, None);
+                    compiler.emit(Instruction::AddAtom { space, value: slot, return_point });
                     compiler.state.is_stale = true;
                     compiler.finish(dst, dest);
                 });
@@ -53,8 +53,8 @@ impl Compiler<'_, '_> {
     fn get_state(&mut self, state: &Atom, formal: TypeId, content: TypeId, dest: Dest) {
         let slot = self.native_operand(state, formal);
         let value = self.slot();
-        let site = self.site(value, None);
-        self.emit(Instruction::GetState { slot, site });
+        let return_point = self.return_point(value, None);
+        self.emit(Instruction::GetState { slot, return_point });
         self.mark_live(value);
         self.value_of_slot(value, content, dest);
     }
@@ -76,7 +76,7 @@ impl Compiler<'_, '_> {
         }
         self.within_barrier(dest, |compiler, dest| {
             compiler.ask(space, pattern, &asked);
-            compiler.answer(template, 0, dest, |_| Odd::Enters(rest));
+            compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest));
         });
     }
 
@@ -87,7 +87,7 @@ impl Compiler<'_, '_> {
         // Answers that are rows come before the new variables hold anything.
         let dst = self.slot();
         let first = self.slots(new.len());
-        let site = self.site(dst, None);
+        let return_point = self.return_point(dst, None);
         let mut fresh = Vec::new();
         for (slot, variable) in (first..).zip(new) {
             let name = match self.is_form {
@@ -104,14 +104,14 @@ impl Compiler<'_, '_> {
         let may_join = !matches!(patterns.first().map(|parts| &parts[..]), Some([QueryPart::Open(_), second, ..])
             if !matches!(second, QueryPart::Slot(_)));
         let (patterns, fresh) = (patterns.into(), fresh.into());
-        let atoms = self.site(dst, None);
+        let atoms = self.return_point(dst, None);
         let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms, leaps: 0 };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
-        for site in [site, atoms] {
-            self.run.m.code.sites[site as usize].pc = self.here() + 1;
+        for return_point in [return_point, atoms] {
+            self.run.m.code.return_points[return_point as usize].pc = self.here() + 1;
         }
-        self.emit(Instruction::Query { query, space, site });
+        self.emit(Instruction::Query { query, space, return_point });
         self.state.is_stale = true;
     }
 

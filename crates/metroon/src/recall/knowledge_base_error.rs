@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Why a base cannot be opened, read or written.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum BaseError {
+pub enum KnowledgeBaseError {
     /// Another process writes to it.
     InUse {
         /// Its directory.
@@ -104,7 +104,7 @@ pub enum BaseError {
     ReadOnly,
 }
 
-impl fmt::Display for BaseError {
+impl fmt::Display for KnowledgeBaseError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InUse { path, process } => {
@@ -159,9 +159,9 @@ impl fmt::Display for BaseError {
     }
 }
 
-impl std::error::Error for BaseError {}
+impl std::error::Error for KnowledgeBaseError {}
 
-impl BaseError {
+impl KnowledgeBaseError {
     /// What to do next, where that is known.
     pub fn help(&self) -> Option<&'static str> {
         match self {
@@ -218,13 +218,13 @@ impl BaseError {
     }
 }
 
-impl From<ReadError> for BaseError {
+impl From<ReadError> for KnowledgeBaseError {
     fn from(error: ReadError) -> Self {
         Self::Read(Box::new(error))
     }
 }
 
-impl From<LockError> for BaseError {
+impl From<LockError> for KnowledgeBaseError {
     fn from(error: LockError) -> Self {
         match error {
             LockError::Io { path, error } => Self::Io { path, error },

@@ -12,7 +12,7 @@
 //! The atom of a term is made when it is first asked for, and kept.
 
 use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
-use crate::atom::{Atom, Expression, Known};
+use crate::atom::{Atom, CachedTerm, Expression};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::grounded::Grounded;
 use crate::number::Number;
@@ -41,7 +41,7 @@ type Block = Box<[OnceLock<Atom>; BLOCK]>;
 
 /// Terms from a number on.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct TermSegment {
     pub(super) base: u32,
     /// Words of eight bytes, the lowest first, so that a short name can be read as it lies.
     entries: Vec<[u8; 8]>,
@@ -143,7 +143,7 @@ fn short_word(name: &str) -> Option<[u8; 8]> {
     Some((name << 8 | (length as u64) << 3 | SHORT).to_le_bytes())
 }
 
-impl Part {
+impl TermSegment {
     /// A part whose first term has this number.
     pub(super) fn from(base: u32) -> Self {
         Self { base, ..Self::default() }
@@ -421,7 +421,7 @@ impl Part {
     }
 
     /// Adds the terms of the part behind this one.
-    pub(super) fn take(&mut self, other: &Part) {
+    pub(super) fn take(&mut self, other: &TermSegment) {
         for place in 0..other.entries.len() as u32 {
             let (entry, old) = (other.at(place), Term(other.base + place));
             let key = Some(other.key(old)).filter(|&key| key != old);
@@ -442,7 +442,7 @@ fn range_of_name(word: u64) -> Range<usize> {
 }
 
 /// The expression of these children, known to the dictionary that made it.
-pub(super) fn expression(children: Vec<Atom>, known: Known) -> Atom {
+pub(super) fn expression(children: Vec<Atom>, known: CachedTerm) -> Atom {
     let expression = Expression::new(children);
     expression.set_known(known);
     Atom::Expression(expression)

@@ -29,7 +29,7 @@ pub type Classify = fn(&Atom) -> usize;
 
 /// A shared space.
 #[derive(Clone)]
-pub struct SpaceRef(Arc<Cell>);
+pub struct SharedSpace(Arc<Cell>);
 
 /// What the handles of a space share.
 struct Content {
@@ -47,14 +47,14 @@ struct Cell {
     serial: u64,
     name: String,
     content: Arc<Content>,
-    imports: RwLock<Vec<SpaceRef>>,
+    imports: RwLock<Vec<SharedSpace>>,
     log: ChangeLog,
     /// Whether the log knows that it has changed.
     is_noted: AtomicBool,
     is_frozen: AtomicBool,
 }
 
-impl SpaceRef {
+impl SharedSpace {
     /// An empty space with this serial number and printed name.
     pub fn new(serial: u64, name: impl Into<String>, terms: SharedTerms) -> Self {
         Self::watched(serial, name, terms, ChangeLog::default())
@@ -100,7 +100,7 @@ impl SpaceRef {
         self.0.is_noted.swap(is_noted, Ordering::Relaxed)
     }
 
-    /// From now on nothing may change it: who could asks [`SpaceRef::is_frozen`] first.
+    /// From now on nothing may change it: who could asks [`SharedSpace::is_frozen`] first.
     pub fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Relaxed);
     }
@@ -196,7 +196,7 @@ impl SpaceRef {
         done
     }
 
-    /// Adds atoms, as [`SpaceRef::add`] does each; gives how many there were. A snapshot of meanwhile has some of them.
+    /// Adds atoms, as [`SharedSpace::add`] does each; gives how many there were. A snapshot of meanwhile has some of them.
     pub fn add_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let (mut counts, mut added) = ([0_u64; CLASSES], SLICE);
@@ -215,7 +215,7 @@ impl SpaceRef {
         counts.iter().sum::<u64>() as usize
     }
 
-    /// Removes one copy of each of these atoms, as [`SpaceRef::remove`] does; gives how many there were. A snapshot of meanwhile
+    /// Removes one copy of each of these atoms, as [`SharedSpace::remove`] does; gives how many there were. A snapshot of meanwhile
     /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
@@ -236,7 +236,7 @@ impl SpaceRef {
         removed
     }
 
-    /// Adds facts in one go, as [`SpaceRef::add_many`] does; gives how many there were.
+    /// Adds facts in one go, as [`SharedSpace::add_many`] does; gives how many there were.
     pub fn add_facts<'a>(&self, facts: impl IntoIterator<Item = &'a Atom>) -> usize {
         self.add_many(facts)
     }
@@ -256,14 +256,14 @@ impl SpaceRef {
 
     /// Makes a query ready for being asked many times in snapshots of this space and of others with its dictionary: its names are
     /// looked up now. `None` if it asks for more than rows: it is no expression, has more than 8 variables, states or spaces
-    /// inside, or is nested deeper than 16 levels; [`SpaceRef::query`] answers it then.
+    /// inside, or is nested deeper than 16 levels; [`SharedSpace::query`] answers it then.
     pub fn prepare_query(&self, query: &Atom) -> Option<PreparedQuery> {
         self.write(|space| space.prepare_query(query))
     }
 
-    /// Each child that stands behind a prefix, with how often it does; see [`Space::children_behind`]. Imports are not asked.
-    pub fn children_behind(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
-        self.read(|space| space.children_behind(prefix, source))
+    /// Each child that stands behind a prefix, with how often it does; see [`Space::children_after`]. Imports are not asked.
+    pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
+        self.read(|space| space.children_after(prefix, source))
     }
 
     /// Notes in the log that an atom was added, while the space is locked.
@@ -284,7 +284,7 @@ impl SpaceRef {
     }
 
     /// The spaces it imports, locked for reading.
-    pub(crate) fn imports_guard(&self) -> RwLockReadGuard<'_, Vec<SpaceRef>> {
+    pub(crate) fn imports_guard(&self) -> RwLockReadGuard<'_, Vec<SharedSpace>> {
         self.0.imports.read().expect("no panic while imports are locked")
     }
 
@@ -338,13 +338,13 @@ impl SpaceRef {
     }
 
     /// The spaces it imports.
-    pub fn imports(&self) -> Vec<SpaceRef> {
+    pub fn imports(&self) -> Vec<SharedSpace> {
         self.0.imports.read().expect("no panic while imports are locked").clone()
     }
 
     /// Makes queries of this space answer from another one too. Importing a space twice, or into itself, changes
     /// nothing.
-    pub fn import(&self, other: &SpaceRef) {
+    pub fn import(&self, other: &SharedSpace) {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         if !self.is_same(other) && !imports.iter().any(|known| known.is_same(other)) {
             imports.push(other.clone());
@@ -353,7 +353,7 @@ impl SpaceRef {
     }
 
     /// Undoes an import.
-    pub fn forget_import(&self, other: &SpaceRef) {
+    pub fn forget_import(&self, other: &SharedSpace) {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         imports.retain(|known| !known.is_same(other));
         self.count_class(CLASSES - 1);
@@ -383,7 +383,7 @@ impl SpaceRef {
         &self,
         query: &Atom,
         source: &mut VariableSource,
-        is_over: rows::IsOver<'_>,
+        is_over: rows::ShouldStop<'_>,
     ) -> Option<Vec<Solution>> {
         let by_rows =
             self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms, is_over));
@@ -396,7 +396,7 @@ impl SpaceRef {
         &self,
         query: &Atom,
         source: &mut VariableSource,
-        is_over: rows::IsOver<'_>,
+        is_over: rows::ShouldStop<'_>,
     ) -> Option<Vec<Solution>> {
         let patterns = conjunction(query).unwrap_or_default();
         if patterns.len() < 3 {

@@ -9,8 +9,8 @@
 //! The journal is the base; opening it makes everything that its commits say happen again. What else lies in the directory, and
 //! how it is made, is in `directory`.
 
-use super::base_error::BaseError;
-use super::directory::{self, Found};
+use super::directory::{self, DirectoryState};
+use super::knowledge_base_error::KnowledgeBaseError;
 use super::pieces::{self, Pieces};
 use super::record::{self, CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
 use journal::{Directory, Disk, Durability, FolderLock, Journal, Options, Place, ReadError, Reader};
@@ -19,7 +19,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The commits of a directory, open for writing or reading.
-pub struct Base {
+pub struct KnowledgeBase {
     pub(super) disk: Arc<dyn Disk>,
     journal: Option<Journal>,
     /// The absolute path of the directory; sources are named from there.
@@ -31,29 +31,29 @@ pub struct Base {
     _lock: Option<FolderLock>,
 }
 
-impl Base {
+impl KnowledgeBase {
     /// Opens the base in a directory for writing, or makes one.
     ///
     /// # Errors
     /// Another process writes to it, it is no base, or it is damaged.
-    pub fn open(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
         let path = directory.as_ref();
         if path.is_file() {
-            return Err(BaseError::NotABase { path: path.to_owned() });
+            return Err(KnowledgeBaseError::NotABase { path: path.to_owned() });
         }
-        std::fs::create_dir_all(path).map_err(|error| BaseError::Io { path: path.to_owned(), error })?;
+        std::fs::create_dir_all(path).map_err(|error| KnowledgeBaseError::Io { path: path.to_owned(), error })?;
         // Nothing is made, and nothing locked, in a directory that is something else.
         directory::usable(path)?;
         let lock = directory::lock(path)?;
         let found = directory::usable(path)?;
         let journal = directory::journal_of(path);
-        let io = |error| BaseError::Io { path: journal.clone(), error };
+        let io = |error| KnowledgeBaseError::Io { path: journal.clone(), error };
         let disk: Arc<dyn Disk> = match found {
-            Found::Base => Arc::new(Directory::open(&journal).map_err(io)?),
+            DirectoryState::KnowledgeBase => Arc::new(Directory::open(&journal).map_err(io)?),
             _ => Arc::new(Directory::create(&journal).map_err(io)?),
         };
         let mut base = Self::on_disk(disk, &absolute(path)?)?;
-        if !matches!(found, Found::Base) {
+        if !matches!(found, DirectoryState::KnowledgeBase) {
             directory::write_manifest(path)?;
         }
         if !lock.is_of_folder() {
@@ -70,20 +70,20 @@ impl Base {
     ///
     /// # Errors
     /// There is none, or it is damaged.
-    pub fn read(directory: impl AsRef<Path>) -> Result<Self, BaseError> {
+    pub fn read(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
         let path = directory.as_ref();
         match directory::look(path)? {
-            Found::Base => Self::read_journal(path),
-            Found::WithoutManifest => Err(BaseError::NoManifest { path: path.to_owned() }),
-            Found::WithoutJournal => Err(BaseError::NoJournal { path: path.to_owned() }),
-            Found::Free | Found::Other => Err(BaseError::Missing { path: path.to_owned() }),
+            DirectoryState::KnowledgeBase => Self::read_journal(path),
+            DirectoryState::WithoutManifest => Err(KnowledgeBaseError::NoManifest { path: path.to_owned() }),
+            DirectoryState::WithoutJournal => Err(KnowledgeBaseError::NoJournal { path: path.to_owned() }),
+            DirectoryState::Free | DirectoryState::Other => Err(KnowledgeBaseError::Missing { path: path.to_owned() }),
         }
     }
 
     /// Opens the journal of a base in a directory for reading, whether there is a manifest or not.
-    pub(super) fn read_journal(path: &Path) -> Result<Self, BaseError> {
+    pub(super) fn read_journal(path: &Path) -> Result<Self, KnowledgeBaseError> {
         let journal = directory::journal_of(path);
-        let disk = Directory::open(&journal).map_err(|error| BaseError::Io { path: journal, error })?;
+        let disk = Directory::open(&journal).map_err(|error| KnowledgeBaseError::Io { path: journal, error })?;
         Ok(Self::read_on_disk(Arc::new(disk), &absolute(path)?))
     }
 
@@ -102,12 +102,12 @@ impl Base {
     ///
     /// # Errors
     /// It is damaged, or the disk fails.
-    pub fn on_disk(disk: Arc<dyn Disk>, directory: &str) -> Result<Self, BaseError> {
+    pub fn on_disk(disk: Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
         let opened = Journal::open(Arc::clone(&disk), Options::default());
-        let (journal, warnings) = opened.map_err(|error| BaseError::Open(Box::new(error)))?;
+        let (journal, warnings) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
         if journal.progress().appended == 0 {
             let begun = journal.append(&record::begin_frame(), Durability::Fsync);
-            begun.map_err(|error| BaseError::Append(Box::new(error)))?;
+            begun.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
         Ok(Self {
@@ -136,18 +136,18 @@ impl Base {
     }
 
     /// Appends frames and returns when they are durable.
-    pub(super) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), BaseError> {
-        let journal = self.journal.as_ref().ok_or(BaseError::ReadOnly)?;
+    pub(super) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), KnowledgeBaseError> {
+        let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
         let appended = journal.append_all(&cut, Durability::Fsync);
-        appended.map(drop).map_err(|error| BaseError::Append(Box::new(error)))
+        appended.map(drop).map_err(|error| KnowledgeBaseError::Append(Box::new(error)))
     }
 
     /// The commits, from the first on.
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(super) fn commits(&self) -> Result<Commits, BaseError> {
+    pub(super) fn commits(&self) -> Result<Commits, KnowledgeBaseError> {
         Commits::new(Arc::clone(&self.disk), self.last)
     }
 
@@ -160,8 +160,8 @@ impl Base {
     ///
     /// # Errors
     /// The journal could not note how far it is durable. Every commit is.
-    pub fn close(self) -> Result<(), BaseError> {
-        self.journal.map_or(Ok(()), Journal::close).map_err(|error| BaseError::Sync(Box::new(error)))
+    pub fn close(self) -> Result<(), KnowledgeBaseError> {
+        self.journal.map_or(Ok(()), Journal::close).map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))
     }
 }
 
@@ -198,12 +198,12 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    pub(super) fn damaged(&self, reason: impl fmt::Display) -> BaseError {
-        BaseError::Damaged { place: self.place, reason: reason.to_string() }
+    pub(super) fn damaged(&self, reason: impl fmt::Display) -> KnowledgeBaseError {
+        KnowledgeBaseError::Damaged { place: self.place, reason: reason.to_string() }
     }
 
     /// Hands out the records in order.
-    pub(super) fn each<E: From<BaseError>>(
+    pub(super) fn each<E: From<KnowledgeBaseError>>(
         &self,
         mut take: impl FnMut(record::Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -215,7 +215,7 @@ impl Committed {
             Ok(())
         };
         if let Some(first) = self.first {
-            let failed = |error: ReadError| E::from(BaseError::from(error));
+            let failed = |error: ReadError| E::from(KnowledgeBaseError::from(error));
             let mut reader = Reader::from_place(Arc::clone(&self.disk), first).map_err(failed)?;
             let mut pieces = Pieces::default();
             while reader.place().number < self.place.number {
@@ -233,7 +233,7 @@ impl Committed {
 }
 
 impl Commits {
-    pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, BaseError> {
+    pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, KnowledgeBaseError> {
         let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
         let (pieces, begun_at, parts) = (Pieces::default(), reader.place(), Vec::new());
         Ok(Self { disk, reader, pieces, begun_at, parts, has_begun: false, last, has_ended: last == 0 })
@@ -244,11 +244,11 @@ impl Commits {
         self.reader.place().number
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Committed>, BaseError> {
+    pub(super) fn next(&mut self) -> Result<Option<Committed>, KnowledgeBaseError> {
         while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
-            let damaged = |reason: &dyn fmt::Display| BaseError::Damaged { place, reason: reason.to_string() };
+            let damaged = |reason: &dyn fmt::Display| KnowledgeBaseError::Damaged { place, reason: reason.to_string() };
             if !pieces::goes_on(frame.payload) {
                 self.begun_at = place;
             }
@@ -261,7 +261,7 @@ impl Commits {
             }
             let (header, records, parts) = match decoded {
                 Frame::Begin { semantics } if semantics > SEMANTICS_VERSION => {
-                    return Err(BaseError::Semantics { found: semantics, known: SEMANTICS_VERSION });
+                    return Err(KnowledgeBaseError::Semantics { found: semantics, known: SEMANTICS_VERSION });
                 }
                 Frame::Begin { .. } => {
                     self.has_begun = true;
@@ -291,8 +291,9 @@ impl Commits {
     }
 }
 
-fn absolute(path: &Path) -> Result<String, BaseError> {
-    let absolute = std::path::absolute(path).map_err(|error| BaseError::Io { path: path.to_owned(), error })?;
+fn absolute(path: &Path) -> Result<String, KnowledgeBaseError> {
+    let absolute =
+        std::path::absolute(path).map_err(|error| KnowledgeBaseError::Io { path: path.to_owned(), error })?;
     // As sources are named: without `..`, and links not followed.
     let mut clean = PathBuf::new();
     for part in absolute.components() {

@@ -29,17 +29,17 @@ const CELLS_MAX: usize = 2;
 
 /// The covers of a segment: by its second column and by its third.
 #[derive(Default)]
-pub(super) struct Covers(OnceLock<Box<[OnceLock<Tried>; 2]>>);
+pub(super) struct CoveringIndexes(OnceLock<Box<[OnceLock<Attempt>; 2]>>);
 
 /// A cover, or none where it was tried in vain.
-struct Tried {
+struct Attempt {
     /// How many rows there were.
     rows: u32,
-    cover: Option<Arc<Cover>>,
+    cover: Option<Arc<CoveringIndex>>,
 }
 
 /// What the rows of one head have in a column, by the key in another.
-pub(crate) struct Cover {
+pub(crate) struct CoveringIndex {
     head: Term,
     first: u32,
     cells: Vec<Term>,
@@ -48,7 +48,7 @@ pub(crate) struct Cover {
 }
 
 /// What answers a key.
-pub(crate) enum Covered {
+pub(crate) enum CoveringAnswer {
     No,
     /// One row, of one copy.
     One(Term),
@@ -60,26 +60,30 @@ pub(crate) enum Covered {
 
 /// A row as a cover sees it: the match keys of its head and of the column it is found by, and what it answers.
 #[derive(Clone, Copy)]
-struct Seen {
+struct CoveredRow {
     head: Term,
     key: Term,
     answer: Term,
 }
 
-impl Covers {
+impl CoveringIndexes {
     /// The cover by a column of a segment that is sealed. It is made if need be.
     #[inline(always)]
-    pub(super) fn get(&self, column: u32, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Arc<Cover>> {
+    pub(super) fn get(
+        &self,
+        column: u32,
+        make: impl FnOnce() -> (u32, Option<CoveringIndex>),
+    ) -> Option<&Arc<CoveringIndex>> {
         let place = (column as usize).wrapping_sub(1);
         let tried = self.0.get().and_then(|covers| covers.get(place)?.get());
         tried.map_or_else(|| self.made(place, make), |tried| tried.cover.as_ref())
     }
 
     #[cold]
-    fn made(&self, place: usize, make: impl FnOnce() -> (u32, Option<Cover>)) -> Option<&Arc<Cover>> {
+    fn made(&self, place: usize, make: impl FnOnce() -> (u32, Option<CoveringIndex>)) -> Option<&Arc<CoveringIndex>> {
         let make = || {
             let (rows, cover) = make();
-            Tried { rows, cover: cover.map(Arc::new) }
+            Attempt { rows, cover: cover.map(Arc::new) }
         };
         self.0.get_or_init(Box::default).get(place)?.get_or_init(make).cover.as_ref()
     }
@@ -95,7 +99,7 @@ impl Covers {
     /// A function of its own, since most segments that grow have no covers.
     #[cold]
     #[inline(never)]
-    fn insert_known(covers: &mut [OnceLock<Tried>; 2], terms: &[Term], dictionary: &Terms) {
+    fn insert_known(covers: &mut [OnceLock<Attempt>; 2], terms: &[Term], dictionary: &Terms) {
         let known = covers.iter_mut().zip(1..).filter_map(|(cover, column)| Some((cover.get_mut()?, column)));
         known.for_each(|(tried, column)| {
             let own = tried.cover.take().and_then(Arc::into_inner);
@@ -105,7 +109,7 @@ impl Covers {
 
     /// From now on what was tried in vain is tried again if there are twice as many rows.
     pub(super) fn forget_vain(&mut self, rows: u32) {
-        let is_vain = |tried: &Tried| tried.cover.is_none() && rows / 2 >= tried.rows;
+        let is_vain = |tried: &Attempt| tried.cover.is_none() && rows / 2 >= tried.rows;
         for cover in self.0.get_mut().into_iter().flat_map(|covers| covers.iter_mut()) {
             if cover.get().is_some_and(is_vain) {
                 cover.take();
@@ -114,7 +118,7 @@ impl Covers {
     }
 }
 
-impl Seen {
+impl CoveredRow {
     fn of(terms: &[Term], column: u32, dictionary: &Terms) -> Option<Self> {
         let (head, key) = (key_at(HEAD, terms, dictionary)?, key_at((column, None), terms, dictionary)?);
         // The columns behind the head are the first and the second.
@@ -122,17 +126,17 @@ impl Seen {
     }
 }
 
-impl Cover {
+impl CoveringIndex {
     /// Of all these rows, by the key in a column; `None` if their keys lie too far from each other, or mostly have several rows.
     pub(super) fn of<'a>(
         rows: impl Iterator<Item = &'a [Term]> + Clone,
         column: u32,
         dictionary: &Terms,
     ) -> Option<Self> {
-        let all = rows.filter_map(|terms| Seen::of(terms, column, dictionary));
+        let all = rows.filter_map(|terms| CoveredRow::of(terms, column, dictionary));
         let head = majority(all.clone().map(|row| row.head))?;
         let own = all.filter(|row| row.head == head);
-        let widen = |(count, low, high): (usize, u32, u32), row: Seen| {
+        let widen = |(count, low, high): (usize, u32, u32), row: CoveredRow| {
             let key = row.key.number();
             (count + 1, low.min(key), high.max(key))
         };
@@ -150,7 +154,7 @@ impl Cover {
         self.single * CELLS_MAX >= self.cells.len()
     }
 
-    fn put(&mut self, row: Seen) {
+    fn put(&mut self, row: CoveredRow) {
         let cell = &mut self.cells[(row.key.number() - self.first) as usize];
         let is_new = *cell == NO_TERM && row.answer < SEVERAL;
         self.single += usize::from(is_new);
@@ -160,7 +164,7 @@ impl Cover {
 
     /// The same after one more row; `None` if it is worth it no longer.
     pub(super) fn with(mut self, terms: &[Term], column: u32, dictionary: &Terms) -> Option<Self> {
-        let Some(row) = Seen::of(terms, column, dictionary).filter(|row| row.head == self.head) else {
+        let Some(row) = CoveredRow::of(terms, column, dictionary).filter(|row| row.head == self.head) else {
             return Some(self);
         };
         let at = row.key.number().checked_sub(self.first)? as usize;
@@ -191,11 +195,11 @@ impl Cover {
 
     /// What it says of a key.
     #[inline(always)]
-    pub(crate) fn get(&self, key: Term) -> Covered {
+    pub(crate) fn get(&self, key: Term) -> CoveringAnswer {
         match self.cells.get(key.number().wrapping_sub(self.first) as usize) {
-            Some(&answer) if answer < SEVERAL => Covered::One(answer),
-            Some(&SEVERAL) => Covered::Several,
-            _ => Covered::No,
+            Some(&answer) if answer < SEVERAL => CoveringAnswer::One(answer),
+            Some(&SEVERAL) => CoveringAnswer::Several,
+            _ => CoveringAnswer::No,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Terms of the dictionary that are settled: data that was stored stays evaluated.
+//! Terms of the dictionary that are in normal form: data that was stored stays evaluated.
 //!
 //! 1. What goes into a space becomes terms and loses its note. So it is kept by the term whether it is its own result as rules
 //!    stand: a term is looked into once, its parts first, and those of them that are terms are known already when it is made
 //!    around them. When rules or types change, all of that is out of date.
-//! 2. What is found settled goes on as a term that is *marked as evaluated*, with all that is in it. As with expressions, the
+//! 2. What is found in normal form goes on as a term that is *marked as evaluated*, with all that is in it. As with expressions, the
 //!    mark stays when a rule is added: what came to itself before is not evaluated again.
-//! 3. A term is settled if nothing reduces it, its head asks for no type that it has not, and all its parts are settled.
+//! 3. A term is in normal form if nothing reduces it, its head asks for no type that it has not, and all its parts are in normal form.
 
 use super::types::{Formal, HeadKind};
 use super::values::{EMPTY, ERROR, SYMBOL, TERM, Values, evaluated_term, is_evaluated_term, term_of};
@@ -18,13 +18,13 @@ use space::{Atom, SharedTerms, Term, Terms};
 use std::cell::RefCell;
 
 /// What is known of terms.
-pub(super) struct SettledTerms {
-    /// What `known` says of a term that is settled; one more of a term that is not. Anything else is out of date.
+pub(super) struct NormalTerms {
+    /// What `known` says of a term that is in normal form; one more of a term that is not. Anything else is out of date.
     epoch: u32,
     known: Vec<u32>,
-    /// What a symbol with so many arguments makes of settled ones.
+    /// What a symbol with so many arguments makes of ones in normal form.
     heads: FxHashMap<(Ref, usize), Makes>,
-    /// The note of what is settled.
+    /// The note of what is in normal form.
     note: u16,
     /// The terms that are still to be looked into.
     work: Vec<Term>,
@@ -32,7 +32,7 @@ pub(super) struct SettledTerms {
     marked: RefCell<FxHashMap<Term, Atom>>,
 }
 
-/// What a head makes of settled arguments.
+/// What a head makes of arguments in normal form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Makes {
     /// Data without a type.
@@ -51,9 +51,9 @@ pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
 const MARKED_MAX: usize = 1 << 16;
 
-impl Default for SettledTerms {
+impl Default for NormalTerms {
     fn default() -> Self {
-        let note = super::notes::Notes::default().settled();
+        let note = super::notes::Notes::default().normal();
         Self {
             epoch: FIRST_EPOCH,
             known: Vec::new(),
@@ -65,8 +65,8 @@ impl Default for SettledTerms {
     }
 }
 
-impl SettledTerms {
-    /// Whether a term is settled, if it is known.
+impl NormalTerms {
+    /// Whether a term is in normal form, if it is known.
     #[inline]
     pub(super) fn knows(&self, term: Term) -> Option<bool> {
         match self.known.get(term.number() as usize)?.wrapping_sub(self.epoch) {
@@ -76,12 +76,12 @@ impl SettledTerms {
         }
     }
 
-    fn keep(&mut self, term: Term, is_settled: bool) {
+    fn keep(&mut self, term: Term, is_normal: bool) {
         let place = term.number() as usize;
         if self.known.len() <= place {
             self.known.resize(place + 1, 0);
         }
-        self.known[place] = self.epoch + u32::from(!is_settled);
+        self.known[place] = self.epoch + u32::from(!is_normal);
     }
 
     /// Rules have changed: nothing is known any more.
@@ -97,7 +97,7 @@ impl SettledTerms {
         };
     }
 
-    /// The note of what is settled.
+    /// The note of what is in normal form.
     pub(super) fn note(&self) -> u16 {
         self.note
     }
@@ -106,7 +106,7 @@ impl SettledTerms {
 /// What a look at the children of a term tells.
 enum Look {
     Known(bool),
-    /// Its head, and how many arguments it has; all of them are settled.
+    /// Its head, and how many arguments it has; all of them are in normal form.
     Head(Ref, usize),
     /// Some of its children are to be looked into first.
     Later,
@@ -116,16 +116,16 @@ impl Running<'_> {
     /// Whether a term is its own result as rules stand, whatever is evaluated without a type.
     pub(super) fn settles(&mut self, value: Ref) -> Result<bool, Halt> {
         let whole = term_of(value);
-        if let Some(known) = self.m.values.settled.knows(whole) {
+        if let Some(known) = self.m.values.normal.knows(whole) {
             return Ok(known);
         }
-        let mut work = std::mem::take(&mut self.m.values.settled.work);
+        let mut work = std::mem::take(&mut self.m.values.normal.work);
         work.clear();
         work.push(whole);
         let done = self.settle_all(&mut work);
-        self.m.values.settled.work = work;
+        self.m.values.normal.work = work;
         done?;
-        Ok(self.m.values.settled.knows(whole) == Some(true))
+        Ok(self.m.values.normal.knows(whole) == Some(true))
     }
 
     /// Looks into terms, the last first, each after its parts.
@@ -141,18 +141,18 @@ impl Running<'_> {
                 let terms = shared.read().expect("no panic while terms are locked");
                 self.m.values.look_into(term, &terms, work)
             };
-            let is_settled = match look {
+            let is_normal = match look {
                 Look::Known(known) => known,
                 Look::Head(head, count) => self.is_data_with(head, count, term)?,
                 Look::Later => continue,
             };
-            self.m.values.settled.keep(term, is_settled);
+            self.m.values.normal.keep(term, is_normal);
             work.pop();
         }
         Ok(())
     }
 
-    /// Whether a term of settled children, with this head, is data.
+    /// Whether a term of children in normal form, with this head, is data.
     fn is_data_with(&mut self, head: Ref, count: usize, term: Term) -> Result<bool, Halt> {
         Ok(match self.makes(head, count)? {
             Makes::Data => true,
@@ -163,9 +163,9 @@ impl Running<'_> {
         })
     }
 
-    /// What a head makes of so many settled arguments.
+    /// What a head makes of so many arguments in normal form.
     pub(super) fn makes(&mut self, head: Ref, count: usize) -> Result<Makes, Halt> {
-        if let Some(&known) = self.m.values.settled.heads.get(&(head, count)) {
+        if let Some(&known) = self.m.values.normal.heads.get(&(head, count)) {
             return Ok(known);
         }
         let kind = if head.tag() == SYMBOL { self.head_kind(head, count) } else { HeadKind::Untyped };
@@ -176,7 +176,7 @@ impl Running<'_> {
             _ => Makes::Other,
         };
         if head.tag() == SYMBOL {
-            self.m.values.settled.heads.insert((head, count), makes);
+            self.m.values.normal.heads.insert((head, count), makes);
         }
         Ok(makes)
     }
@@ -210,11 +210,11 @@ impl Values {
         let children = terms.children(term).expect("only compounds are kept as terms");
         let before = work.len();
         for &child in children {
-            let is_settled = match terms.children(child) {
-                Some(inside) if !inside.is_empty() => self.settled.knows(child),
-                _ => Some(self.is_settled_leaf(child, terms)),
+            let is_normal = match terms.children(child) {
+                Some(inside) if !inside.is_empty() => self.normal.knows(child),
+                _ => Some(self.is_normal_leaf(child, terms)),
             };
-            match is_settled {
+            match is_normal {
                 Some(true) => {}
                 Some(false) => {
                     work.truncate(before);
@@ -233,8 +233,8 @@ impl Values {
         }
     }
 
-    /// Whether a leaf is settled as a child of data.
-    fn is_settled_leaf(&self, leaf: Term, terms: &Terms) -> bool {
+    /// Whether a leaf is in normal form as a child of data.
+    fn is_normal_leaf(&self, leaf: Term, terms: &Terms) -> bool {
         match self.known_term(leaf) {
             Some(known) => known != EMPTY && known != ERROR,
             None => match terms.atom(leaf) {
@@ -249,7 +249,7 @@ impl Values {
         let terms = self.terms.read().expect("no panic while terms are locked");
         let term = term_of(value);
         if is_evaluated_term(value) && self.marks_terms {
-            return marked_through(term, &terms, &mut self.settled.marked.borrow_mut());
+            return marked_through(term, &terms, &mut self.normal.marked.borrow_mut());
         }
         terms.atom(term).clone()
     }
@@ -257,7 +257,7 @@ impl Values {
     /// From now on the atoms of evaluated terms are marked as that: an evaluation begins.
     pub(super) fn begin_marking(&mut self) {
         self.marks_terms = true;
-        let marked = self.settled.marked.get_mut();
+        let marked = self.normal.marked.get_mut();
         if marked.len() > MARKED_MAX {
             *marked = FxHashMap::default();
         }
@@ -302,25 +302,25 @@ mod tests {
 
     #[test]
     fn what_is_known_of_terms_is_forgotten_when_rules_change() {
-        let mut settled = SettledTerms::default();
+        let mut normal = NormalTerms::default();
         let [one, other, third] = [3, 900, 4].map(Term::new);
-        settled.keep(one, true);
-        settled.keep(other, false);
-        assert_eq!([one, other, third].map(|term| settled.knows(term)), [Some(true), Some(false), None]);
-        settled.advance(7);
-        assert_eq!([one, other, third].map(|term| settled.knows(term)), [None; 3]);
-        assert_eq!(settled.note(), 7);
-        settled.keep(other, true);
-        assert_eq!(settled.knows(other), Some(true));
+        normal.keep(one, true);
+        normal.keep(other, false);
+        assert_eq!([one, other, third].map(|term| normal.knows(term)), [Some(true), Some(false), None]);
+        normal.advance(7);
+        assert_eq!([one, other, third].map(|term| normal.knows(term)), [None; 3]);
+        assert_eq!(normal.note(), 7);
+        normal.keep(other, true);
+        assert_eq!(normal.knows(other), Some(true));
     }
 
     #[test]
     fn epochs_begin_again_when_numbers_end() {
-        let mut settled = SettledTerms { epoch: u32::MAX - 3, ..SettledTerms::default() };
+        let mut normal = NormalTerms { epoch: u32::MAX - 3, ..NormalTerms::default() };
         let term = Term::new(1);
-        settled.keep(term, false);
-        assert_eq!(settled.knows(term), Some(false));
-        settled.advance(1);
-        assert_eq!((settled.epoch, settled.knows(term)), (FIRST_EPOCH, None));
+        normal.keep(term, false);
+        assert_eq!(normal.knows(term), Some(false));
+        normal.advance(1);
+        assert_eq!((normal.epoch, normal.knows(term)), (FIRST_EPOCH, None));
     }
 }

@@ -9,7 +9,7 @@
 //! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
 
 use super::code::{
-    CHANGED, Group, HEADER, Instruction, Kind, Maybe, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId,
+    ArgumentOrigin, CHANGED, Group, HEADER, Instruction, Kind, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId,
     UNCHANGED,
 };
 use super::evaluate::CHILDREN;
@@ -17,7 +17,7 @@ use super::values::Values;
 use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
-use crate::machine::choices::To;
+use crate::machine::choices::Destination;
 use region::{Ref, tag};
 use space::SharedTerms;
 
@@ -31,13 +31,13 @@ const REMEMBERED: usize = 64;
 /// each level is compared with what it was: what lies inside it was compared just before.
 ///
 /// What is marked is ground and never written again, so this holds until the heap gives memory back.
-pub(super) struct FoundSame {
+pub(super) struct SameTerms {
     pairs: [(Ref, Ref); REMEMBERED],
     /// Whether nothing of that holds any more.
     is_over: bool,
 }
 
-impl FoundSame {
+impl SameTerms {
     pub(super) fn new() -> Self {
         Self { pairs: [(EMPTY, EMPTY); REMEMBERED], is_over: false }
     }
@@ -120,17 +120,19 @@ impl Running<'_> {
         match self.m.code.origin(from) {
             Origin::Unchanged => return Ok(true),
             Origin::Changed => return Ok(false),
-            Origin::Maybe => {}
+            Origin::Uncertain => {}
         }
-        let Some(Maybe { index, head, template }) = self.m.code.maybes.get(&from).copied() else { return Ok(false) };
+        let Some(ArgumentOrigin { index, head, template }) = self.m.code.maybes.get(&from).copied() else {
+            return Ok(false);
+        };
         let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
         if !self.m.may_begin_with(argument, head) {
             return Ok(false);
         }
-        let callee = self.m.base;
-        self.m.base = self.m.stack[callee + 1] as usize;
+        let callee = self.m.frame_base;
+        self.m.frame_base = self.m.stack[callee + 1] as usize;
         let written = self.build(template);
-        self.m.base = callee;
+        self.m.frame_base = callee;
         self.are_same(call, written?, &mut self.m.looked_at_max())
     }
 
@@ -143,7 +145,7 @@ impl Running<'_> {
         let children = self.m.values.heap.children(value);
         let argument = self.written_here().and_then(|written| children.get(written.index + 1)).copied();
         if self.may_be_written(argument)
-            && let Some(Maybe { template, .. }) = self.written_here()
+            && let Some(ArgumentOrigin { template, .. }) = self.written_here()
         {
             let written = self.build(template)?;
             if self.are_same(value, written, &mut self.m.looked_at_max())? {
@@ -164,7 +166,7 @@ impl Running<'_> {
 
     /// Goes elsewhere unless the arguments of a call are what is written.
     pub(super) fn came_arguments(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
-        let Some(Maybe { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
+        let Some(ArgumentOrigin { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
         let argument = |m: &Machine, index: usize| m.read(at + (HEADER + index) as Slot);
         let mut is_same = self.may_be_written(Some(argument(&self.m, index)));
         if is_same {
@@ -181,13 +183,13 @@ impl Running<'_> {
     }
 
     /// What was noted of what the instruction at hand looks at.
-    fn written_here(&self) -> Option<Maybe> {
+    fn written_here(&self) -> Option<ArgumentOrigin> {
         self.m.code.maybes.get(&self.m.pc).copied()
     }
 
     /// Whether the first argument that is a call may have come to itself.
     fn may_be_written(&self, argument: Option<Ref>) -> bool {
-        let Some((argument, Maybe { head, .. })) = argument.zip(self.written_here()) else { return false };
+        let Some((argument, ArgumentOrigin { head, .. })) = argument.zip(self.written_here()) else { return false };
         self.m.may_begin_with(self.m.values.heap.walk(argument), head)
     }
 
@@ -196,7 +198,7 @@ impl Running<'_> {
         if function == NO_FUNCTION {
             return Ok(true);
         }
-        let place = self.m.site(self.m.stack[self.m.base]).pc;
+        let place = self.m.return_point(self.m.stack[self.m.frame_base]).pc;
         let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
         match called {
             Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
@@ -251,10 +253,10 @@ impl Running<'_> {
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
             let is_same = self.came_unchanged(call, self.called_from(function))?;
-            return self.enter_code(call, value, (type_id, is_same), To::Frame);
+            return self.enter_code(call, value, (type_id, is_same), Destination::Frame);
         }
-        match self.settled(value, type_id) {
-            Some(settled) => self.give(settled),
+        match self.normal(value, type_id) {
+            Some(normal) => self.give(normal),
             None if self.m.is_error(value) => self.give(value),
             None if type_id == self.m.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
@@ -267,23 +269,29 @@ impl Running<'_> {
         slot: Slot,
         call: Option<Template>,
         type_id: TypeId,
-        site: u32,
+        return_point: u32,
     ) -> Result<(), Halt> {
         let value = self.m.read(slot);
         if self.m.is_error(value) {
-            return self.resume(site, value.unmarked());
+            return self.resume(return_point, value.unmarked());
         }
         let Some(call) = call else { return self.fail() };
         let call = self.build(call.get())?;
         if value == NOT_REDUCIBLE {
             let call = self.standing(call)?;
-            return self.resume(site, call);
+            return self.resume(return_point, call);
         }
-        self.enter_code(call, value, (type_id, true), To::Site(site))
+        self.enter_code(call, value, (type_id, true), Destination::ReturnPoint(return_point))
     }
 
     /// Lets a call enter the code that it was reduced to; with its type, and whether it is what was to be evaluated.
-    fn enter_code(&mut self, call: Ref, code: Ref, (type_id, is_same): (TypeId, bool), to: To) -> Result<(), Halt> {
+    fn enter_code(
+        &mut self,
+        call: Ref,
+        code: Ref,
+        (type_id, is_same): (TypeId, bool),
+        to: Destination,
+    ) -> Result<(), Halt> {
         let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
         let type_atom = self.type_atom(type_id);
         self.interpret(both, to, |both| {
