@@ -4,7 +4,7 @@
 //! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
 //! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SharedSpace`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
-//! much at once, a [`Prepared`] atom is looked for without a walk over it and a [`PreparedQuery`] asked without its names. Matching is two-sided unification
+//! much at once. A space is asked through one pipeline: a [`Plan`] is made of patterns and executed. Matching is two-sided unification
 //! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
 //!
 //! This crate knows nothing of evaluation, files or time.
@@ -24,17 +24,15 @@ mod grounded;
 mod number;
 mod pattern_tree;
 mod patterns;
-mod prepared;
 mod print;
+mod query;
 mod relation;
 mod rewrite;
 mod room;
-mod rows;
 mod shared_space;
 mod snapshot;
 mod solve;
 mod space;
-mod take;
 mod term;
 mod unify;
 
@@ -47,10 +45,9 @@ pub use contents::{Match, Multiplicity, Stored};
 pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
-pub use prepared::{Prepared, PreparedQuery};
+pub use query::{Answers, NO_TERM, PatternPart, Plan, ShouldStop};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
-pub use rows::{NO_TERM, RowPart, RowQuery, ShouldStop};
 pub use shared_space::{CLASSES, Classify, SharedSpace, conjunction};
 pub use snapshot::Snapshot;
 pub use space::Space;

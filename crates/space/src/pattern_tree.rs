@@ -12,7 +12,7 @@ use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
 use crate::contents::Stored;
 use crate::grounded::Grounded;
-use crate::rows::{RowPart, extent};
+use crate::query::{PatternPart, extent};
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -284,7 +284,7 @@ impl PatternTree {
     }
 
     /// Whether an atom may match a pattern of rows: `false` is certain.
-    pub(crate) fn may_match(&self, parts: &[RowPart], terms: &Terms) -> bool {
+    pub(crate) fn may_match(&self, parts: &[PatternPart], terms: &Terms) -> bool {
         let mut node = 0_u32;
         if self.nodes.is_empty() {
             return false;
@@ -295,11 +295,13 @@ impl PatternTree {
                 return self.may_match_from(node, &parts[at..], terms);
             }
             let next = match part {
-                RowPart::Variable(_) => return self.may_match_from(node, &parts[at..], terms),
+                PatternPart::Variable(_) | PatternPart::Parameter(_) | PatternPart::Any => {
+                    return self.may_match_from(node, &parts[at..], terms);
+                }
                 // A snapshot knows fewer terms than who prepared the query.
-                RowPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
-                RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
-                RowPart::Key(key) => match terms.atom(*key) {
+                PatternPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
+                PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                PatternPart::Key(key) => match terms.atom(*key) {
                     Atom::Expression(expression) => return edges.steps.contains_key(&Step::Open(expression.len())),
                     leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
                 },
@@ -313,7 +315,7 @@ impl PatternTree {
     }
 
     /// The same of the paths from a node on, where there are several ways to go.
-    fn may_match_from(&self, node: u32, parts: &[RowPart], terms: &Terms) -> bool {
+    fn may_match_from(&self, node: u32, parts: &[PatternPart], terms: &Terms) -> bool {
         let mut ways = TreePaths::default();
         ways.add(node, 0, 0);
         let mut looks = 0;
@@ -332,16 +334,16 @@ impl PatternTree {
             let after = at + extent(&parts[at..]);
             edges.anything.into_iter().for_each(|next| ways.add(next, after, 0));
             let next = match part {
-                RowPart::Variable(_) => {
+                PatternPart::Variable(_) | PatternPart::Parameter(_) | PatternPart::Any => {
                     edges.skip_to(after, 1, &mut ways);
                     continue;
                 }
-                RowPart::Key(key) if key.number() as usize >= terms.len() => match edges.steps.is_empty() {
+                PatternPart::Key(key) if key.number() as usize >= terms.len() => match edges.steps.is_empty() {
                     true => None,
                     false => return true,
                 },
-                RowPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
-                RowPart::Key(key) => match terms.atom(*key) {
+                PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                PatternPart::Key(key) => match terms.atom(*key) {
                     Atom::Expression(expression) if edges.steps.contains_key(&Step::Open(expression.len())) => {
                         return true;
                     }

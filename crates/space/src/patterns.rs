@@ -13,24 +13,19 @@
 use crate::atom::Atom;
 use crate::contents::Stored;
 use crate::pattern_tree::{FoundPattern, PatternTree, hash_form};
-use crate::rows::RowPart;
+use crate::query::PatternPart;
 use crate::term::Terms;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Atoms with variables, states or spaces in them.
 #[derive(Default)]
 pub(crate) struct Patterns {
     sealed: Vec<Sealed>,
     head: PatternTree,
-    unmatched: Unmatched,
+    /// How often atoms were added or removed.
+    version: u64,
 }
-
-/// Forms of queries that no atom matches, whatever their key: what was first found so, by some bits of its number; zero is none.
-#[derive(Default)]
-struct Unmatched([AtomicU64; 8]);
 
 /// A tree that does not change, and how many copies there are now of entries whose number of copies did.
 #[derive(Clone, Default)]
@@ -93,7 +88,13 @@ impl Patterns {
         if !self.head.is_empty() {
             self.sealed.push(Sealed::of(std::mem::take(&mut self.head)));
         }
-        Self { sealed: self.sealed.clone(), ..Self::default() }
+        Self { sealed: self.sealed.clone(), head: PatternTree::default(), version: self.version }
+    }
+
+    /// How often atoms were added to it or removed.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
 
     /// Whether it holds none.
@@ -111,7 +112,7 @@ impl Patterns {
     /// Adds copies of an atom; `number` is used if it is new. Returns whether it was.
     pub(crate) fn add(&mut self, stored: Stored, copies: u32, number: u64) -> bool {
         self.begin_head();
-        self.unmatched = Unmatched::default();
+        self.version += 1;
         let hash = hash_form(&stored);
         for part in &mut self.sealed {
             let known = part.tree.find(hash, &stored).and_then(|found| part.now(found));
@@ -132,11 +133,13 @@ impl Patterns {
         let exact = self.parts(|tree| tree.find(hash, stored).into_iter().collect());
         let equal = || self.parts(|tree| tree.equals(stored)).min_by_key(|(_, found)| found.number);
         let (place, found) = { exact }.next().or_else(equal)?;
+        let version = self.version + 1;
         let (removed, index, left) = ((found.stored.atom.clone(), found.number), found.index, found.copies - 1);
         match self.sealed.get_mut(place) {
             Some(part) => part.set(index, left),
             None => self.head.set(index, left),
         }
+        self.version = version;
         Some(removed)
     }
 
@@ -183,28 +186,8 @@ impl Patterns {
     }
 
     /// Whether an atom may match a pattern of rows: `false` is certain.
-    pub(crate) fn may_match(&self, parts: &[RowPart], terms: &Terms) -> bool {
+    pub(crate) fn may_match(&self, parts: &[PatternPart], terms: &Terms) -> bool {
         self.sealed.iter().any(|part| part.tree.may_match(parts, terms)) || self.head.may_match(parts, terms)
-    }
-
-    /// The same for a form of queries, whose number, which is not zero, is remembered if nothing matches it: it is asked for each key.
-    #[inline]
-    pub(crate) fn may_match_form(&self, form: u64, matches: impl FnOnce() -> bool) -> bool {
-        let known = &self.unmatched.0[form as usize % self.unmatched.0.len()];
-        if known.load(Relaxed) == form {
-            return false;
-        }
-        let may_match = matches();
-        if !may_match && known.load(Relaxed) == 0 {
-            known.store(form, Relaxed);
-        }
-        may_match
-    }
-
-    /// Whether an atom may match a pattern of these columns.
-    pub(crate) fn may_match_flat(&self, columns: &[RowPart], terms: &Terms) -> bool {
-        let parts: Vec<RowPart> = [RowPart::Open(columns.len() as u32)].iter().chain(columns).copied().collect();
-        self.may_match(&parts, terms)
     }
 
     /// What is found in each tree, copies as they are now, with the place of the tree; that of the head is behind the others.

@@ -8,9 +8,8 @@ use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
 use crate::change::ChangeLog;
 use crate::contents::Match;
-use crate::prepared::{Prepared, PreparedQuery};
+use crate::query::ShouldStop;
 use crate::rewrite::variables;
-use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::solve::solve;
 use crate::space::Space;
@@ -40,6 +39,8 @@ struct Content {
     waiting: AtomicU32,
     /// How often it changed, by classes that its owner tells apart: what was derived from it may still be right.
     changes: [AtomicU64; CLASSES],
+    /// How often it changed, whatever the class.
+    version: AtomicU64,
     classify: Classify,
 }
 
@@ -48,6 +49,8 @@ struct Cell {
     name: String,
     content: Arc<Content>,
     imports: RwLock<Vec<SharedSpace>>,
+    /// How often the list of imports has changed.
+    imports_version: AtomicU64,
     log: ChangeLog,
     /// Whether the log knows that it has changed.
     is_noted: AtomicBool,
@@ -78,11 +81,11 @@ impl SharedSpace {
 
     /// A space that holds what another one does, changes noted in this log and counted by class.
     pub fn holding(serial: u64, name: impl Into<String>, space: Space, log: ChangeLog, classify: Classify) -> Self {
-        let (gate, waiting, changes) = Default::default();
-        let content = Arc::new(Content { space: RwLock::new(space), gate, waiting, changes, classify });
+        let (gate, waiting, changes, version) = Default::default();
+        let content = Arc::new(Content { space: RwLock::new(space), gate, waiting, changes, version, classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (name, imports) = (name.into(), RwLock::default());
-        Self(Arc::new(Cell { serial, name, content, imports, log, is_noted, is_frozen }))
+        let (name, imports, imports_version) = (name.into(), RwLock::default(), AtomicU64::default());
+        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
     }
 
     /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
@@ -132,7 +135,8 @@ impl SharedSpace {
         let Cell { serial, content, log, .. } = &*self.0;
         let (serial, content, log) = (*serial, Arc::clone(content), log.clone());
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(self.is_frozen()));
-        Self(Arc::new(Cell { serial, name, content, imports: RwLock::default(), log, is_noted, is_frozen }))
+        let (imports, imports_version) = Default::default();
+        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.
@@ -249,18 +253,6 @@ impl SharedSpace {
         self.add_many(&rules)
     }
 
-    /// Makes an atom ready for being looked for many times, in this space and in snapshots of it; see [`Prepared`].
-    pub fn prepare(&self, atom: &Atom) -> Prepared {
-        self.write(|space| space.prepare(atom))
-    }
-
-    /// Makes a query ready for being asked many times in snapshots of this space and of others with its dictionary: its names are
-    /// looked up now. `None` if it asks for more than rows: it is no expression, has more than 8 variables, states or spaces
-    /// inside, or is nested deeper than 16 levels; [`SharedSpace::query`] answers it then.
-    pub fn prepare_query(&self, query: &Atom) -> Option<PreparedQuery> {
-        self.write(|space| space.prepare_query(query))
-    }
-
     /// Each child that stands behind a prefix, with how often it does; see [`Space::children_after`]. Imports are not asked.
     pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
         self.read(|space| space.children_after(prefix, source))
@@ -309,12 +301,29 @@ impl SharedSpace {
     /// Counts so many changes of a class.
     fn count_classes(&self, class: usize, count: u64) {
         self.0.content.changes[class].fetch_add(count, Ordering::Relaxed);
+        self.0.content.version.fetch_add(count, Ordering::Relaxed);
         self.0.log.count();
     }
 
     /// How often it was changed so far, by class; a changed import counts as the last class.
     pub fn changes(&self) -> [u64; CLASSES] {
         std::array::from_fn(|class| self.0.content.changes[class].load(Ordering::Relaxed))
+    }
+
+    /// Counts a change of the list of imports.
+    fn count_import(&self) {
+        self.0.imports_version.fetch_add(1, Ordering::Relaxed);
+        self.count_class(CLASSES - 1);
+    }
+
+    /// How often its own atoms have changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.0.content.version.load(Ordering::Relaxed)
+    }
+
+    /// How often the list of its imports has changed.
+    pub(crate) fn imports_version(&self) -> u64 {
+        self.0.imports_version.load(Ordering::Relaxed)
     }
 
     /// How many atoms it holds itself, copies counted.
@@ -348,7 +357,7 @@ impl SharedSpace {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         if !self.is_same(other) && !imports.iter().any(|known| known.is_same(other)) {
             imports.push(other.clone());
-            self.count_class(CLASSES - 1);
+            self.count_import();
         }
     }
 
@@ -356,14 +365,14 @@ impl SharedSpace {
     pub fn forget_import(&self, other: &SharedSpace) {
         let mut imports = self.0.imports.write().expect("no panic while imports are locked");
         imports.retain(|known| !known.is_same(other));
-        self.count_class(CLASSES - 1);
+        self.count_import();
     }
 
     /// Drops its atoms and imports, so that spaces that hold each other can be freed.
     pub fn clear(&self) {
         let imports = std::mem::take(&mut *self.0.imports.write().expect("no panic while imports are locked"));
         drop(imports);
-        self.count_class(CLASSES - 1);
+        self.count_import();
         let mut content = self.0.content.space.write().expect("no panic while a space is locked");
         let empty = content.emptied();
         let old = std::mem::replace(&mut *content, empty);
@@ -383,11 +392,10 @@ impl SharedSpace {
         &self,
         query: &Atom,
         source: &mut VariableSource,
-        is_over: rows::ShouldStop<'_>,
+        should_stop: ShouldStop<'_>,
     ) -> Option<Vec<Solution>> {
-        let by_rows =
-            self.with_spaces(|spaces, terms| rows::solutions(query, spaces, |space| space.contents(), terms, is_over));
-        by_rows.unwrap_or_else(|| self.query_in_part(query, source, is_over))
+        let by_rows = self.with_view(|view| view.solutions(query, should_stop));
+        by_rows.unwrap_or_else(|| self.query_in_part(query, source, should_stop))
     }
 
     /// The same of a query that rows do not answer whole: of a conjunction they answer the patterns before the first that others
@@ -396,21 +404,20 @@ impl SharedSpace {
         &self,
         query: &Atom,
         source: &mut VariableSource,
-        is_over: rows::ShouldStop<'_>,
+        should_stop: ShouldStop<'_>,
     ) -> Option<Vec<Solution>> {
         let patterns = conjunction(query).unwrap_or_default();
         if patterns.len() < 3 {
             return Some(self.query_atoms(query, source));
         }
-        let by_rows = self.with_spaces(|spaces, terms| {
-            let are_rows = |pattern: &&Atom| rows::are_rows(pattern, spaces, |space| space.contents(), terms);
-            let first = patterns.iter().take_while(are_rows).count();
+        let by_rows = self.with_view(|view| {
+            let first = patterns.iter().take_while(|pattern| view.are_rows(pattern)).count();
             if first < 2 {
                 return None;
             }
             let asked: Vec<Atom> = query.children()?[..=first].to_vec();
             let asked = Atom::expression(asked);
-            let found = rows::solutions(&asked, spaces, |space| space.contents(), terms, is_over)?;
+            let found = view.solutions(&asked, should_stop)?;
             Some((first, found))
         });
         let Some((first, found)) = by_rows else { return Some(self.query_atoms(query, source)) };

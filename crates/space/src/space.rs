@@ -6,7 +6,6 @@ use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
 use crate::contents::{Contents, Match, Multiplicity, expression_of};
-use crate::prepared::{Prepared, PreparedQuery};
 use crate::snapshot::Snapshot;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
@@ -195,24 +194,6 @@ impl Space {
     /// content.
     pub fn count(&self, atom: &Atom) -> usize {
         self.contents.count(atom, &read(&self.terms))
-    }
-
-    /// Makes an atom ready for [`Space::count_prepared`]: its parts are interned.
-    pub fn prepare(&mut self, atom: &Atom) -> Prepared {
-        Prepared::new(atom, &mut write(&self.terms))
-    }
-
-    /// See [`SharedSpace::prepare_query`](crate::SharedSpace::prepare_query).
-    pub(crate) fn prepare_query(&mut self, query: &Atom) -> Option<PreparedQuery> {
-        PreparedQuery::new(query, &mut write(&self.terms))
-    }
-
-    /// How many copies of an atom there are, in the sense of [`Space::count`]: one look into a table.
-    ///
-    /// # Panics
-    /// If it was prepared with another dictionary.
-    pub fn count_prepared(&self, atom: &Prepared) -> usize {
-        self.contents.count_prepared(atom, &read(&self.terms))
     }
 
     /// Each child that stands behind a prefix, once, with the number of expressions that go on with it: under `[edge, a]` the

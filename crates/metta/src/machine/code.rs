@@ -422,9 +422,12 @@ pub(super) enum QueryPart {
 }
 
 /// What a space is asked for.
-#[derive(Clone, Debug)]
 pub(super) struct Query {
     pub(super) patterns: Box<[Box<[QueryPart]>]>,
+    /// The slots that patterns are read from, in their order.
+    pub(super) slots: Box<[Slot]>,
+    /// Its plan, as it was asked last.
+    pub(super) cached: Option<Box<super::queries::CachedPlan>>,
     /// The slots of the new variables, and their names: symbols, or variables of the form.
     pub(super) fresh: Box<[(Slot, u32)]>,
     pub(super) is_form: bool,

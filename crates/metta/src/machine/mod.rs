@@ -131,7 +131,7 @@ pub(crate) struct Machine {
     scratch: Vec<Ref>,
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
-    asked: space::RowQuery,
+    query_room: Option<Box<queries::QueryRoom>>,
     pairs: Vec<unify::Pair>,
     /// A child that is to be evaluated next, as the result of the frame at hand.
     pending: Option<(Ref, TypeId)>,
@@ -229,7 +229,7 @@ impl Machine {
             filling: Vec::new(),
             scratch: Vec::new(),
             row: Vec::new(),
-            asked: space::RowQuery::default(),
+            query_room: None,
             pairs: Vec::new(),
             pending: None,
             work: Vec::new(),

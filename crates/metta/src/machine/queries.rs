@@ -1,11 +1,12 @@
 //! `match`: what a pattern finds in a space, one alternative for each answer.
 //!
-//! 1. The pattern is read from the code, with what slots hold put in: keys of the dictionary, and variables.
-//! 2. If all answers are rows ([`space::RowQuery`]) they are kept as terms. With each in turn the code behind goes on:
+//! 1. The pattern is planned when it is asked for the first time: what slots hold are the *parameters* of the plan, which is kept
+//!    with the code. It is made anew if a slot holds a variable where it held data, or the other way round.
+//! 2. If all answers are rows ([`space::Plan`]) they are kept as terms. The code goes on with each in turn:
 //!    new variables of the pattern are slots and take the terms as they are, variables from outside are bound.
 //! 3. Otherwise the space is asked with the pattern as an atom; new variables are made in the heap first.
 //!
-//! All answers are found before the first is used: what the code behind adds is not seen.
+//! All answers are found before the first is used: what the code after it adds is not seen.
 
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
 use super::code::{HEADER, QueryPart, Slot};
@@ -13,7 +14,7 @@ use super::terms::Keyed;
 use super::values::{Scope, TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{NO_TERM, RowPart, RowQuery, Term, Terms};
+use space::{Answers, NO_TERM, PatternPart, Plan, SharedTerms, Term, Terms};
 
 /// Answers that are rows, while they are gone through.
 #[derive(Default)]
@@ -32,6 +33,31 @@ const LEAPS: u8 = 15;
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
 
+/// The plan of a query, as what slots held was when it was made.
+#[derive(Default)]
+pub(super) struct CachedPlan {
+    plan: Plan,
+    /// The variable from outside that each slot of a pattern held, or none: then its key is a parameter.
+    slots: Vec<Option<u32>>,
+    /// Whether the same plan serves again.
+    is_valid: bool,
+}
+
+/// Room for a query, kept from one to the next.
+pub(super) struct QueryRoom {
+    dictionary: SharedTerms,
+    answers: Answers,
+    parameters: Vec<Term>,
+    /// The variables from outside, in the order in which they are met.
+    outer: Vec<Ref>,
+}
+
+impl QueryRoom {
+    fn new(dictionary: SharedTerms) -> Self {
+        Self { dictionary, answers: Answers::default(), parameters: Vec::new(), outer: Vec::new() }
+    }
+}
+
 impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
@@ -41,25 +67,26 @@ impl Running<'_> {
             *leaps -= 1;
             return self.query_atoms(query, space);
         }
-        let mut asked = std::mem::take(&mut self.m.asked);
-        let mut outer = Vec::new();
-        let done = match self.m.ask(query, space, &mut asked, &mut outer) {
-            Some(_) if asked.is_given_up() => return Err(self.m.values.ceiling.passed()),
+        let kept = self.m.query_room.take();
+        let mut room = kept.unwrap_or_else(|| Box::new(QueryRoom::new(self.m.values.terms.clone())));
+        let done = match self.m.ask(query, space, &mut room) {
+            Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
             None => {
                 self.m.code.queries[query as usize].leaps = LEAPS;
                 self.query_atoms(query, space)
             }
             Some(0) => self.fail(),
-            Some(1) => self.m.take_answer(query, asked.answers(), &outer, return_point),
+            Some(1) => self.m.take_answer(query, room.answers.terms(), &room.outer, return_point),
             Some(_) => {
-                let rows = Rows { answers: std::mem::take(asked.answers()), next: 0, query, outer, return_point };
+                let (answers, outer) = (std::mem::take(room.answers.terms()), std::mem::take(&mut room.outer));
+                let rows = Rows { answers, next: 0, query, outer, return_point };
                 let base = self.m.frame_base;
                 let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
                 self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
         };
-        self.m.asked = asked;
+        self.m.query_room = Some(room);
         done
     }
 
@@ -97,98 +124,82 @@ impl Running<'_> {
 
 impl Machine {
     /// Finds the answers, if they are all rows, and gives how many there are.
-    fn ask(&mut self, query: u32, space: Ref, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Option<usize> {
-        asked.clear();
-        self.read_query(query, asked, outer).ok()?;
+    fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom) -> Option<usize> {
+        let QueryRoom { dictionary, answers, parameters, outer } = room;
+        let terms = dictionary.read().expect("no panic while terms are locked");
+        let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
+        let is_planned =
+            cached.is_valid && self.read_parameters(query, &cached, (&mut *parameters, &mut *outer), &terms);
+        let is_row_shaped =
+            is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), &terms).is_ok();
         let ceiling = &self.values.ceiling;
-        self.values.space_of(space)?.rows_unless(asked, &|| ceiling.is_passed())
+        let space = self.values.space_of(space).filter(|_| is_row_shaped);
+        let count = space.and_then(|space| {
+            let dictionary = (&*dictionary, &*terms);
+            space.execute(&mut cached.plan, parameters, dictionary, answers, &|| ceiling.is_passed())
+        });
+        self.code.queries[query as usize].cached = Some(cached);
+        count
     }
 
-    /// Puts together what is asked for. Variables from outside are numbered behind the new ones.
-    fn read_query(&mut self, query: u32, asked: &mut RowQuery, outer: &mut Vec<Ref>) -> Result<(), NotRowShaped> {
-        let terms = self.values.terms.clone();
-        let terms = terms.read().expect("no panic while terms are locked");
-        let first_outer = self.code.queries[query as usize].fresh.len();
+    /// Reads the keys that the slots hold for a plan that was made; `false` if one holds a variable where it held data then, or the other
+    /// way round, or another variable.
+    fn read_parameters(
+        &mut self,
+        query: u32,
+        cached: &CachedPlan,
+        (parameters, outer): (&mut Vec<Term>, &mut Vec<Ref>),
+        terms: &Terms,
+    ) -> bool {
+        parameters.clear();
+        outer.clear();
+        let mut before = cached.slots.iter();
+        for place in 0..self.code.queries[query as usize].slots.len() {
+            let slot = self.code.queries[query as usize].slots[place];
+            let value = self.values.heap.walk(self.read(slot));
+            let Some(before) = before.next() else { return false };
+            match (self.values.key_of(value, terms), before) {
+                (Keyed::Key(key), None) => parameters.push(key),
+                (Keyed::Variable(variable), &Some(number)) if number_of(variable, &mut *outer) == number => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Plans what is asked for. Variables from outside are numbered after the new ones.
+    fn plan(
+        &mut self,
+        query: u32,
+        cached: &mut CachedPlan,
+        (parameters, outer): (&mut Vec<Term>, &mut Vec<Ref>),
+        terms: &Terms,
+    ) -> Result<(), NotRowShaped> {
+        cached.plan.clear();
+        cached.slots.clear();
+        parameters.clear();
+        outer.clear();
+        cached.is_valid = true;
+        let mut planner =
+            Planner { cached, parameters, outer, first_outer: self.code.queries[query as usize].fresh.len(), terms };
         for pattern in 0..self.code.queries[query as usize].patterns.len() {
-            for part in 0..self.code.queries[query as usize].patterns[pattern].len() {
+            let length = self.code.queries[query as usize].patterns[pattern].len();
+            for part in 0..length {
                 match self.code.queries[query as usize].patterns[pattern][part] {
-                    QueryPart::Open(length) => asked.push(RowPart::Open(length)),
-                    QueryPart::New(variable) => asked.push(RowPart::Variable(variable)),
-                    QueryPart::Leaf(leaf) => self.ask_for(leaf, first_outer, asked, outer, &terms)?,
-                    QueryPart::Slot(slot) => {
-                        let value = self.read(slot);
-                        match self.code.queries[query as usize].patterns[pattern].len() {
-                            1 => self.ask_for_whole(value, first_outer, asked, outer, &terms)?,
-                            _ => self.ask_for(value, first_outer, asked, outer, &terms)?,
-                        }
-                    }
+                    QueryPart::Open(length) => planner.cached.plan.push(PatternPart::Open(length)),
+                    QueryPart::New(variable) => planner.cached.plan.push(PatternPart::Variable(variable)),
+                    QueryPart::Leaf(leaf) => planner.leaf(leaf, self)?,
+                    QueryPart::Slot(slot) if length == 1 => planner.whole(self.read(slot), self)?,
+                    QueryPart::Slot(slot) => planner.slot(self.read(slot), self)?,
                 }
             }
-            asked.end_pattern();
+            planner.cached.plan.end_pattern();
         }
+        let head = planner.cached.plan.head();
         let is_join = self.code.queries[query as usize].may_join
-            && asked.head().is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
+            && head.is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
+        cached.is_valid &= !is_join;
         if is_join { Err(NotRowShaped) } else { Ok(()) }
-    }
-
-    /// Adds what a value asks for that is a pattern by itself: a row has columns, even if all of it is known.
-    fn ask_for_whole(
-        &mut self,
-        value: Ref,
-        first_outer: usize,
-        asked: &mut RowQuery,
-        outer: &mut Vec<Ref>,
-        terms: &Terms,
-    ) -> Result<(), NotRowShaped> {
-        let value = self.values.heap.walk(value);
-        if value.tag() == TERM {
-            let children = terms.children(term_of(value)).unwrap_or_default();
-            asked.push(RowPart::Open(children.len() as u32));
-            children.iter().for_each(|&child| asked.push(RowPart::Key(terms.key(child))));
-            return Ok(());
-        }
-        if !value.is_expression() {
-            return self.ask_for(value, first_outer, asked, outer, terms);
-        }
-        let length = self.values.heap.length(value);
-        asked.push(RowPart::Open(length as u32));
-        (0..length).try_for_each(|place| {
-            let child = self.values.heap.child(value, place);
-            self.ask_for(child, first_outer, asked, outer, terms)
-        })
-    }
-
-    /// Adds what a value asks for.
-    fn ask_for(
-        &mut self,
-        value: Ref,
-        first_outer: usize,
-        asked: &mut RowQuery,
-        outer: &mut Vec<Ref>,
-        terms: &Terms,
-    ) -> Result<(), NotRowShaped> {
-        let mut work = vec![value];
-        while let Some(value) = work.pop() {
-            let value = self.values.heap.walk(value);
-            match self.values.key_of(value, terms) {
-                Keyed::Key(key) => asked.push(RowPart::Key(key)),
-                Keyed::NotRowShaped => return Err(NotRowShaped),
-                Keyed::Open => {
-                    let children = self.values.heap.children(value);
-                    asked.push(RowPart::Open(children.len() as u32));
-                    work.extend(children.iter().rev());
-                }
-                Keyed::Variable(variable) => {
-                    let known = outer.iter().position(|&known| known == variable);
-                    let place = known.unwrap_or_else(|| {
-                        outer.push(variable);
-                        outer.len() - 1
-                    });
-                    asked.push(RowPart::Variable((first_outer + place) as u32));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Goes on with the next answer of the choice on top.
@@ -222,6 +233,106 @@ impl Machine {
             values.heap.bind(variable, value);
         }
         *pc = code.return_points[return_point as usize].pc;
+        Ok(())
+    }
+}
+
+/// The number of a variable from outside, which is the next one if it is new.
+fn number_of(variable: Ref, outer: &mut Vec<Ref>) -> u32 {
+    let known = outer.iter().position(|&known| known == variable);
+    known.unwrap_or_else(|| {
+        outer.push(variable);
+        outer.len() - 1
+    }) as u32
+}
+
+/// Writes down what is asked for.
+struct Planner<'a> {
+    cached: &'a mut CachedPlan,
+    parameters: &'a mut Vec<Term>,
+    outer: &'a mut Vec<Ref>,
+    first_outer: usize,
+    terms: &'a Terms,
+}
+
+impl Planner<'_> {
+    /// A leaf of the code. One that was never interned may be later, so the plan serves once.
+    fn leaf(&mut self, leaf: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
+        match machine.values.key_of(leaf, self.terms) {
+            Keyed::Key(key) => {
+                self.cached.is_valid &= key != NO_TERM;
+                self.cached.plan.push(PatternPart::Key(key));
+                Ok(())
+            }
+            _ => {
+                self.cached.is_valid = false;
+                self.value(leaf, machine)
+            }
+        }
+    }
+
+    /// What a slot holds: a parameter, a variable from outside, or an expression with variables, whose plan serves once.
+    fn slot(&mut self, value: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
+        let value = machine.values.heap.walk(value);
+        match machine.values.key_of(value, self.terms) {
+            Keyed::Key(key) => {
+                let number = self.parameters.len() as u32;
+                self.parameters.push(key);
+                self.cached.slots.push(None);
+                self.cached.plan.push(PatternPart::Parameter(number));
+                Ok(())
+            }
+            Keyed::Variable(variable) => {
+                let number = number_of(variable, self.outer);
+                self.cached.slots.push(Some(number));
+                self.cached.plan.push(PatternPart::Variable(self.first_outer as u32 + number));
+                Ok(())
+            }
+            Keyed::Open => {
+                self.cached.is_valid = false;
+                self.value(value, machine)
+            }
+            Keyed::NotRowShaped => Err(NotRowShaped),
+        }
+    }
+
+    /// A value that is a pattern by itself: a row has columns, even if all of it is known. The plan serves once.
+    fn whole(&mut self, value: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
+        self.cached.is_valid = false;
+        let value = machine.values.heap.walk(value);
+        if value.tag() == TERM {
+            let children = self.terms.children(term_of(value)).unwrap_or_default();
+            self.cached.plan.push(PatternPart::Open(children.len() as u32));
+            children.iter().for_each(|&child| self.cached.plan.push(PatternPart::Key(self.terms.key(child))));
+            return Ok(());
+        }
+        if !value.is_expression() {
+            return self.value(value, machine);
+        }
+        let length = machine.values.heap.length(value);
+        self.cached.plan.push(PatternPart::Open(length as u32));
+        (0..length).try_for_each(|place| self.value(machine.values.heap.child(value, place), machine))
+    }
+
+    /// What a value asks for.
+    fn value(&mut self, value: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            let value = machine.values.heap.walk(value);
+            match machine.values.key_of(value, self.terms) {
+                Keyed::Key(key) => self.cached.plan.push(PatternPart::Key(key)),
+                Keyed::NotRowShaped => return Err(NotRowShaped),
+                Keyed::Open => {
+                    let children = machine.values.heap.children(value);
+                    self.cached.plan.push(PatternPart::Open(children.len() as u32));
+                    work.extend(children.iter().rev());
+                }
+                Keyed::Variable(variable) => {
+                    let number = number_of(variable, self.outer);
+                    self.cached.plan.push(PatternPart::Variable(self.first_outer as u32 + number));
+                }
+            }
+        }
         Ok(())
     }
 }

@@ -14,9 +14,9 @@ use crate::bindings::Bindings;
 use crate::canonical;
 use crate::grounded::Grounded;
 use crate::patterns::Patterns;
-use crate::relation::{FoundRow, Path, Relation};
+use crate::query::{NO_TERM, known_keys};
+use crate::relation::{FoundRow, Relation};
 use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
-use crate::rows::NO_TERM;
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
 use rustc_hash::FxHashMap;
@@ -348,9 +348,11 @@ impl Contents {
         if relation.is_empty() || !may_have_heads(relation, query, terms) {
             return Vec::new();
         }
-        let Some(pattern) = RowPattern::new(query, terms) else { return Vec::new() };
+        let (Some(known), Some(pattern)) = (known_keys(query, terms), RowPattern::new(query, terms)) else {
+            return Vec::new();
+        };
         let mut rows = Vec::new();
-        relation.narrow(&pattern.known, terms, &mut rows);
+        relation.narrow(&known, terms, &mut rows);
         rows.iter().filter_map(|&row| pattern.match_row(&relation.found(row), terms, source)).collect()
     }
 
@@ -363,11 +365,6 @@ impl Contents {
             if unifier.unify_stored(query, &atom) { accept(unifier, row.number, row.copies) } else { None }
         });
         matched.collect()
-    }
-
-    /// The rows of atoms that are no expressions.
-    pub(crate) fn leaves(&self) -> &Relation {
-        &self.leaves
     }
 
     /// The relation of a rigid atom.
@@ -471,32 +468,14 @@ struct RowPattern<'a> {
     query: &'a Expression,
     /// The match key of each column that is rigid in the query.
     keys: Vec<Option<Term>>,
-    /// The keys known at paths that an index can serve, most selective guess first.
-    known: Vec<(Path, Term)>,
 }
 
 impl<'a> RowPattern<'a> {
-    /// `None` when a rigid part of the query was never interned, so that no row can match.
+    /// `None` when a rigid column was never interned, so that no row can match.
     fn new(query: &'a Expression, terms: &Terms) -> Option<Self> {
-        let mut keys = Vec::with_capacity(query.len());
-        let mut known = Vec::new();
-        for (column, child) in query.children().iter().enumerate() {
-            let key = if child.is_rigid() { Some(terms.find_key(child)?) } else { None };
-            keys.push(key);
-            if column >= COLUMNS_INDEXED_MAX {
-                continue;
-            }
-            match (key, child) {
-                (Some(key), _) => known.push(((column as u32, None), key)),
-                (None, Atom::Expression(inner)) => known_inside(column as u32, inner, terms, &mut known)?,
-                _ => {}
-            }
-        }
-        // The head of an expression is its least selective column: it is asked last.
-        if known.first().is_some_and(|&((column, _), _)| column == 0) {
-            known.rotate_left(1);
-        }
-        Some(Self { query, keys, known })
+        let key = |child: &Atom| if child.is_rigid() { terms.find_key(child).map(Some) } else { Some(None) };
+        let keys: Option<Vec<Option<Term>>> = query.children().iter().map(key).collect();
+        keys.map(|keys| Self { query, keys })
     }
 
     fn match_row(&self, row: &FoundRow<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
@@ -516,14 +495,4 @@ impl<'a> RowPattern<'a> {
         }
         accept(unifier, row.number, row.copies)
     }
-}
-
-/// Adds the keys known inside a compound column; `None` when one of them was never interned.
-fn known_inside(column: u32, inner: &Expression, terms: &Terms, known: &mut Vec<(Path, Term)>) -> Option<()> {
-    for (position, child) in inner.children().iter().enumerate().take(COLUMNS_INDEXED_MAX).rev() {
-        if child.is_rigid() {
-            known.push(((column, Some(position as u32)), terms.find_key(child)?));
-        }
-    }
-    Some(())
 }

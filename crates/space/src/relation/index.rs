@@ -14,7 +14,6 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
-use std::hint::black_box;
 use std::ops::Range;
 
 /// A place that is a list and no row.
@@ -193,12 +192,6 @@ impl Index {
             // Where a tag and its slot are is known from the hash: both are waited for at once.
             read_slots(table, std::iter::once(hash(key)));
         }
-        self.get_ready(key, keys)
-    }
-
-    /// The same for what was looked ahead.
-    #[inline(always)]
-    pub(super) fn get_ready(&self, key: Key, keys: &KeyReader<'_>) -> RowList<'_> {
         match self.place(key, keys) {
             None => RowList::Each(&[]),
             Some(place) if *place & LIST == 0 => RowList::Each(std::slice::from_ref(place)),
@@ -214,25 +207,6 @@ impl Index {
         match &self.places {
             KeyTable::Direct(direct) => direct.get(key),
             KeyTable::Hashed(table) => table.find(hash(key), |&place| self.key_of(place, keys) == Some(key)),
-        }
-    }
-
-    /// Reads what looking for these keys reads: slots, then rows.
-    pub(super) fn look_ahead(&self, sought: impl Iterator<Item = Term> + Clone, keys: &KeyReader<'_>) {
-        let read = |place: u32| keys.rows.terms(first_of(place, &self.lists)).first().map_or(0, |term| term.number());
-        match &self.places {
-            KeyTable::Direct(direct) => {
-                // A list would be read for its first row: most keys that are asked for one by one have no list.
-                let row = |&place: &u32| if place & LIST == 0 { read(place) } else { place };
-                black_box(sought.fold(0, |sum, key| sum ^ direct.get(key.into()).map_or(0, row)));
-            }
-            KeyTable::Hashed(table) if table.len() >= LARGE_TABLE => {
-                let hashes = sought.map(|key| hash(key.into()));
-                read_slots(table, hashes.clone());
-                let place = |hash: u64| table.find(hash, |_| true).copied();
-                black_box(hashes.fold(0, |sum, hash| sum ^ place(hash).map_or(0, read)));
-            }
-            KeyTable::Hashed(_) => {}
         }
     }
 

@@ -58,13 +58,6 @@ impl Indexes {
         }
     }
 
-    /// An index of a sealed segment, if it was made.
-    #[inline]
-    pub(super) fn fixed(&self, place: IndexedBy) -> Option<&Index> {
-        let Self::Fixed(first) = self else { return None };
-        links(first).find(|link| link.place == place).map(|link| &link.index)
-    }
-
     /// Adds an index, unless somebody else has made it meanwhile.
     pub(super) fn add(&self, place: IndexedBy, index: Index) {
         match self {

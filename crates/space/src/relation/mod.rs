@@ -24,7 +24,6 @@
 //! walks the shortest list among its paths.
 
 mod copies;
-mod covering_index;
 mod direct;
 mod index;
 mod indexes;
@@ -33,7 +32,6 @@ mod walk;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
-pub(crate) use covering_index::{COLUMNS as COVERED_COLUMNS, CoveringAnswer, CoveringIndex};
 pub(crate) use index::RowList;
 use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
@@ -72,122 +70,6 @@ struct CountedSegment<S> {
     copies: Copies,
     /// How many rows lie in the segments before it.
     start: u32,
-}
-
-/// What finds rows by the key in a column, in a relation that has one segment, which is sealed.
-#[derive(Clone, Copy)]
-pub(crate) struct Finder<'a> {
-    relation: &'a Relation,
-    segment: &'a Segment,
-    copies: &'a Copies,
-    column: u32,
-    terms: &'a Terms,
-}
-
-/// What answers a key without its row, where the head is known and one column is open.
-#[derive(Clone, Copy)]
-pub(crate) struct IndexLookup<'a> {
-    cover: &'a Arc<CoveringIndex>,
-    /// What lists the rows, if some have not just one copy.
-    lister: Option<IndexReader<'a>>,
-}
-
-/// The rows that an index lists by a key.
-#[derive(Clone, Copy)]
-pub(crate) struct IndexReader<'a> {
-    finder: Finder<'a>,
-    index: &'a index::Index,
-}
-
-impl<'a> Finder<'a> {
-    /// The index, which is made if need be.
-    #[inline]
-    pub(crate) fn lister(self) -> Option<IndexReader<'a>> {
-        let index = self.segment.fixed_index(self.place(), self.terms)?;
-        Some(IndexReader { finder: self, index })
-    }
-
-    fn place(self) -> IndexedBy {
-        IndexedBy::Path((self.column, None))
-    }
-}
-
-impl IndexLookup<'_> {
-    /// What answers all keys that have one row.
-    pub(crate) fn cover(&self) -> &Arc<CoveringIndex> {
-        self.cover
-    }
-
-    /// Whether every row has one copy.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.lister.is_none()
-    }
-
-    /// What answers a key.
-    #[inline(always)]
-    pub(crate) fn get(&self, key: Term) -> CoveringAnswer {
-        let covered = self.cover.get(key);
-        match (&covered, &self.lister) {
-            (CoveringAnswer::One(answer), Some(lister)) => lister.counted(*answer, key),
-            _ => covered,
-        }
-    }
-}
-
-impl<'a> IndexReader<'a> {
-    #[inline(always)]
-    fn keys(&self) -> index::KeyReader<'a> {
-        self.finder.segment.keys(self.finder.place(), self.finder.terms)
-    }
-
-    /// Reads what looking for these keys reads first.
-    #[inline]
-    pub(crate) fn look_ahead(&self, keys: impl Iterator<Item = Term> + Clone) {
-        self.index.look_ahead(keys, &self.keys());
-    }
-
-    /// The rows that have a key, holes among them.
-    #[inline(always)]
-    pub(crate) fn listed(&self, key: Term) -> RowList<'a> {
-        self.index.get(key.into(), &self.keys())
-    }
-
-    /// The same for what was looked ahead.
-    #[inline(always)]
-    pub(crate) fn listed_ready(&self, key: Term) -> RowList<'a> {
-        self.index.get_ready(key.into(), &self.keys())
-    }
-
-    /// The row, if only one is listed, and how many copies of it there are.
-    #[inline(always)]
-    pub(crate) fn only(&self, listed: &RowList<'_>) -> Option<(&'a [Term], u32)> {
-        match listed {
-            RowList::Each([row]) => Some((self.finder.segment.terms(*row), self.finder.copies.get(*row))),
-            _ => None,
-        }
-    }
-
-    /// The answer of a key with the copies of its row. Row and answer are both found by the key, so that they are waited for together.
-    #[inline]
-    pub(crate) fn counted(&self, answer: Term, key: Term) -> CoveringAnswer {
-        match self.listed_ready(key) {
-            RowList::Each([row]) => CoveringAnswer::Copies(answer, self.finder.copies.get(*row)),
-            // Rows of other heads may have the key as well.
-            _ => CoveringAnswer::Several,
-        }
-    }
-
-    /// The numbers of the rows in insertion order, and how many there are, if they are few.
-    pub(crate) fn few(&self, listed: &RowList<'_>) -> Option<([u32; SHORT_ENOUGH], usize)> {
-        let (mut few, count) = ([0; SHORT_ENOUGH], listed.len());
-        let rows = few.get_mut(..count)?;
-        match listed {
-            RowList::Run(run) => rows.iter_mut().zip(run.clone()).for_each(|(row, listed)| *row = listed),
-            RowList::Each(each) => rows.copy_from_slice(each),
-        }
-        self.finder.relation.order(rows);
-        Some((few, count))
-    }
 }
 
 /// A row as a query sees it.
@@ -372,33 +254,6 @@ impl Relation {
     /// Reads what adding these rows reads; see [`crate::Batch`].
     pub(crate) fn look_ahead<'a>(&self, rows: impl Iterator<Item = &'a [Term]> + Clone, dictionary: &Terms) {
         self.each(|part| part.segment.look_ahead(rows.clone().map(|row| hash_keys(row, dictionary))));
-    }
-
-    /// What finds the rows that have a key in a column; `None` if that takes more than one index, a lock, or none at all.
-    #[inline]
-    pub(crate) fn finder<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<Finder<'a>> {
-        let [only] = self.sealed.as_slice() else { return None };
-        if self.head.segment.len() > 0 || only.segment.len() <= SCAN_MAX {
-            return None;
-        }
-        Some(Finder { relation: self, segment: &only.segment, copies: &only.copies, column, terms })
-    }
-
-    #[inline(never)]
-    fn lister<'a>(&'a self, column: u32, terms: &'a Terms) -> Option<IndexReader<'a>> {
-        self.finder(column, terms)?.lister()
-    }
-
-    /// What answers keys in a column, if the rows, all in one segment that is sealed, have three and mostly this head.
-    #[inline(always)]
-    pub(crate) fn index_lookup<'a>(&'a self, head: Term, column: u32, terms: &'a Terms) -> Option<IndexLookup<'a>> {
-        let [only] = self.sealed.as_slice() else { return None };
-        if self.head.segment.len() > 0 {
-            return None;
-        }
-        let cover = only.segment.cover(column, terms).filter(|cover| cover.is_of(head))?;
-        let is_plain = only.copies.are_plain();
-        Some(IndexLookup { cover, lister: if is_plain { None } else { Some(self.lister(column, terms)?) } })
     }
 
     /// Adds copies of a row; `number` is used if the row is new. Returns whether it was.

@@ -3,11 +3,10 @@
 //! The last segment of a relation, its head, takes new rows. Once it is shared it never changes again: how many copies
 //! of a row there are, and which rows are gone, is kept beside it.
 
+use super::Path;
 use super::copies::Copies;
-use super::covering_index::{CoveringIndex, CoveringIndexes};
 use super::index::{Index, IndexedBy, Key, KeyReader, RowList};
 use super::indexes::Indexes;
-use super::{Path, SCAN_MAX};
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
@@ -15,7 +14,6 @@ use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// How many rows a relation may have: beyond it, adding one panics.
 pub(super) const ROWS_MAX: u32 = 1 << 31;
@@ -29,7 +27,6 @@ pub(super) struct Segment {
     /// How many more rows are expected.
     expected: usize,
     indexes: Indexes,
-    covers: CoveringIndexes,
 }
 
 /// The terms of all rows, one row after the other.
@@ -202,10 +199,9 @@ impl Segment {
             // The last row is not in it yet.
             self.grow_set(row, 1, copies, dictionary);
         }
-        let Self { rows, set, indexes, covers, .. } = self;
+        let Self { rows, set, indexes, .. } = self;
         set.insert_unique(hash, row, |&row| hash_keys(rows.get(row), dictionary));
         indexes.each_mut(|place, index| index.insert(row, &KeyReader { rows: TermReader(rows), place, dictionary }));
-        covers.insert(terms, dictionary);
     }
 
     /// Makes the set of the first rows anew with room for more, going through them as they lie.
@@ -255,34 +251,6 @@ impl Segment {
         answer
     }
 
-    /// An index that is read without a lock; `None` of a head. It is made if need be.
-    #[inline]
-    pub(super) fn fixed_index(&self, place: IndexedBy, dictionary: &Terms) -> Option<&Index> {
-        self.indexes.fixed(place).or_else(|| self.make_fixed(place, dictionary))
-    }
-
-    #[cold]
-    fn make_fixed(&self, place: IndexedBy, dictionary: &Terms) -> Option<&Index> {
-        self.with_index(place, None, dictionary, |_, _| ());
-        self.indexes.fixed(place)
-    }
-
-    /// What reads the keys of an index.
-    #[inline(always)]
-    pub(super) fn keys<'a>(&'a self, place: IndexedBy, dictionary: &'a Terms) -> KeyReader<'a> {
-        KeyReader { rows: TermReader(&self.rows), place, dictionary }
-    }
-
-    /// What its rows of one head have in the other column, by the key in this one; it is sealed. `None` if that is worth nothing.
-    #[inline(always)]
-    pub(super) fn cover(&self, column: u32, dictionary: &Terms) -> Option<&Arc<CoveringIndex>> {
-        self.covers.get(column, || {
-            let rows = self.len();
-            let of_all = || CoveringIndex::of((0..rows).map(|row| self.terms(row)), column, dictionary);
-            (rows, (rows > SCAN_MAX).then(of_all).flatten())
-        })
-    }
-
     /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
     /// or a path without an index.
     pub(super) fn shortest(
@@ -323,7 +291,6 @@ impl Segment {
     /// From now on it does not change: its indexes are read without a lock.
     pub(super) fn sealed(mut self) -> Self {
         self.indexes = self.indexes.sealed();
-        self.covers.forget_vain(self.rows.length);
         self
     }
 

@@ -72,11 +72,6 @@ impl Terms {
         SharedTerms::default()
     }
 
-    /// What tells it from every other dictionary of the process; its snapshots have the same.
-    pub(crate) fn serial(&self) -> u32 {
-        self.serial
-    }
-
     /// How many terms it holds.
     pub fn len(&self) -> usize {
         self.head.base as usize + self.head.len()

@@ -4,13 +4,12 @@
 //! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
 //! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
 //!    [`regressions`] one for each of our own.
-//! 4. [`rows`] compares the answers of rows with those of atoms, [`asked`] those of prepared queries, [`bulk`] and [`batch`] many at once with one by one.
+//! 4. [`rows`] compares the answers of rows with those of atoms, [`plans`] those of plans that are kept, [`bulk`] and [`batch`] many at once with one by one.
 //!    [`prefix`] walks what stands behind a prefix, [`heads`] asks for one head among others, [`scans`] asks for many
 //!    rows, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
-mod asked;
 mod atoms;
 mod batch;
 mod bulk;
@@ -25,6 +24,7 @@ mod measure;
 mod memory;
 mod model;
 mod numbers;
+mod plans;
 mod prefix;
 mod regressions;
 mod results;

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use space::canonical::encode;
-use space::{Atom, SharedSpace, SharedState, Terms, VariableSource, alpha_equivalent};
+use space::{Atom, SharedState, VariableSource, alpha_equivalent};
 
 /// The obvious way: each atom is looked at, and each child compared with those that were found.
 fn behind(atoms: &[Atom], prefix: &[Atom]) -> Vec<(Atom, usize)> {
@@ -64,31 +64,6 @@ proptest! {
             prop_assert_eq!(forms(found), forms(behind(&past, &prefix)), "behind {:?} in a snapshot", &prefix);
         }
     }
-
-    #[test]
-    fn prepared_atoms_are_found_as_they_are(
-        trees in vec(stored(), 1..40),
-        asked in vec((any::<Index>(), vec(any::<bool>(), 1..4)), 1..10),
-        absent in stored(),
-        cut in any::<Index>(),
-    ) {
-        let base = Base::new();
-        let wanted: Vec<Atom> = asked.iter().map(|(index, flips)| disguised(index.get(&trees), flips).to_atom()).collect();
-        let wanted: Vec<Atom> = wanted.into_iter().chain([absent.to_atom()]).collect();
-        // Before anything is there.
-        let prepared: Vec<_> = wanted.iter().map(|atom| base.space.prepare(atom)).collect();
-        let mut snapshot = base.space.snapshot();
-        for (place, tree) in trees.iter().enumerate() {
-            base.space.add(&tree.to_atom());
-            if place == cut.index(trees.len()) {
-                snapshot = base.space.snapshot();
-            }
-        }
-        for (atom, prepared) in wanted.iter().zip(&prepared) {
-            base.space.read(|space| assert_eq!(space.count_prepared(prepared), space.count(atom), "{atom}"));
-            prop_assert_eq!(snapshot.count_prepared(prepared), snapshot.count(atom), "{} in a snapshot", atom);
-        }
-    }
 }
 
 #[test]
@@ -117,25 +92,13 @@ fn second_arguments_are_walked_under_the_first() {
 }
 
 #[test]
-fn a_prepared_atom_is_found_without_an_allocation() {
+fn a_fact_is_found_without_an_allocation() {
     let base = Base::new();
     (0..5_000).for_each(|number| base.add(&format!("(edge a{number} (b {}))", number % 7)));
-    let (present, absent) = (atom("(edge a77 (b 0))"), atom("(edge a77 (b 1))"));
-    let prepared = [&present, &absent].map(|atom| base.space.prepare(atom));
-    let snapshot = base.space.snapshot();
-    let (spent, counts) = allocations(|| prepared.each_ref().map(|atom| snapshot.count_prepared(atom)));
-    assert_eq!((counts, spent.count_total), ([1, 0], 0));
     let flat = atom("(edge a77 c)");
     base.space.add(&flat);
     let (spent, is_there) = allocations(|| base.space.read(|space| space.contains(&flat)));
     assert!(is_there && spent.count_total == 0, "{spent:?}");
-}
-
-#[test]
-#[should_panic(expected = "dictionary it was prepared with")]
-fn a_prepared_atom_belongs_to_its_dictionary() {
-    let [one, other] = [1, 2].map(|serial| SharedSpace::new(serial, "s", Terms::shared()));
-    one.read(|space| space.count_prepared(&other.prepare(&atom("(a)"))));
 }
 
 #[test]

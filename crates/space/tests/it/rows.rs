@@ -2,48 +2,13 @@
 //! atom are atoms like any other.
 
 use crate::atoms::atom;
+use crate::plans::Planned;
 use space::{
-    Atom, ChangeDetail, ChangeKind, ChangeLog, NO_TERM, RowPart, RowQuery, SharedSpace, SharedTerms, Solution, Terms,
+    Atom, ChangeDetail, ChangeKind, ChangeLog, SharedSpace, SharedTerms, Solution, Terms, VariableSource, canonical,
 };
-use space::{Variable, VariableSource, canonical, conjunction, variables};
-
-/// A query as parts, its variables numbered as they first occur.
-fn parts_of(query: &Atom, names: &[Variable], terms: &SharedTerms) -> RowQuery {
-    let terms = terms.read().expect("nobody panics");
-    let mut asked = RowQuery::default();
-    for pattern in conjunction(query).unwrap_or(std::slice::from_ref(query)) {
-        let mut work = vec![pattern];
-        while let Some(atom) = work.pop() {
-            asked.push(match atom {
-                Atom::Variable(variable) => {
-                    RowPart::Variable(names.iter().position(|name| name == variable).expect("it is there") as u32)
-                }
-                ground if ground.is_ground() && !std::ptr::eq(ground, pattern) => {
-                    RowPart::Key(terms.find_key(ground).unwrap_or(NO_TERM))
-                }
-                open => {
-                    let children = open.children().expect("a leaf is ground");
-                    work.extend(children.iter().rev());
-                    RowPart::Open(children.len() as u32)
-                }
-            });
-        }
-        asked.end_pattern();
-    }
-    asked
-}
 
 fn by_rows(space: &SharedSpace, terms: &SharedTerms, query: &Atom) -> Option<Vec<Solution>> {
-    let names = variables(query);
-    let mut asked = parts_of(query, &names, terms);
-    let count = space.rows(&mut asked)?;
-    let terms = terms.read().expect("nobody panics");
-    let answers = std::mem::take(asked.answers());
-    assert_eq!(answers.len(), count * names.len().max(1), "a term for each variable");
-    let solution = |answer: &[space::Term]| -> Solution {
-        names.iter().cloned().zip(answer.iter().map(|&term| terms.atom(term).clone())).collect()
-    };
-    Some(answers.chunks(names.len().max(1)).map(solution).collect())
+    Planned::new(query, terms).execute(space, terms)
 }
 
 /// A space that imports another, with repeated, nested and mixed rows, some of them removed again.

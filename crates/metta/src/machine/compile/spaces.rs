@@ -103,9 +103,13 @@ impl Compiler<'_, '_> {
         let template = self.add_template(parts);
         let may_join = !matches!(patterns.first().map(|parts| &parts[..]), Some([QueryPart::Open(_), second, ..])
             if !matches!(second, QueryPart::Slot(_)));
+        let parts = patterns.iter().flat_map(|parts| parts.iter());
+        let slots =
+            parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.return_point(dst, None);
-        let asked = Query { patterns, fresh, is_form: self.is_form, may_join, template, atoms, leaps: 0 };
+        let asked =
+            Query { patterns, slots, cached: None, fresh, is_form: self.is_form, may_join, template, atoms, leaps: 0 };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for return_point in [return_point, atoms] {

@@ -4,15 +4,16 @@
 //! Such a pattern asks nothing of a row but what is known, and an index has looked at that, or at a part of it. So
 //! columns are copied as they lie, many rows at once.
 
+use super::pattern::{NO_TERM, PatternPart};
 use crate::relation::{Path, RowBatch, RowSelection};
-use crate::rows::{NO_TERM, RowPart, VARIABLES_MAX};
+
 use crate::term::{Term, Terms};
 
 /// What is taken of rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Projection<'a> {
     /// The columns of the pattern; how many of them are taken.
-    pub(crate) parts: &'a [RowPart],
+    pub(crate) parts: &'a [PatternPart],
     pub(crate) count: usize,
     /// What is known: columns and their match keys.
     pub(crate) keys: &'a [(Path, Term)],
@@ -24,35 +25,35 @@ pub(crate) struct Projection<'a> {
 impl Projection<'_> {
     /// Adds an answer for each copy of each row that has the keys; gives how many there are.
     #[inline]
-    pub(crate) fn take(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) -> usize {
+    pub(crate) fn take(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) -> usize {
         let (from, width) = (answers.len(), self.current.len());
-        if piece.is_sure {
-            answers.reserve(piece.len() * width);
+        if selected.is_sure {
+            answers.reserve(selected.len() * width);
         }
         // An answer of nothing but columns takes nothing from the one at hand.
         match width {
-            _ if self.count < width => self.complete(piece, answers),
-            1 => self.columns::<1>(piece, answers),
-            2 => self.columns::<2>(piece, answers),
-            3 => self.columns::<3>(piece, answers),
-            4 => self.columns::<4>(piece, answers),
-            _ => self.complete(piece, answers),
+            _ if self.count < width => self.complete(selected, answers),
+            1 => self.columns::<1>(selected, answers),
+            2 => self.columns::<2>(selected, answers),
+            3 => self.columns::<3>(selected, answers),
+            4 => self.columns::<4>(selected, answers),
+            _ => self.complete(selected, answers),
         }
         (answers.len() - from) / width
     }
 
     /// Adds the columns of all variables.
-    fn columns<const N: usize>(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) {
+    fn columns<const N: usize>(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
         let columns = self.columns_of::<N>();
         let of = |row: &[Term]| columns.map(|column| row[column]);
-        let is_it = |row: &[Term]| piece.is_sure || self.has_keys(row);
-        piece.each(|batch| match batch {
-            RowBatch::Rows(cells, width) if piece.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
+        let is_it = |row: &[Term]| selected.is_sure || self.has_keys(row);
+        selected.each(|batch| match batch {
+            RowBatch::Rows(cells, width) if selected.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
             RowBatch::Rows(cells, width) => {
                 let rows = cells.chunks_exact(width).filter(|row| is_it(row));
                 rows.for_each(|row| answers.extend_from_slice(&of(row)));
             }
-            RowBatch::Each(rows) if piece.is_sure => answers.extend(rows.terms().flat_map(of)),
+            RowBatch::Each(rows) if selected.is_sure => answers.extend(rows.terms().flat_map(of)),
             RowBatch::Each(rows) => {
                 rows.terms().filter(|row| is_it(row)).for_each(|row| answers.extend_from_slice(&of(row)));
             }
@@ -62,9 +63,9 @@ impl Projection<'_> {
     }
 
     /// Adds the answer at hand, completed by columns.
-    fn complete(&self, piece: &RowSelection<'_>, answers: &mut Vec<Term>) {
-        piece.each_row(|row, copies| {
-            if !piece.is_sure && !self.has_keys(row) {
+    fn complete(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
+        selected.each_row(|row, copies| {
+            if !selected.is_sure && !self.has_keys(row) {
                 return;
             }
             for _ in 0..copies {
@@ -72,35 +73,6 @@ impl Projection<'_> {
                 answers.extend_from_slice(self.current);
                 let answer = &mut answers[start..];
                 self.taken().for_each(|(variable, column)| answer[variable] = row[column]);
-            }
-        });
-    }
-
-    /// Hands on the answers, each of nothing but columns.
-    #[inline]
-    pub(crate) fn hand_on(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
-        match self.count {
-            1 => self.hand_on_columns::<1>(piece, each),
-            2 => self.hand_on_columns::<2>(piece, each),
-            _ => self.hand_on_many(piece, each),
-        }
-    }
-
-    fn hand_on_columns<const N: usize>(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
-        let columns = self.columns_of::<N>();
-        piece.each_row(|row, copies| {
-            if piece.is_sure || self.has_keys(row) {
-                (0..copies).for_each(|_| each(&columns.map(|column| row[column])));
-            }
-        });
-    }
-
-    fn hand_on_many(&self, piece: &RowSelection<'_>, each: &mut impl FnMut(&[Term])) {
-        let columns = self.columns_of::<VARIABLES_MAX>();
-        piece.each_row(|row, copies| {
-            if piece.is_sure || self.has_keys(row) {
-                let answer = columns.map(|column| row[column]);
-                (0..copies).for_each(|_| each(&answer[..self.count]));
             }
         });
     }
@@ -116,7 +88,7 @@ impl Projection<'_> {
     #[inline]
     fn taken(&self) -> impl Iterator<Item = (usize, usize)> {
         self.parts.iter().zip(0..).filter_map(|(part, column)| match part {
-            RowPart::Variable(variable) if self.current[*variable as usize] == NO_TERM => {
+            PatternPart::Variable(variable) if self.current[*variable as usize] == NO_TERM => {
                 Some((*variable as usize, column))
             }
             _ => None,

@@ -1,0 +1,226 @@
+//! Plans that are kept while spaces change: executed again, with other parameters, they find what queries of atoms find, in the same
+//! order.
+
+use crate::atoms::atom;
+use crate::measure::allocations;
+use space::{Answers, Atom, NO_TERM, PatternPart, Plan, SharedSpace, SharedTerms, Solution, Term, Terms};
+use space::{Variable, VariableSource, conjunction, variables};
+
+/// A query as a plan: its variables are numbered as they first occur; what is ground but not the head is a parameter.
+pub(crate) struct Planned {
+    plan: Plan,
+    parameters: Vec<Term>,
+    names: Vec<Variable>,
+}
+
+impl Planned {
+    pub(crate) fn new(query: &Atom, terms: &SharedTerms) -> Self {
+        let names = variables(query);
+        let (mut plan, mut parameters) = (Plan::default(), Vec::new());
+        let terms = terms.read().expect("nobody panics");
+        let key = |atom: &Atom| terms.find_key(atom).unwrap_or(NO_TERM);
+        for pattern in conjunction(query).unwrap_or(std::slice::from_ref(query)) {
+            let mut work = vec![(pattern, false)];
+            while let Some((atom, is_head)) = work.pop() {
+                plan.push(match atom {
+                    Atom::Variable(variable) => {
+                        let number = names.iter().position(|name| name == variable).expect("it is there");
+                        PatternPart::Variable(number as u32)
+                    }
+                    ground if ground.is_ground() && !std::ptr::eq(ground, pattern) => match is_head {
+                        true => PatternPart::Key(key(ground)),
+                        false => {
+                            parameters.push(key(ground));
+                            PatternPart::Parameter(parameters.len() as u32 - 1)
+                        }
+                    },
+                    open => {
+                        let children = open.children().expect("a leaf is ground");
+                        work.extend(children.iter().enumerate().rev().map(|(place, child)| (child, place == 0)));
+                        PatternPart::Open(children.len() as u32)
+                    }
+                });
+            }
+            plan.end_pattern();
+        }
+        Self { plan, parameters, names }
+    }
+
+    /// The solutions, or `None` if rows do not answer.
+    pub(crate) fn execute(&mut self, space: &SharedSpace, terms: &SharedTerms) -> Option<Vec<Solution>> {
+        let guard = terms.read().expect("nobody panics");
+        let mut answers = Answers::default();
+        let count = space.execute(&mut self.plan, &self.parameters, (terms, &guard), &mut answers, &|| false)?;
+        let width = self.names.len();
+        assert_eq!(answers.terms().len(), count * width.max(1), "a term for each variable");
+        let solution = |answer: &[Term]| -> Solution {
+            self.names.iter().cloned().zip(answer.iter().map(|&term| guard.atom(term).clone())).collect()
+        };
+        Some(answers.terms().chunks(width.max(1)).map(solution).collect())
+    }
+
+    /// The same plan with the parameters of another query of its form.
+    fn with_parameters_of(&mut self, query: &Atom, terms: &SharedTerms) {
+        let Self { parameters, names, .. } = Self::new(query, terms);
+        assert_eq!((parameters.len(), names.len()), (self.parameters.len(), self.names.len()));
+        (self.parameters, self.names) = (parameters, names);
+    }
+}
+
+/// Random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// A fact: mostly of one head with a name of its own and one of few targets, numbers that are equal and compounds among them.
+fn any_fact(random: &mut Random, names: usize) -> Atom {
+    let head = random.one(&["edge", "edge", "edge", "edge", "edge", "color"]);
+    let name = match random.below(20) {
+        0 => random.one(&["3", "3.0", "4.5"]).to_owned(),
+        1 => format!("(pair a{} k)", random.below(4)),
+        _ => format!("a{}", random.below(names)),
+    };
+    let target = match random.below(30) {
+        0 => random.one(&["3", "3.0", "(pair a1 k)"]).to_owned(),
+        _ => format!("b{}", random.below(7)),
+    };
+    atom(&format!("({head} {name} {target})"))
+}
+
+/// A query of a form, about known names and unknown ones.
+fn any_query(form: usize, random: &mut Random, names: usize) -> Atom {
+    let name = match random.below(12) {
+        0 => random.one(&["3", "3.0", "4.5", "unknown", "(pair a1 k)", "b1"]).to_owned(),
+        _ => format!("a{}", random.below(names + 10)),
+    };
+    let target = random.one(&["b1", "b5", "3", "3.0", "unknown", "(pair a1 k)", "a1"]);
+    atom(&match form {
+        0 => format!("(edge {name} $x)"),
+        1 => format!("(edge $x {target})"),
+        2 => format!("(edge {name} {target})"),
+        3 => format!("($h {name} $x)"),
+        4 => format!("(color {name} $x)"),
+        5 => format!("(, (edge {name} $x) (edge $y $x))"),
+        6 => format!("(, (color $x {target}) (edge $x $y))"),
+        7 => format!("(edge (pair {name} $k) $y)"),
+        _ => format!("(nothing {name} $x)"),
+    })
+}
+
+const FORMS: usize = 9;
+
+/// Changes a space somehow: facts come, copies and equal ones among them; some go, or most; rules come and go; a library changes.
+fn change(space: &SharedSpace, library: &SharedSpace, random: &mut Random, names: usize) {
+    let facts: Vec<Atom> = (0..names / 2).map(|_| any_fact(random, names)).collect();
+    let rules = ["(= (color $x) (edge $x b1))", "(color $any b77)", "(edge $any b77)", "(edge a3 $any)"].map(atom);
+    match random.below(12) {
+        0 => space.add(&rules[0]),
+        1 => space.add(&rules[1 + random.below(3)]),
+        2 => rules.iter().for_each(|rule| _ = space.remove(rule)),
+        3 => drop(space.remove_many(&facts)),
+        4 => {
+            let all = space.atoms(&mut VariableSource::default());
+            space.remove_many(&all[..all.len() * 2 / 3]);
+        }
+        5 => drop(space.snapshot()),
+        6 => space.import(library),
+        7 => space.forget_import(library),
+        8 => library.add(&facts[0]),
+        9 => library.add(&atom(random.one(&["(other 1 2)", "(edge $l b5)"]))),
+        10 => library.clear(),
+        _ => drop(space.add_many(&facts)),
+    }
+}
+
+#[test]
+fn plans_that_are_kept_find_what_atoms_find_whatever_happens_to_the_space() {
+    let (mut by_rows, mut by_atoms) = (0, 0);
+    for seed in 0..60 {
+        let (random, names) = (&mut Random(seed), 40 + 30 * (seed as usize % 4));
+        let terms = Terms::shared();
+        let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+        let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+        // Plans know the heads from the start.
+        ["edge", "color", "nothing", "pair"].iter().for_each(|name| space.add(&atom(name)));
+        let mut plans: Vec<Planned> =
+            (0..FORMS).map(|form| Planned::new(&any_query(form, random, names), &terms)).collect();
+        for _ in 0..25 {
+            change(&space, &library, random, names);
+            for _ in 0..20 {
+                let form = random.below(FORMS);
+                let query = any_query(form, random, names);
+                plans[form].with_parameters_of(&query, &terms);
+                let expected = space.query_atoms(&query, &mut VariableSource::default());
+                let asked = space.query(&query, &mut VariableSource::default());
+                assert_eq!(format!("{asked:?}"), format!("{expected:?}"), "{query}, seed {seed}");
+                match plans[form].execute(&space, &terms) {
+                    Some(found) => {
+                        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{query}, seed {seed}");
+                        by_rows += 1;
+                    }
+                    None => by_atoms += 1,
+                }
+            }
+        }
+    }
+    assert!(by_rows > 10_000 && by_atoms > 500, "{by_rows} answered by rows, {by_atoms} by atoms");
+}
+
+#[test]
+fn a_plan_serves_other_spaces_of_its_dictionary_and_no_others() {
+    let terms = Terms::shared();
+    let [one, other] = [1, 2].map(|serial| SharedSpace::new(serial, "s", SharedTerms::clone(&terms)));
+    one.add(&atom("(edge a b)"));
+    other.add(&atom("(edge a c)"));
+    let mut planned = Planned::new(&atom("(edge a $x)"), &terms);
+    for (space, expected) in [(&one, "b"), (&other, "c"), (&one, "b")] {
+        let found = planned.execute(space, &terms).expect("facts are rows");
+        assert_eq!(found[0][0].1, atom(expected));
+    }
+    let stranger = SharedSpace::new(3, "s", Terms::shared());
+    stranger.add(&atom("(edge a d)"));
+    assert!(planned.execute(&stranger, &terms).is_none());
+}
+
+#[test]
+fn what_asks_for_more_than_rows_has_no_answers_from_a_plan() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    space.add(&atom("(edge a b)"));
+    assert!(Planned::new(&atom("$x"), &terms).execute(&space, &terms).is_none());
+    assert!(Planned::new(&atom("(, (edge $x $y) $z)"), &terms).execute(&space, &terms).is_none());
+}
+
+/// A point query whose plan is kept allocates nothing but its answers, for which there is room from the last time.
+#[test]
+fn a_plan_that_is_kept_takes_no_allocation() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    space.add_many(&(0..30_000).map(|number| atom(&format!("(edge a{number} b{})", number % 5))).collect::<Vec<_>>());
+    let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+    library.add(&atom("(: edge (-> Atom Atom))"));
+    library.add(&atom("(= (reach $x) (edge $x $y))"));
+    space.import(&library);
+    let mut planned = Planned::new(&atom("(edge a12345 $x)"), &terms);
+    let guard = terms.read().expect("nobody panics");
+    let mut answers = Answers::default();
+    let mut ask = || {
+        let Planned { plan, parameters, .. } = &mut planned;
+        space.execute(plan, parameters, (&terms, &guard), &mut answers, &|| false)
+    };
+    // The first time makes the index, the second finds out that the library has nothing to say.
+    assert_eq!([ask(), ask()], [Some(1); 2]);
+    let (info, found) = allocations(ask);
+    assert_eq!((info.count_total, found), (0, Some(1)));
+}
